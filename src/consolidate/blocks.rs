@@ -1,7 +1,7 @@
-//! The calls, results and texts that a text consists of, in the order written.
+//! Splitting a text into its calls, results and texts, in order.
 //!
-//! The parser finds the blocks. What is added here is the layout around them: the line breaks and
-//! `---` lines that set blocks apart are no text, and a result belongs to a call.
+//! The parser finds the blocks. This module interprets the layout around them: the line breaks and
+//! `---` lines that separate blocks are not text, and each result belongs to a call.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,7 +11,7 @@ use crate::{
     parser::{Discard, Ending, FoundCall, Frame, Parser},
 };
 
-/// Something that a text consists of.
+/// A piece of a text.
 #[derive(Debug)]
 pub(super) enum Piece<'t> {
     Text(String),
@@ -22,27 +22,27 @@ pub(super) enum Piece<'t> {
     Result(Response<'t>),
 }
 
-/// Who laid the blocks out.
+/// The origin of a text, which determines its layout.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Origin<'n> {
-    /// `consolidate`: every character of a text counts, and a result of the call before it stands
-    /// right behind that. For each block it is known whether the line break before it is one of
-    /// the text before it.
+    /// Written by `consolidate`: every character of a text counts, and a result directly after a
+    /// call belongs to it. `breaks` is true for each block if the line break before it belongs to
+    /// the preceding text.
     Consolidated { breaks: &'n [bool] },
-    /// Anybody: a text of nothing but white space beside a block is none, and a result belongs to
-    /// the first call of its name that has none.
+    /// Written by others: white space between blocks is not text, and a result belongs to the first
+    /// call of its name that has none.
     Other,
 }
 
 /// A part of a text, as the parser sees it.
 #[derive(Debug)]
 enum Span<'t> {
-    /// Text, still escaped.
+    /// Text that is still escaped.
     Text {
         from: usize,
         to: usize,
     },
-    /// Text as it stands there: markup that is no block.
+    /// Text that is not escaped: markup that is not a block.
     Raw {
         from: usize,
         to: usize,
@@ -50,28 +50,28 @@ enum Span<'t> {
     Reasoning(&'t str),
     Call(ToolCall, Option<Response<'t>>),
     Result(Response<'t>),
-    /// A result that a call has taken.
+    /// A result that has been moved to its call.
     Taken,
 }
 
-/// The pieces of `text`.
+/// Split `text` into pieces.
 ///
 /// # Arguments
 ///
-/// * `parser`: one that has read nothing.
-/// * `call`: makes a call of what the parser has found; None where it is to stay text.
-/// * `is_result`: whether a block is read as a result; else it stays text.
+/// * `parser`: the parser, which must not have read anything yet.
+/// * `call`: converts a call that the parser found; `None` leaves it as text.
+/// * `is_result`: true if a block is a result; otherwise it stays text.
 pub(super) fn pieces<'t>(
     text: &'t str,
     mut parser: Parser,
-    layout: Origin<'_>,
+    origin: Origin<'_>,
     mut call: impl FnMut(&FoundCall<'_>) -> Option<ToolCall>,
     mut is_result: impl FnMut(&Response<'t>) -> bool,
 ) -> Vec<Piece<'t>> {
     let mut spans: Vec<Span<'t>> = Vec::new();
     let mut at = 0;
     let mut sink = |frame: Frame<'_>| {
-        // Every byte is in exactly one frame that is no start or delta, in order.
+        // Every byte is in exactly one frame other than starts and deltas, in order.
         let from = at;
         let span = match frame {
             Frame::CallStart { .. } | Frame::CallDelta { .. } => return,
@@ -109,15 +109,15 @@ pub(super) fn pieces<'t>(
     };
     parser.push(text, &mut sink);
     parser.finish(Ending::Complete, &mut sink);
-    match layout {
+    match origin {
         Origin::Consolidated { .. } => pair_adjacent(text, &mut spans),
         Origin::Other => pair_by_name(&mut spans),
     }
     let (pieces, gap) = (Vec::with_capacity(spans.len()), Vec::new());
-    PieceBuilder { text, layout, pieces, blocks: 0, gap, after_block: false }.run(spans)
+    PieceBuilder { text, origin, pieces, blocks: 0, gap, after_block: false }.run(spans)
 }
 
-/// Gives each call the result that stands right behind it.
+/// Give each call the result directly after it.
 fn pair_adjacent<'t>(text: &'t str, spans: &mut [Span<'t>]) {
     for at in 2..spans.len() {
         let (before, here) = spans.split_at_mut(at);
@@ -133,18 +133,18 @@ fn pair_adjacent<'t>(text: &'t str, spans: &mut [Span<'t>]) {
     }
 }
 
-/// Gives each result to the first call of its name that has none.
+/// Give each result to the first call of its name that has none.
 fn pair_by_name(spans: &mut [Span<'_>]) {
     let mut open: HashMap<String, VecDeque<usize>> = HashMap::new();
     for at in 0..spans.len() {
         match &spans[at] {
             Span::Call(call, _) => open.entry(call.name.clone()).or_default().push_back(at),
             Span::Result(found) => {
-                let Some(made) = open.get_mut(&found.name).and_then(VecDeque::pop_front) else {
+                let Some(call_at) = open.get_mut(&found.name).and_then(VecDeque::pop_front) else {
                     continue;
                 };
                 let found = std::mem::replace(&mut spans[at], Span::Taken);
-                if let (Span::Call(_, answer), Span::Result(found)) = (&mut spans[made], found) {
+                if let (Span::Call(_, answer), Span::Result(found)) = (&mut spans[call_at], found) {
                     *answer = Some(found);
                 }
             }
@@ -153,23 +153,23 @@ fn pair_by_name(spans: &mut [Span<'_>]) {
     }
 }
 
-/// Turns spans into pieces.
+/// Converter from spans to pieces.
 struct PieceBuilder<'t, 'n> {
     text: &'t str,
-    layout: Origin<'n>,
+    origin: Origin<'n>,
     pieces: Vec<Piece<'t>>,
-    /// How many of them are blocks.
+    /// The number of blocks among them.
     blocks: usize,
-    /// The text since the last block, and whether each part of it is escaped.
+    /// The text since the last block; each part is marked as escaped or not.
     gap: Vec<(&'t str, bool)>,
     after_block: bool,
 }
 
-/// What follows a text.
+/// The item that follows a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Block,
-    /// A result without its call, which a line `---` sets apart from text.
+    /// A result without its call, separated from text by a `---` line.
     Orphan,
     Reasoning,
     End,
@@ -203,7 +203,7 @@ impl<'t> PieceBuilder<'t, '_> {
         self.pieces
     }
 
-    /// Makes a piece of the text up to here, without what sets it apart from blocks.
+    /// Emit the text so far as a piece, without the layout around blocks.
     fn flush(&mut self, next: Next, has_markup: bool) {
         let mut gap = std::mem::take(&mut self.gap);
         if self.after_block
@@ -219,7 +219,7 @@ impl<'t> PieceBuilder<'t, '_> {
             }
             if matches!(next, Next::Block | Next::Orphan) && !self.has_own_break() {
                 let line = if self.is_other() { last.strip_suffix("\r\n") } else { None };
-                // Text that ends with several line breaks, or is one, had them of its own.
+                // The last of several line breaks, or an only one, belongs to the text.
                 let line = line.or_else(|| last.strip_suffix('\n'));
                 *last =
                     line.filter(|text| !text.is_empty() && !text.ends_with('\n')).unwrap_or(last);
@@ -243,18 +243,20 @@ impl<'t> PieceBuilder<'t, '_> {
     }
 
     fn is_other(&self) -> bool {
-        matches!(self.layout, Origin::Other)
+        matches!(self.origin, Origin::Other)
     }
 
-    /// Whether the line break before the next block is one of the text before it.
+    /// Return true if the line break before the next block belongs to the preceding text.
     fn has_own_break(&self) -> bool {
-        match self.layout {
-            Origin::Consolidated { breaks } => breaks.get(self.blocks).is_some_and(|is_own| *is_own),
+        match self.origin {
+            Origin::Consolidated { breaks } => {
+                breaks.get(self.blocks).is_some_and(|is_own| *is_own)
+            }
             Origin::Other => false,
         }
     }
 
-    /// `gap` without the line break that ends the line of the block before it.
+    /// Remove the line break that ends the line of the preceding block.
     fn without_break(&self, gap: &'t str) -> &'t str {
         let line = if self.is_other() { gap.strip_prefix("\r\n") } else { None };
         line.or_else(|| gap.strip_prefix('\n')).unwrap_or(gap)

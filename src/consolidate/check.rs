@@ -1,11 +1,11 @@
-//! What a history must be like to be written down.
+//! Validation of histories.
 
 use std::collections::HashSet;
 
 use super::{ConsolidateError, json::is_shallow};
 use crate::message::{Content, Message, ToolCall, ToolResult};
 
-/// Looks at the message at `index`.
+/// Check the message at `index`.
 pub(super) fn check(index: usize, message: &Message) -> Result<(), ConsolidateError> {
     match &message.content {
         Content::ToolCalls(calls) => check_calls(index, calls),
@@ -27,17 +27,17 @@ pub(super) fn check(index: usize, message: &Message) -> Result<(), ConsolidateEr
     }
 }
 
-/// Looks at the calls of the message at `index`.
+/// Check the calls of the message at `index`.
 pub(super) fn check_calls(index: usize, calls: &[ToolCall]) -> Result<(), ConsolidateError> {
     let mut ids = HashSet::new();
     for ToolCall { id, name, arguments, .. } in calls {
-        let told = || (id.clone(), name.clone());
+        let fields = || (id.clone(), name.clone());
         if !arguments.is_object() {
-            let (id, name) = told();
+            let (id, name) = fields();
             return Err(ConsolidateError::Arguments { index, id, name });
         }
         if !is_shallow(arguments) {
-            let (id, name) = told();
+            let (id, name) = fields();
             return Err(ConsolidateError::TooDeep { index, id, name });
         }
         if !ids.insert(id) {

@@ -1,4 +1,4 @@
-//! A history as natural text, while it grows.
+//! Conversion of a history to natural text while it grows.
 
 use super::{
     ConsolidateError, Form, Options,
@@ -12,44 +12,44 @@ use crate::{
     message::{Content, Envelope, Message, Role, ToolCall, ToolResult, Update},
 };
 
-/// Writes a history down while it grows: message by message, or update by update of a reply that
-/// streams.
+/// Converter of a growing history to natural text, message by message or, for a streaming reply,
+/// update by update.
 ///
-/// What is returned, joined, is the text of the messages that
-/// [`consolidate`](super::consolidate) makes of the same history, one behind the other. Text is
-/// written as it comes, calls once they are whole. What cannot be told before something else is
-/// known waits for it: in the form `single` a call and what follows it for the call's result, in
-/// the form `turn` results for the end of the reply.
+/// The returned texts, joined, equal the texts of the messages that
+/// [`consolidate`](super::consolidate) makes of the same history. Text is written as it arrives,
+/// calls once they are complete. Text that depends on later input is held back: in the form
+/// `single` a call and everything after it until its result arrives, in the form `turn` results
+/// until the end of the reply.
 ///
-/// Memory and time are proportional to what came, however it was cut.
+/// Time and memory are proportional to the input, however it is split.
 #[derive(Debug)]
 pub struct Consolidator {
     parts: Parts,
     reply: Option<Reply>,
-    /// How many messages there were: the index of the next one.
+    /// The number of messages so far, which is the index of the next one.
     taken: usize,
     is_finished: bool,
 }
 
 impl Consolidator {
-    /// A consolidator for a model that knows `tools`.
+    /// Create a consolidator for a model that knows `tools`.
     pub fn new(tools: &[FunctionContract], options: Options) -> Self {
         let layout = Layout::new(tools, options.tag, options.fenced);
         Self { parts: Parts::new(options.form, layout), reply: None, taken: 0, is_finished: false }
     }
 
-    /// Takes the next message and returns the text that is now certain. A message that is
-    /// refused leaves everything as it was.
+    /// Push the next message and return the text that is now certain. A message that causes an
+    /// error has no effect.
     ///
-    /// Calls that streamed before come again as messages without being written twice.
+    /// Calls that have streamed may be pushed again as messages; they are written once.
     pub fn push(&mut self, message: &Message) -> Result<String, ConsolidateError> {
         let before = self.parts.length();
         self.take(message)?;
         Ok(self.parts.since(before))
     }
 
-    /// Takes the next update of a reply that streams, or a result of its calls, and returns the
-    /// text that is now certain. What comes behind the end of a reply begins the next one.
+    /// Push the next update of a streaming reply, or a result of its calls, and return the text
+    /// that is now certain. An update after the end of a reply begins the next one.
     pub fn push_update(&mut self, update: Update) -> Result<String, ConsolidateError> {
         self.check_open()?;
         if let Update::ToolCall(call) = &update {
@@ -77,8 +77,8 @@ impl Consolidator {
         Ok(self.parts.since(before))
     }
 
-    /// Keeps the place of a call that will come whole, as an update or in a message, or come to
-    /// nothing. Returns the text that is now certain.
+    /// Reserve the position of a call that will arrive complete, as an update or in a message, or
+    /// be dropped. Return the text that is now certain.
     pub fn announce(&mut self, tool_call_id: &str) -> Result<String, ConsolidateError> {
         self.check_open()?;
         let before = self.parts.length();
@@ -87,8 +87,8 @@ impl Consolidator {
         Ok(self.parts.since(before))
     }
 
-    /// Ends the history and returns the rest of the text, with calls that are still pending.
-    /// Nothing the second time.
+    /// Finish the history and return the rest of the text, with calls without a result as pending.
+    /// Return an empty text if called again.
     pub fn finish(&mut self) -> String {
         let before = self.parts.length();
         self.is_finished = true;
@@ -96,12 +96,12 @@ impl Consolidator {
         self.parts.since(before)
     }
 
-    /// The messages so far, with the metadata of all that went into them.
+    /// Return the messages so far, with merged metadata.
     pub fn messages(&self) -> Vec<Message> {
         self.parts.messages()
     }
 
-    /// Ends the history and returns its messages.
+    /// Finish the history and return its messages.
     pub(super) fn into_messages(mut self) -> Vec<Message> {
         self.end_reply();
         self.parts.into_messages()
@@ -138,11 +138,11 @@ impl Consolidator {
 
     fn take_text(&mut self, envelope: &Envelope, text: &str) {
         if envelope.role == Role::Assistant {
-            self.go_on(envelope);
+            self.open_reply_for(envelope);
             let Self { parts, reply, .. } = self;
             let is_known = envelope.generation_id.is_some() && !envelope.natural;
             match reply {
-                // White space between the calls of a reply says nothing.
+                // White space between the calls of a reply is not text.
                 Some(_) if is_known && is_blank(text) => parts.note_unwritten(envelope.clone()),
                 Some(reply) => reply.add_text(envelope, text, parts),
                 None => {}
@@ -157,7 +157,7 @@ impl Consolidator {
         }
     }
 
-    /// `results` are those of an aggregate.
+    /// Add calls; `results` are those of an aggregate.
     fn take_calls(
         &mut self,
         envelope: &Envelope,
@@ -170,7 +170,7 @@ impl Consolidator {
             reply.update_calls(calls, given);
             return self.parts.note_unwritten(envelope.clone());
         }
-        self.go_on(envelope);
+        self.open_reply_for(envelope);
         let is_known = |reply: &Reply| calls.iter().any(|call| reply.has_call(&call.id));
         if self.reply.as_ref().is_some_and(is_known) {
             self.end_reply();
@@ -180,7 +180,7 @@ impl Consolidator {
         if results.is_some() && form != Form::Single {
             reply.answered_by(envelope.clone());
         }
-        // Late results of an aggregate find their turn where results follow the reply.
+        // In the form `turn`, late results of an aggregate are written after the reply.
         let is_final = results.is_some() && form != Form::Turn;
         reply.call(envelope.clone(), calls, given, is_final);
     }
@@ -194,7 +194,8 @@ impl Consolidator {
                 None => unmatched_results.push(result),
             }
         }
-        if let Some(reply) = self.reply.as_mut().filter(|_| unmatched_results.len() < results.len()) {
+        if let Some(reply) = self.reply.as_mut().filter(|_| unmatched_results.len() < results.len())
+        {
             reply.answered_by(envelope.clone());
         }
         if !unmatched_results.is_empty() {
@@ -203,7 +204,7 @@ impl Consolidator {
         }
     }
 
-    /// A result that comes by itself. A second one for a call is dropped.
+    /// Add a single result. A second one for a call is dropped.
     fn take_result(&mut self, result: ToolResult) {
         match &mut self.reply {
             Some(reply) if reply.is_running() => reply.answer_early(result),
@@ -217,20 +218,21 @@ impl Consolidator {
         }
     }
 
-    /// Has a reply open that a message of the assistant with this envelope belongs to.
-    fn go_on(&mut self, envelope: &Envelope) {
+    /// Ensure that the open reply is the one that an assistant message with this envelope belongs
+    /// to.
+    fn open_reply_for(&mut self, envelope: &Envelope) {
         let generation = envelope.generation_id.as_deref();
         let form = self.parts.form();
-        let goes_on = self.reply.as_ref().is_some_and(|reply| {
+        let continues = self.reply.as_ref().is_some_and(|reply| {
             reply.is_running() || (form != Form::Split && reply.is_of(generation))
         });
-        if !goes_on {
+        if !continues {
             self.end_reply();
             self.reply = Some(Reply::of_messages(envelope.generation_id.clone()));
         }
     }
 
-    /// The reply that streams.
+    /// Return the streaming reply.
     fn running(&mut self) -> &mut Reply {
         if !self.reply.as_ref().is_some_and(Reply::is_running) {
             self.end_reply();

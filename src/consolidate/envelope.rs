@@ -1,37 +1,37 @@
-//! What several messages say about themselves, as one.
+//! Merging of the envelopes and metadata of several messages.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::layout::{is_recoverable, displayed, from_displayed};
+use super::layout::{displayed, from_displayed, is_recoverable};
 use crate::message::{
     Content, Envelope, ErrorCode, Message, Repair, RepairKind, Role, ToolCall, ToolResult,
     wire::{write_all, write_repair},
 };
 
-/// The key of the calls and results in the metadata of consolidated text, in order.
+/// The metadata key of the calls and results in consolidated text, in order.
 const TOOL_CALLS: &str = "tool_calls";
 
-/// The key, in what is noted about a block, that says that the line break before it is one of the
-/// text before it.
+/// The key in the note on a block that marks the line break before it as part of the preceding
+/// text.
 const LINE_BREAK: &str = "line_break";
 
-/// The key of all generation ids in the metadata of consolidated text, in order.
+/// The metadata key of all generation ids in consolidated text, in order.
 const GENERATION_IDS: &str = "generation_ids";
 
-/// The key of the ids of all messages in the metadata of consolidated text, in order.
+/// The metadata key of the ids of all messages in consolidated text, in order.
 const MESSAGE_IDS: &str = "message_ids";
 
 const OWN_KEYS: [&str; 3] = [GENERATION_IDS, MESSAGE_IDS, TOOL_CALLS];
 
-/// The key that stands in for `key` where that is somebody's own.
+/// Return the key to use instead of `key` if the message has `key` itself.
 fn fallback_key(key: &str) -> String {
     format!("consolidated_{key}")
 }
 
-/// The key under which consolidated text keeps what belongs under `key`: the last one that is
-/// there, since those before it were the messages' own.
+/// Return the key under which consolidated text stores what belongs under `key`: the last fallback
+/// key present, since the earlier ones belong to the messages.
 fn stored_key(metadata: &Map<String, Value>, key: &str) -> Option<String> {
     if !metadata.contains_key(key) {
         return None;
@@ -46,7 +46,7 @@ fn stored_key(metadata: &Map<String, Value>, key: &str) -> Option<String> {
     }
 }
 
-/// The key to keep under what belongs under `key`.
+/// Return the key under which to store what belongs under `key`.
 fn free_key(metadata: &Map<String, Value>, key: &str) -> String {
     let mut free = key.to_owned();
     while metadata.contains_key(&free) {
@@ -55,7 +55,7 @@ fn free_key(metadata: &Map<String, Value>, key: &str) -> String {
     free
 }
 
-/// What merges into metadata: objects member by member, of everything else the later counts.
+/// Merge metadata: objects member by member; otherwise the newer value wins.
 fn merge(known: &mut Map<String, Value>, newer: Map<String, Value>) {
     for (key, value) in newer {
         match (known.get_mut(&key), value) {
@@ -68,16 +68,16 @@ fn merge(known: &mut Map<String, Value>, newer: Map<String, Value>) {
     }
 }
 
-/// Values in their order, each once.
+/// Distinct values, in order.
 #[derive(Clone, Debug, Default)]
 struct UniqueValues {
     values: Vec<Value>,
-    /// The texts among them, once they are many.
+    /// The strings among them, once there are many.
     known: HashSet<String>,
 }
 
 impl UniqueValues {
-    /// How many values are looked through one by one.
+    /// The number of values up to which a linear search is used.
     const FEW: usize = 8;
 
     fn add(&mut self, value: Value) {
@@ -98,15 +98,15 @@ impl UniqueValues {
     }
 }
 
-/// Envelopes in the order of their messages, brought together.
+/// A merger of envelopes, in the order of their messages.
 ///
-/// Of the fixed fields the first that is given counts; of the metadata the last.
+/// Of the fixed fields the first value wins, of the metadata the last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EnvelopeMerger {
     merged: Option<Envelope>,
-    /// How many messages have a part in the text.
+    /// The number of messages that contributed to the text.
     count: usize,
-    /// The id of the first of them, and what it held that nobody here knows.
+    /// The id of the first of them, and its unknown fields.
     id: Option<String>,
     extra: Map<String, Value>,
     generation_ids: UniqueValues,
@@ -116,7 +116,7 @@ pub(super) struct EnvelopeMerger {
 }
 
 impl EnvelopeMerger {
-    /// Adds the envelope of a message that has a part in the text.
+    /// Add the envelope of a message that contributes to the text.
     pub(super) fn add(&mut self, mut envelope: Envelope) {
         self.count += 1;
         if self.count == 1 {
@@ -126,13 +126,13 @@ impl EnvelopeMerger {
         self.note_unwritten(envelope);
     }
 
-    /// Notes whether the next block is written behind a text with a line break of its own, which
-    /// would be taken for the one that sets the block apart.
+    /// Record that the text before the next block ends with a line break of its own, which a reader
+    /// would otherwise take for the separator.
     pub(super) fn note_break(&mut self, follows_break: bool) {
         self.follows_break = follows_break;
     }
 
-    /// Adds the envelope of a message whose calls another text holds, which keeps its id.
+    /// Add the envelope of a message whose calls are in another text, which keeps its id.
     pub(super) fn answer(&mut self, mut envelope: Envelope) {
         if let Some(id) = envelope.id.take() {
             self.message_ids.add(id.into());
@@ -140,7 +140,7 @@ impl EnvelopeMerger {
         self.add(envelope);
     }
 
-    /// Adds the envelope of a message that has no part in the text.
+    /// Add the envelope of a message that contributes nothing to the text.
     pub(super) fn note_unwritten(&mut self, mut envelope: Envelope) {
         if envelope.natural {
             self.take_notes(&mut envelope.metadata);
@@ -163,7 +163,7 @@ impl EnvelopeMerger {
         merge(&mut merged.metadata, envelope.metadata);
     }
 
-    /// What consolidated text says of the calls in it, and of the messages that it was.
+    /// Extract the notes of consolidated text on its calls and original messages.
     fn take_notes(&mut self, metadata: &mut Map<String, Value>) {
         for key in OWN_KEYS {
             let Some(Value::Array(notes)) =
@@ -179,7 +179,7 @@ impl EnvelopeMerger {
         }
     }
 
-    /// Notes a call, a result, or both, as they were written.
+    /// Note a call, a result, or both, as written.
     pub(super) fn note(
         &mut self,
         id: &str,
@@ -206,7 +206,7 @@ impl EnvelopeMerger {
             note.extend(
                 result.error_code.map(|code| ("error_code".to_owned(), code.as_str().into())),
             );
-            // Only where the text alone would give another spelling of the same JSON.
+            // Only if the text alone would give another spelling of the same JSON.
             if !is_recoverable(&result.result) {
                 note.insert("result".to_owned(), result.result.clone().into());
             }
@@ -214,24 +214,24 @@ impl EnvelopeMerger {
         self.tool_calls.push(Value::Object(note));
     }
 
-    /// How many calls and results are noted.
+    /// Return the number of noted calls and results.
     pub(super) const fn noted(&self) -> usize {
         self.tool_calls.len()
     }
 
-    /// The names of their tools, without the first ones.
+    /// Return the names of their tools, skipping the first ones.
     pub(super) fn names_from(&self, first: usize) -> impl Iterator<Item = &str> {
         self.tool_calls[first..].iter().filter_map(|note| note.get("name")?.as_str())
     }
 
-    /// The text as a message.
+    /// Convert the text to a message.
     pub(super) fn into_message(self, role: Role, text: String) -> Message {
         let mut envelope = self.merged.unwrap_or_else(|| Envelope::new(role));
         envelope.role = role;
         envelope.natural = true;
-        // Several messages are none that had one of their ids.
+        // A message made of several has none of their ids.
         envelope.id = self.id.filter(|_| self.count == 1);
-        // What other versions wrote was about messages of another shape.
+        // Unknown fields of other versions describe a message of another shape.
         let is_same = self.count == 1 && self.tool_calls.is_empty();
         envelope.extra = if is_same { self.extra } else { Map::new() };
         let mut message_ids = self.message_ids.values;
@@ -243,7 +243,7 @@ impl EnvelopeMerger {
         let notes = [self.generation_ids.values, message_ids, self.tool_calls];
         for (key, notes) in OWN_KEYS.into_iter().zip(notes) {
             if !notes.is_empty() {
-                // A key of somebody's own stays theirs.
+                // A key that the messages use themselves is kept.
                 let key = free_key(&envelope.metadata, key);
                 envelope.metadata.insert(key, notes.into());
             }
@@ -252,22 +252,22 @@ impl EnvelopeMerger {
     }
 }
 
-/// What the metadata of consolidated text says about the calls in it, in order.
+/// The notes in the metadata of consolidated text on its calls, in order.
 #[derive(Debug, Default)]
 pub(super) struct Notes<'m> {
     notes: &'m [Value],
     next_index: usize,
 }
 
-/// What is known about one call or result beyond its text.
+/// A note on a call or result: what its text does not contain.
 #[derive(Debug)]
 pub(super) struct Note<'m> {
     pub(super) id: String,
     pub(super) duration: Option<f64>,
     pub(super) error_code: Option<ErrorCode>,
-    /// What made the call.
+    /// The text that made the call.
     pub(super) raw: String,
-    /// What had to be mended in it.
+    /// The repairs made to the call.
     pub(super) repairs: Vec<Repair>,
     result: Option<&'m str>,
 }
@@ -278,24 +278,24 @@ impl<'m> Notes<'m> {
         Self { notes: notes.map(Vec::as_slice).unwrap_or_default(), next_index: 0 }
     }
 
-    /// The names of the blocks that there are notes on; None if there are no notes.
+    /// Return the names of the noted blocks, or `None` if there are no notes.
     pub(super) fn names(&self) -> Option<Vec<&'m str>> {
         let names = self.notes.iter().map(|note| note.get("name")?.as_str());
         names.collect::<Option<Vec<_>>>().filter(|names| !names.is_empty())
     }
 
-    /// For each block whether the line break before it is one of the text before it.
+    /// Return for each block whether the line break before it belongs to the preceding text.
     pub(super) fn breaks(&self) -> Vec<bool> {
         self.notes.iter().map(|note| note[LINE_BREAK] == true).collect()
     }
 
-    /// The note on the next block, which is one of the tool `name`.
+    /// Return the note on the next block, which belongs to the tool `name`.
     pub(super) fn next(&mut self, name: &str) -> Note<'m> {
         let at = self.next_index;
         self.next_index += 1;
         let note = self.notes.get(at).filter(|note| note["name"] == name);
         if note.is_none() {
-            // The text is not what it was when the notes were taken.
+            // The text has changed since the notes were taken.
             self.notes = &[];
         }
         let text = |key: &str| note?.get(key)?.as_str();
@@ -310,7 +310,7 @@ impl<'m> Notes<'m> {
     }
 }
 
-/// The repairs of a note; None if one of them cannot be understood.
+/// Parse the repairs in a note; `None` if one of them is unknown.
 fn repairs(noted: &Value) -> Option<Vec<Repair>> {
     let one = |noted: &Value| {
         let value = |key| noted.get(key).cloned().unwrap_or_default();
@@ -325,7 +325,7 @@ fn repairs(noted: &Value) -> Option<Vec<Repair>> {
 }
 
 impl Note<'_> {
-    /// A note on a call about which nothing else is known.
+    /// Create a note on a call about which nothing else is known.
     pub(super) fn new(id: String) -> Self {
         Self {
             id,
@@ -337,7 +337,7 @@ impl Note<'_> {
         }
     }
 
-    /// The result that is shown as `body`.
+    /// Return the result that is displayed as `body`.
     pub(super) fn result(&self, body: &str) -> String {
         match self.result.filter(|result| displayed(result) == body) {
             Some(result) => result.to_owned(),
@@ -346,7 +346,7 @@ impl Note<'_> {
     }
 }
 
-/// The envelope of what is read from consolidated text with this one.
+/// Return the envelope for a part of consolidated text with this envelope.
 pub(super) fn of_part(whole: &Envelope, role: Role) -> Envelope {
     let mut part = whole.clone();
     part.role = role;

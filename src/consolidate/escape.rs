@@ -1,13 +1,12 @@
-//! Foreign text that cannot be read as a tag of ours.
+//! Escaping of foreign text, so that it cannot be read as a tag of consolidated text.
 //!
-//! Before anything that looks like a tag, `<` is written `&lt;`. Text that has `&lt;` there of
-//! its own gets one `amp;` more, so nothing is lost: the levels `<`, `&lt;`, `&amp;lt;`,
-//! `&amp;amp;lt;`, ... each go up by one and come down by one. The first step is taken only for
-//! names that are known; the others for every name, so that a reader need not know any.
+//! Before anything that looks like a tag, `<` is written `&lt;`. Text that already has `&lt;` there
+//! gets one more `amp;`, so nothing is lost: the levels `<`, `&lt;`, `&amp;lt;`, `&amp;amp;lt;`,
+//! ... are each raised by one, and lowered by one when read. The first step applies only to known
+//! names; the others apply to every name, so that a reader needs no list of names.
 //!
-//! Whether a tag begins is decided by the characters up to the end of its name and the one
-//! after it. The end of a text counts as white space, so that a text means the same whether or
-//! not a line break is added to it.
+//! A tag is recognized by the characters up to the end of its name and the one after. The end of a
+//! text counts as white space, so that appending a line break does not change what a text means.
 
 use std::collections::HashSet;
 
@@ -15,7 +14,7 @@ use memchr::{memchr, memchr2};
 
 use crate::contract::{MAX_NAME_BYTES, TOOL_CALL, TOOL_RESPONSE, is_name_char};
 
-/// Names of tools, in any case.
+/// Names of tools, case-insensitive.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names(HashSet<String>);
 
@@ -29,17 +28,17 @@ impl Names {
     }
 }
 
-/// The beginning of what could be a tag.
+/// The beginning of a possible tag.
 #[derive(Debug, PartialEq, Eq)]
 enum Head<'t> {
-    /// One of our own tags.
+    /// One of the tags `tool_call` and `tool_response`.
     Own,
     /// A tag of this name, if there is such a tool.
     Named(&'t str),
 }
 
-/// What tag could begin with `rest`, the text after a `<`. Names end at white space, at `>`,
-/// at the end, and where `ends` says so.
+/// Return the tag that could begin with `rest`, the text after a `<`. Names end at white space, at
+/// `>`, at the end of the text, and at characters accepted by `ends`.
 fn head(rest: &str, ends: fn(char) -> bool) -> Option<Head<'_>> {
     let blanks = [' ', '\t'];
     let word = rest.trim_start_matches(blanks);
@@ -63,7 +62,7 @@ fn head(rest: &str, ends: fn(char) -> bool) -> Option<Head<'_>> {
     if [TOOL_CALL, TOOL_RESPONSE].iter().any(|own| own.eq_ignore_ascii_case(first)) {
         return Some(Head::Own);
     }
-    // Spaces are tolerated before our own names only: `a &lt; 3` is more often seen than meant.
+    // Spaces are tolerated only before the reserved names: `a &lt; 3` is far more common as text.
     let is_tight = rest.len() - word.len() == usize::from(is_closing);
     let is_ended =
         after.chars().next().is_none_or(|ch| ch == '>' || ch.is_whitespace() || ends(ch));
@@ -71,12 +70,12 @@ fn head(rest: &str, ends: fn(char) -> bool) -> Option<Head<'_>> {
     (is_tight && is_ended && !name.is_empty()).then_some(Head::Named(name))
 }
 
-/// In plain text names end nowhere else.
+/// In plain text, names end at no other character.
 fn no_other_end(_: char) -> bool {
     false
 }
 
-/// The entity that spells `<` at some level, at the start of `text`: its length.
+/// Return the length of the entity for `<`, at any level, at the start of `text`.
 fn entity(text: &str) -> Option<usize> {
     let mut rest = text.strip_prefix('&')?;
     while let Some(after) = rest.strip_prefix("amp;") {
@@ -85,14 +84,14 @@ fn entity(text: &str) -> Option<usize> {
     Some(text.len() - rest.strip_prefix("lt;")?.len())
 }
 
-/// `text` such that nothing in it can be read as one of our tags, or as a tag of `names`.
+/// Escape `text` so that no part of it can be read as a reserved tag or a tag of `names`.
 pub(super) fn neutralise(text: &str, names: &Names) -> String {
     let mut safe = String::with_capacity(text.len() + text.len() / 32);
     neutralise_into(&mut safe, text, names);
     safe
 }
 
-/// Writes what [`neutralise`] makes of `text` behind what is there.
+/// Append the result of [`neutralise`] to `safe`.
 pub(super) fn neutralise_into(safe: &mut String, text: &str, names: &Names) {
     safe.reserve(text.len());
     let mut rest = text;
@@ -117,8 +116,8 @@ pub(super) fn neutralise_into(safe: &mut String, text: &str, names: &Names) {
     safe.push_str(rest);
 }
 
-/// Natural text such that no tag is live in it. What is neutralised already stays as it is, so
-/// that this changes nothing the second time, and nothing that [`neutralise`] has written.
+/// Escape natural text so that no tag is live in it. Escaped text stays as it is, so this is
+/// idempotent, and leaves the output of [`neutralise`] unchanged.
 pub(super) fn secure(natural: &str, names: &Names) -> String {
     let mut safe = String::with_capacity(natural.len());
     let mut rest = natural;
@@ -132,12 +131,12 @@ pub(super) fn secure(natural: &str, names: &Names) -> String {
     safe
 }
 
-/// Whether `after`, behind a `<`, makes a tag that must not be there.
+/// Return true if `after`, following a `<`, makes a tag that must be escaped.
 pub(super) fn is_tag(after: &str, names: &Names) -> bool {
     is_live(after, names, no_other_end)
 }
 
-/// Whether `after`, behind an entity for `<`, makes what could be a tag of any name.
+/// Return true if `after`, following an entity for `<`, makes a possible tag of any name.
 pub(super) fn follows_entity(after: &str) -> bool {
     head(after, no_other_end).is_some()
 }
@@ -150,7 +149,7 @@ fn is_live(after: &str, names: &Names, ends: fn(char) -> bool) -> bool {
     }
 }
 
-/// The inverse of [`neutralise`].
+/// Undo [`neutralise`].
 pub(super) fn restore(safe: &str) -> String {
     let mut text = String::with_capacity(safe.len());
     let mut rest = safe;
@@ -173,10 +172,10 @@ pub(super) fn restore(safe: &str) -> String {
     text
 }
 
-/// JSON text such that no tag can be read inside its strings. In JSON `<` stands nowhere else,
-/// and may be spelled `\u003c`.
+/// Escape JSON text so that no tag can be read inside its strings. In JSON, `<` occurs only in
+/// strings, and may be written `\u003c`.
 pub(super) fn neutralise_json(json: &str, names: &Names) -> String {
-    // What is behind an escape may be a line break to the model.
+    // To a model, an escape after the name may mean a line break.
     let ends = |ch| matches!(ch, '"' | '\\');
     let mut safe = String::with_capacity(json.len());
     let mut rest = json;
@@ -190,7 +189,7 @@ pub(super) fn neutralise_json(json: &str, names: &Names) -> String {
     safe
 }
 
-/// A name inside `name="..."`.
+/// Escape a name for use inside `name="..."`.
 pub(super) fn attribute(name: &str) -> String {
     let mut safe = String::with_capacity(name.len());
     for ch in name.chars() {
@@ -210,7 +209,7 @@ pub(super) fn attribute(name: &str) -> String {
     safe
 }
 
-/// The inverse of [`attribute`]; None for anything it does not write.
+/// Undo [`attribute`]; `None` for text that it does not write.
 pub(super) fn attribute_value(safe: &str) -> Option<String> {
     let mut name = String::with_capacity(safe.len());
     let mut rest = safe;
@@ -244,8 +243,8 @@ mod tests {
     }
 
     #[test]
-    fn only_what_could_be_a_tag_is_touched() {
-        let untouched = [
+    fn only_possible_tags_are_escaped() {
+        let unchanged = [
             "a < b & c > d",
             "<b>bold</b>",
             "x &lt;",
@@ -260,7 +259,7 @@ mod tests {
             "<a/c>",
             "",
         ];
-        for text in untouched {
+        for text in unchanged {
             assert_eq!(neutralise(text, &names()), text);
         }
         let cases = [

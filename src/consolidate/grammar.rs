@@ -1,17 +1,17 @@
-//! What the texts of a transcript are read for.
+//! The grammar by which texts of a transcript are parsed.
 
 use std::collections::HashSet;
 
 use super::escape::{attribute, attribute_value};
 use crate::{
-    calls::{CallValidator, ReaderError, RepairMode, Tool, JsonValues, CallOutcome},
+    calls::{CallOutcome, CallValidator, JsonValues, ReaderError, RepairMode, Tool},
     contract::{FunctionContract, MAX_NAME_BYTES, TOOL_CALL, TOOL_RESPONSE, check_name},
     message::{Role, ToolCall},
     parser::{Dialect, FoundCall, InCode, Limits, Options, Parser, REASONING_TAGS},
     validator::Validator,
 };
 
-/// The bounds on one call. A transcript is in memory already, so its own length bounds the rest.
+/// Limits for one call. The transcript is in memory already, so its length bounds the rest.
 const LIMITS: Limits = Limits {
     max_depth: Limits::DEPTH_CEILING,
     max_argument_bytes: usize::MAX,
@@ -20,18 +20,17 @@ const LIMITS: Limits = Limits {
     max_calls: usize::MAX,
 };
 
-/// The longest tag that [`consolidate`](super::consolidate) writes for a name that a tool can
-/// have.
+/// The longest tag that [`consolidate`](super::consolidate) writes for a valid tool name.
 const MAX_OWN_TAG: usize = 6 * MAX_NAME_BYTES + 64;
 
-/// What texts are read for.
+/// The parsers and validators for the texts of a transcript.
 pub(super) struct Grammar {
-    /// For the assistant's texts. Has read nothing.
+    /// The parser for the assistant's texts. It must not read anything itself.
     pub(super) replies: Parser,
-    /// For the texts of others, which have no calls. Has read nothing.
+    /// The parser for other texts, which contain no calls. It must not read anything itself.
     pub(super) answers: Parser,
     validator: CallValidator<Validator>,
-    /// The tools that no tag can be named after.
+    /// Tools that no tag can be named after.
     unnameable: HashSet<String>,
     accepts_any_name: bool,
 }
@@ -64,7 +63,7 @@ impl Grammar {
         })
     }
 
-    /// The call that a model made, if it is valid.
+    /// Return the call that a model made, if it is valid.
     pub(super) fn call(&self, found: &FoundCall<'_>) -> Option<ToolCall> {
         if found.tool.is_some() {
             return validated(&self.validator, found, found.name.to_owned());
@@ -75,12 +74,16 @@ impl Grammar {
     }
 }
 
-/// Whether a tag of this name means something else.
+/// Return true if a tag of this name has another meaning.
 fn is_reserved(name: &str) -> bool {
     [TOOL_CALL, TOOL_RESPONSE].contains(&name) || REASONING_TAGS.contains(&name)
 }
 
-fn validated(validator: &CallValidator<Validator>, found: &FoundCall<'_>, name: String) -> Option<ToolCall> {
+fn validated(
+    validator: &CallValidator<Validator>,
+    found: &FoundCall<'_>,
+    name: String,
+) -> Option<ToolCall> {
     match validator.validate(&JsonValues, found) {
         CallOutcome::Call { arguments, repairs } => {
             let raw = found.raw.to_owned();
@@ -90,20 +93,20 @@ fn validated(validator: &CallValidator<Validator>, found: &FoundCall<'_>, name: 
     }
 }
 
-/// The call of a tool that nothing is known about.
+/// Return the call of a tool without a known schema.
 pub(super) fn unchecked(found: &FoundCall<'_>, name: String) -> Option<ToolCall> {
     let tool = Tool { name: found.written.to_owned(), schema: None };
     let validator = CallValidator::new(vec![tool], RepairMode::Schema, LIMITS);
     validated(&validator, &FoundCall { tool: Some(0), ..found.clone() }, name)
 }
 
-/// A name as the parser hands it out.
+/// Return a name as the parser reports it.
 pub(super) fn as_written(name: &str) -> String {
     attribute(name).trim().to_owned()
 }
 
-/// A parser for what `consolidate` writes for calls and results of these names: only they are live
-/// there, wherever they stand.
+/// Create a parser for the blocks that `consolidate` writes for calls and results of these names.
+/// Only these are live in its output, wherever they are.
 pub(super) fn parser_of(names: &[&str], role: Role) -> Option<Parser> {
     let own = |name: &str| check_name(name).is_ok() && ![TOOL_CALL, TOOL_RESPONSE].contains(&name);
     let tools: HashSet<&str> = names.iter().copied().filter(|name| own(name)).collect();

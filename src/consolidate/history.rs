@@ -1,12 +1,12 @@
-//! Transcripts, read back into messages.
+//! Parsing of transcripts into messages.
 //!
-//! Calls are read in the assistant's texts, by the parser and the judge that read replies. A
-//! result is read there too, and in the turn right after a call if it is of a call that waits
-//! for one; elsewhere what looks like a result is text.
+//! Calls are read from the assistant's texts, with the parser and validator for replies. Results
+//! are read from there and from the turn directly after a call, if they belong to an open call;
+//! elsewhere, whatever looks like a result is text.
 //!
-//! [`consolidate`](super::consolidate) notes in the metadata which blocks it has written. Where
-//! text and notes agree, the notes say which calls and results there are, and they come back as
-//! they were. Every other text is read as a model's.
+//! [`consolidate`](super::consolidate) notes in the metadata which blocks it has written. If text
+//! and notes agree, calls and results are restored from the notes. All other text is parsed like a
+//! model's reply.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -15,8 +15,8 @@ use super::{
     envelope::{Note, Notes, of_part},
     escape::{attribute_value, restore},
     grammar::{Grammar, as_written, parser_of, unchecked},
-    response::Response,
     open_calls::{OpenCalls, calls_of},
+    response::Response,
 };
 use crate::{
     calls::ReaderError,
@@ -25,18 +25,18 @@ use crate::{
     parser::Dialect,
 };
 
-/// The messages of a transcript: texts, thoughts, calls and results in their order.
+/// Parse a transcript into messages: texts, reasoning, calls and results, in order.
 ///
-/// What [`consolidate`](super::consolidate) wrote gives back ids, durations, error codes and exact
-/// spelling, as the metadata keeps them. In other texts calls are read, mended and judged as a
-/// [`Reader`](crate::calls::Reader) for `tools` does it, and calls that are invalid to it stay
-/// text; without `tools` a call may be of any name. Ids are `call_0`, `call_1`, ... there.
+/// Text written by [`consolidate`](super::consolidate) yields the original ids, durations, error
+/// codes and spelling, as kept in the metadata. In other texts, calls are parsed, repaired and
+/// validated as by a [`Reader`](crate::calls::Reader) for `tools`, and invalid calls stay text;
+/// without `tools`, a call may have any name. Their ids are `call_0`, `call_1`, ...
 ///
-/// Messages that are no text, or that are the system's, come back as they are.
+/// Messages that are not text, or that are the system's, are returned unchanged.
 ///
 /// # Errors
 ///
-/// Tools or dialects that cannot be read for.
+/// Fails if the tools or dialects are invalid.
 pub fn parse_history(
     messages: &[Message],
     tools: &[FunctionContract],
@@ -50,12 +50,12 @@ pub fn parse_history(
     Ok(transcript.messages)
 }
 
-/// A transcript in the making.
+/// A transcript under construction.
 struct Transcript<'g> {
     grammar: &'g Grammar,
     messages: Vec<Message>,
     open_calls: OpenCalls,
-    /// The ids that calls have so far.
+    /// The ids of the calls so far.
     ids: HashSet<String>,
     /// The number of the next id.
     next: usize,
@@ -73,7 +73,8 @@ impl<'g> Transcript<'g> {
         match &message.content {
             Content::Text(text) if *role != Role::System => {
                 let notes = Some(Notes::new(metadata)).filter(|_| *natural);
-                let read_consolidated = notes.and_then(|notes| self.read_consolidated(text, *role, notes));
+                let read_consolidated =
+                    notes.and_then(|notes| self.read_consolidated(text, *role, notes));
                 let read = read_consolidated.unwrap_or_else(|| self.read(text, *role));
                 self.write(&message.envelope, read);
             }
@@ -84,7 +85,7 @@ impl<'g> Transcript<'g> {
         }
     }
 
-    /// What `consolidate` wrote, if text and notes agree.
+    /// Read text written by `consolidate`, if text and notes agree.
     fn read_consolidated<'t>(
         &mut self,
         text: &'t str,
@@ -139,7 +140,7 @@ impl<'g> Transcript<'g> {
         Some(parts.collect())
     }
 
-    /// What anybody wrote.
+    /// Read text written by anyone else.
     fn read<'t>(&mut self, text: &'t str, role: Role) -> Vec<Part<'t>> {
         let grammar = self.grammar;
         let mut answered = VecDeque::new();
@@ -164,7 +165,8 @@ impl<'g> Transcript<'g> {
         read.into_iter().map(|piece| self.with_id(piece, &mut answered)).collect()
     }
 
-    /// A piece with the ids of its calls. `answered` has those of results whose calls are known.
+    /// Give the calls of a piece their ids. `answered` has the ids of results whose calls are
+    /// known.
     fn with_id<'t>(&mut self, piece: Piece<'t>, answered: &mut VecDeque<String>) -> Part<'t> {
         match piece {
             Piece::Text(text) => Part::Text(text),
@@ -199,7 +201,7 @@ impl<'g> Transcript<'g> {
         }
     }
 
-    /// Puts parts together to messages.
+    /// Append parts as messages.
     fn write(&mut self, whole: &Envelope, parts: Vec<Part<'_>>) {
         let from = self.messages.len();
         let envelope = of_part(whole, whole.role);
@@ -243,7 +245,7 @@ impl<'g> Transcript<'g> {
             self.messages.push(Message { envelope, content });
         }
         if let [Message { envelope, content: Content::Text(_) }] = &mut self.messages[from..] {
-            // Still the message that has this id.
+            // Still the message with this id.
             envelope.id.clone_from(&whole.id);
         }
     }

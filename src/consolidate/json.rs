@@ -1,14 +1,14 @@
-//! JSON text, taken apart without losing how it is spelled.
+//! JSON text, split into tokens that keep their spelling.
 
 use memchr::{memchr2, memmem};
 use serde_json::Value;
 
 use crate::parser::Limits;
 
-/// How deep JSON may be nested to be laid out anew or read back: as deep as the parser reads it.
+/// Maximum nesting depth of JSON that is reformatted or read back: the same as the parser's.
 pub(super) const MAX_DEPTH: usize = Limits::DEPTH_CEILING;
 
-/// One piece of JSON text; what stands between is implied.
+/// A token of JSON text; commas and colons are implied.
 #[derive(Clone, Copy)]
 enum Token<'t> {
     Open(char),
@@ -17,7 +17,7 @@ enum Token<'t> {
     Scalar(&'t str),
 }
 
-/// What may come next.
+/// The token that may come next.
 #[derive(Clone, Copy, PartialEq)]
 enum Expect {
     Value,
@@ -27,8 +27,8 @@ enum Expect {
     CommaOrClose,
 }
 
-/// Hands every token of `text` to `visit`, as long as it answers with Some. None where the text
-/// is no JSON or nested too deeply; strings are left to `visit` to judge.
+/// Call `visit` for every token of `text`, as long as it returns `Some`. Return `None` if the text
+/// is not JSON or nested too deeply; `visit` must validate strings.
 fn scan<'t>(text: &'t str, mut visit: impl FnMut(Token<'t>) -> Option<()>) -> Option<()> {
     let mut open: Vec<char> = Vec::new();
     let mut expect = Expect::Value;
@@ -79,7 +79,7 @@ fn scan<'t>(text: &'t str, mut visit: impl FnMut(Token<'t>) -> Option<()>) -> Op
 
 const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 
-/// The string at the start of `text`, quotes and escapes and all, and what follows it.
+/// Split off the string at the start of `text`, with its quotes and escapes.
 fn string(text: &str) -> Option<(&str, &str)> {
     let mut at = 1;
     if !text.starts_with('"') {
@@ -90,7 +90,7 @@ fn string(text: &str) -> Option<(&str, &str)> {
         if text.as_bytes()[at] == b'"' {
             return Some(text.split_at(at + 1));
         }
-        // Whatever is escaped, its first byte is not the closing quote.
+        // The first byte of an escaped character is not the closing quote.
         at += 2;
         if at >= text.len() {
             return None;
@@ -98,7 +98,7 @@ fn string(text: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// The number or literal at the start of `text`, and what follows it.
+/// Split off the number or literal at the start of `text`.
 fn word(text: &str) -> Option<(&str, &str)> {
     let end = text.find(|ch: char| SPACE.contains(&ch) || matches!(ch, ',' | ']' | '}'));
     let (word, after) = text.split_at(end.unwrap_or(text.len()));
@@ -123,25 +123,25 @@ fn is_number(word: &str) -> bool {
         && exponent.is_none_or(|text| digits(text.strip_prefix(['+', '-']).unwrap_or(text)))
 }
 
-/// JSON text of an object or array on several lines, two spaces a level, in UTF-8. None for
-/// anything else, and where it would grow out of proportion.
+/// Format JSON text of an object or array on several lines, with two spaces per level, in UTF-8.
+/// Return `None` for anything else, and if the text would grow out of proportion.
 pub(super) fn indented(text: &str) -> Option<String> {
     laid_out(text, true)
 }
 
-/// JSON text of an object or array on one line, spaced as Python's `json.dumps` does it.
+/// Format JSON text of an object or array on one line, spaced like Python's `json.dumps`.
 pub(super) fn on_one_line(text: &str) -> Option<String> {
     laid_out(text, false)
 }
 
-/// How many times longer JSON text may become when it is laid out, and by how much more.
+/// Maximum growth of JSON text when it is formatted: a factor and a constant.
 ///
-/// A model may write an array of many items deep inside of others, in which the indentation would
-/// be a hundred times what it wrote.
+/// A model may write a long array at a great depth, where the indentation would be a hundred times
+/// the text.
 const GROWTH: usize = 4;
 const SLACK: usize = 256;
 
-/// The length of JSON text, control characters taken for what they were before they were escaped.
+/// Return the length of JSON text, counting control characters as if they were not escaped.
 fn unescaped(text: &str) -> usize {
     text.len() - 5 * memmem::find_iter(text.as_bytes(), "\\u00").count()
 }
@@ -162,7 +162,7 @@ fn laid_out(text: &str, indent: bool) -> Option<String> {
     Some(writer.text)
 }
 
-/// What was written last.
+/// The item that was written last.
 #[derive(PartialEq)]
 enum Last {
     Nothing,
@@ -235,15 +235,15 @@ impl Writer {
         }
     }
 
-    /// A string without escapes that UTF-8 can do without.
-    fn string(&mut self, spelled: &str) -> Option<()> {
-        let text: String = serde_json::from_str(spelled).ok()?;
+    /// Write a string, with only the escapes that UTF-8 needs.
+    fn string(&mut self, literal: &str) -> Option<()> {
+        let text: String = serde_json::from_str(literal).ok()?;
         self.text.push_str(&serde_json::to_string(&text).ok()?);
         Some(())
     }
 }
 
-/// Whether `value` is nested no deeper than can be read back.
+/// Return true if `value` is not nested too deeply to be read back.
 pub(super) fn is_shallow(value: &Value) -> bool {
     let mut waiting = vec![(value, 0)];
     while let Some((value, depth)) = waiting.pop() {
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_structure_is_left_alone() {
+    fn text_that_is_not_a_json_structure_is_rejected() {
         let deep = "[".repeat(300) + &"]".repeat(300);
         for text in [
             "",
@@ -329,10 +329,10 @@ mod tests {
     proptest! {
         #[test]
         fn it_agrees_with_serde(text in "[\\[\\]{}\",:0-9a\\\\ .eE+tru-]{0,12}") {
-            let ours = indented(&text).is_some();
-            let theirs = serde_json::from_str::<Value>(&text)
+            let is_formatted = indented(&text).is_some();
+            let is_structure = serde_json::from_str::<Value>(&text)
                 .is_ok_and(|value| value.is_object() || value.is_array());
-            prop_assert_eq!(ours, theirs);
+            prop_assert_eq!(is_formatted, is_structure);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The text of one message: what stands where, and what sets it apart.
+//! The layout of a message: the order of its blocks and their separators.
 //!
-//! Tags stand on lines of their own. A line `---` stands between two blocks, and before a
-//! result whose call does not stand right before it, so that text cannot pass for its call.
-//! Text that would be taken for such a line gets one more.
+//! Tags are on lines of their own. A `---` line separates two blocks, and precedes a result that is
+//! not directly after its call, so that text cannot be mistaken for the call. Text that looks like
+//! such a line gets one more.
 
 use super::{
     escape::{Names, attribute, neutralise, neutralise_into, neutralise_json},
@@ -14,16 +14,16 @@ use crate::{
     parser::REASONING_TAGS,
 };
 
-/// The line between two blocks.
+/// The separator between two blocks.
 pub(super) const RULE: &str = "---\n";
 
-/// The status of a response that is still to come.
+/// The status of a response that has not arrived yet.
 pub(super) const PENDING: &str = "pending";
 
-/// The status of a response that says what went wrong.
+/// The status of a response that is an error.
 pub(super) const ERROR: &str = "error";
 
-/// How blocks are written, and the names that text may not be mistaken for.
+/// The format of blocks, and the names whose tags are escaped in text.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     tag: Tag,
@@ -48,9 +48,9 @@ impl Layout {
         &self.names
     }
 
-    /// The block of a call, without a line break at its end.
+    /// Format a call as a block, without a trailing line break.
     pub(super) fn call(&self, call: &ToolCall) -> String {
-        // A name that no tag can be called by needs the quotes of an attribute.
+        // A name that cannot be a tag needs the quotes of an attribute.
         let is_free = ![TOOL_CALL, TOOL_RESPONSE].contains(&call.name.as_str());
         let is_name = is_free && check_name(&call.name).is_ok();
         let tag = if is_name { self.tag } else { Tag::ToolCall };
@@ -67,7 +67,7 @@ impl Layout {
         }
     }
 
-    /// The block of a result of the tool `name`, without a line break at its end.
+    /// Format a result of the tool `name` as a block, without a trailing line break.
     pub(super) fn response(&self, name: &str, result: Option<&ToolResult>) -> String {
         let name = attribute(name);
         let Some(result) = result else {
@@ -81,45 +81,45 @@ impl Layout {
     }
 }
 
-/// A result as the model sees it: JSON structures on several lines, everything else as it is.
+/// Format a result for the model: JSON structures on several lines, everything else unchanged.
 pub(super) fn displayed(result: &str) -> String {
     indented(result).unwrap_or_else(|| result.to_owned())
 }
 
-/// The result that is shown as `displayed`, where nothing says more. JSON on several lines is taken
-/// for JSON that was on one line, as `json.dumps` writes it.
+/// Return the result that is displayed as `displayed`. JSON on several lines is converted to one
+/// line, as `json.dumps` writes it.
 pub(super) fn from_displayed(displayed: &str) -> String {
     let original = indented(displayed).filter(|laid_out| laid_out == displayed);
     original.and_then(|_| on_one_line(displayed)).unwrap_or_else(|| displayed.to_owned())
 }
 
-/// Whether the text of a result alone gives it back.
+/// Return true if a result can be recovered from its displayed text.
 pub(super) fn is_recoverable(result: &str) -> bool {
-    // What is on one line already comes back from any layout.
+    // JSON on one line can be recovered from any layout.
     on_one_line(result).is_some_and(|line| line == result)
         || indented(result).is_none_or(|displayed| from_displayed(&displayed) == result)
 }
 
-/// What the text ends with so far.
+/// The end of the text so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum End {
     #[default]
     Nothing,
-    /// Text; whether a line break is at its end.
+    /// Text, and whether it ends with a line break.
     Text {
         broken: bool,
     },
     Block,
 }
 
-/// Where the next piece of a message goes.
+/// The position for the next piece of a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cursor {
     pub(super) end: End,
 }
 
 impl Cursor {
-    /// Writes text that is safe already, and has a character.
+    /// Append escaped, non-empty text.
     pub(super) fn natural(&mut self, text: &str, written: &mut String) {
         self.begin(text, written);
         written.push_str(text);
@@ -129,7 +129,7 @@ impl Cursor {
         }
     }
 
-    /// Writes foreign text that has a character.
+    /// Append foreign, non-empty text.
     pub(super) fn text(&mut self, names: &Names, text: &str, written: &mut String) {
         self.begin(text, written);
         neutralise_into(written, text, names);
@@ -144,13 +144,13 @@ impl Cursor {
         self.end = End::Text { broken: text.ends_with('\n') };
     }
 
-    /// Whether the next block stands behind a text that ends with a line break of its own.
+    /// Return true if the text before the next block ends with a line break.
     pub(super) const fn follows_break(self) -> bool {
         matches!(self.end, End::Text { broken: true })
     }
 
-    /// Writes a block. With `ruled` it is set apart from a block before it, and with `orphan`
-    /// from text before it.
+    /// Append a block. With `ruled` it is separated from a preceding block, with `orphan` from
+    /// preceding text.
     pub(super) fn block(&mut self, block: &str, ruled: bool, orphan: bool, written: &mut String) {
         written.push_str(self.line_break());
         let is_set_apart = match self.end {

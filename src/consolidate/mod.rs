@@ -1,9 +1,9 @@
-//! The structured history as natural text, and back.
+//! Conversion of structured histories to natural text, and back.
 //!
-//! Models that write their calls in text must also read them there. [`consolidate`] writes the
-//! calls and results of a history as such text, [`parse_history`] reads transcripts back, and a
-//! [`Consolidator`] does the first message by message. Results are foreign text: whatever is in
-//! them, they never become calls, and they come back exactly.
+//! Models that write calls as text must also read them as text. [`consolidate`] writes the calls
+//! and results of a history as text, [`parse_history`] reads transcripts back, and a
+//! [`Consolidator`] converts a history message by message. Results are foreign text: they never
+//! become calls, whatever they contain, and they are recovered exactly.
 //!
 //! ```
 //! use serde_json::json;
@@ -53,18 +53,18 @@ mod check;
 mod consolidator;
 mod envelope;
 mod escape;
-mod streamed_text;
 mod grammar;
 mod history;
 mod json;
 mod layout;
+mod open_calls;
 mod parts;
 mod reply;
 mod response;
 mod responses;
+mod streamed_text;
 #[cfg(test)]
 mod tests;
-mod open_calls;
 
 pub use self::{consolidator::Consolidator, history::parse_history};
 
@@ -76,36 +76,36 @@ use crate::{
 };
 
 wire_names! {
-    /// What becomes one message.
+    /// The grouping of a history into messages.
     #[derive(Default)]
     Form {
-        /// All that one party says, results beside their calls: a transcript.
+        /// One message per turn of a party, with results next to their calls: a transcript.
         #[default]
         Single = "single",
-        /// All that one party says, results in the turn after as the user's: what is sent to a
-        /// model.
+        /// One message per turn of a party, with results in the user's next turn: the form sent to
+        /// models.
         Turn = "turn",
-        /// As `turn`, and results follow their calls directly, whatever else the reply says.
+        /// As `turn`, but results directly follow their calls within a reply.
         Split = "split",
     }
 }
 
-/// How a history is written.
+/// The format of consolidated text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// What becomes one message.
+    /// The grouping into messages.
     pub form: Form,
-    /// The tag of a call.
+    /// The tag of calls.
     pub tag: Tag,
-    /// Whether arguments stand in a Markdown fence.
+    /// True to put arguments in a Markdown code fence.
     pub fenced: bool,
 }
 
-/// A history that cannot be written down. Messages are counted from zero.
+/// An error for a history that cannot be consolidated. Messages are counted from zero.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ConsolidateError {
-    /// The arguments of a call are something else than an object.
+    /// The arguments of a call are not an object.
     #[error("message {index}: arguments of tool call {id:?} ({name}) are no JSON object")]
     Arguments {
         /// The message.
@@ -128,7 +128,7 @@ pub enum ConsolidateError {
         /// The tool.
         name: String,
     },
-    /// Two calls of one message share an id, so that results cannot be told apart.
+    /// Two calls of one message have the same id, so their results are ambiguous.
     #[error("message {index}: two tool calls have the id {id:?}")]
     DuplicateCall {
         /// The message.
@@ -136,7 +136,7 @@ pub enum ConsolidateError {
         /// The id.
         id: String,
     },
-    /// Two results of one message are for the same call.
+    /// Two results of one message belong to the same call.
     #[error("message {index}: two results are for tool call {id:?}")]
     DuplicateResult {
         /// The message.
@@ -144,15 +144,15 @@ pub enum ConsolidateError {
         /// The call.
         id: String,
     },
-    /// A result of an aggregate is for a call that is not in it.
+    /// A result of an aggregate belongs to a call that is not in it.
     #[error("message {index}: a result is for tool call {id:?}, which is not in the message")]
     UnknownCall {
         /// The message.
         index: usize,
-        /// The call that is missed.
+        /// The id of the missing call.
         id: String,
     },
-    /// A message came after the end.
+    /// A message was pushed after the end.
     #[error("message {index}: the consolidator is finished and takes no more messages")]
     Finished {
         /// The message.
@@ -160,17 +160,15 @@ pub enum ConsolidateError {
     },
 }
 
-/// `messages` as natural text: one message for each turn, never across a text of the system or
-/// of the user. `tools` are the tools that the model knows: what could be read as a call of one
-/// of them is neutralised in every text, as are our own tags and the names of all calls so far.
-///
+/// Convert `messages` to natural text: one message per turn, never across a text of the system or
+/// the user. `tools` are the tools that the model knows. Whatever could be read as a call of one of
+/// them is escaped in every text, as are the reserved tags and the names of all previous calls.
 /// The messages are marked as natural. A text with that mark is passed on as it stands, so that
-/// doing this twice is doing it once; of a user's text only results pass. The system's texts stay
-/// as they are.
-///
-/// Reasoning, usage and kinds of message that this version does not know are not written; their
-/// metadata goes to the message of their party. Texts without a character say nothing, and without
-/// anything to say there is no message.
+/// The resulting messages are marked as natural. Natural text is passed through unchanged, so the
+/// conversion is idempotent; of a user's natural text, only results are passed through. System
+/// texts stay unchanged.
+/// Reasoning, usage and unknown kinds of messages are not written; their metadata is merged into
+/// the message of their party. Empty texts, and histories without content, yield no message.
 pub fn consolidate(
     messages: &[Message],
     tools: &[FunctionContract],

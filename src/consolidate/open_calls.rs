@@ -1,10 +1,10 @@
-//! Calls that wait for their results.
+//! Calls without results.
 
 use std::collections::{HashMap, VecDeque};
 
 use crate::message::{Content, Role, ToolCall};
 
-/// The calls of a message that is no text.
+/// Return the calls of a message that is not text.
 pub(super) fn calls_of(content: &Content) -> &[ToolCall] {
     match content {
         Content::ToolCalls(calls) | Content::Aggregate { calls, .. } => calls,
@@ -12,17 +12,17 @@ pub(super) fn calls_of(content: &Content) -> &[ToolCall] {
     }
 }
 
-/// The calls of the last turn that wait for their results, by name.
+/// The open calls of the last turn, by name.
 #[derive(Debug, Default)]
 pub(super) struct OpenCalls {
     ids: HashMap<String, VecDeque<String>>,
     count: usize,
-    /// Whether somebody has spoken since the assistant did.
+    /// True if another party has had a turn since the assistant.
     is_answered: bool,
 }
 
 impl OpenCalls {
-    /// Takes note of who speaks, and of the calls and results in messages that are no text.
+    /// Record the role of a message, and the calls and results in messages that are not text.
     pub(super) fn observe(&mut self, role: Role, content: &Content) {
         match (role, content) {
             (_, Content::Usage(_) | Content::Unknown { .. }) => return,
@@ -50,14 +50,14 @@ impl OpenCalls {
         self.count == 0
     }
 
-    /// The first call of this name, which waits no longer.
+    /// Close the first open call of this name, and return its id.
     pub(super) fn answer(&mut self, name: &str) -> Option<String> {
         let id = self.ids.get_mut(name)?.pop_front()?;
         self.count -= 1;
         Some(id)
     }
 
-    /// The call with this id waits no longer.
+    /// Close the call with this id.
     pub(super) fn answered(&mut self, name: &str, id: &str) {
         if let Some(ids) = self.ids.get_mut(name)
             && let Some(at) = ids.iter().position(|open_calls| open_calls == id)

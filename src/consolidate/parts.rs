@@ -1,38 +1,38 @@
-//! The messages that a history comes to: who says what, and where one ends.
+//! The messages of a consolidated history, with their roles and boundaries.
 
 use super::{
     Form,
     envelope::EnvelopeMerger,
-    streamed_text::StreamedText,
     layout::{Cursor, Layout},
     responses::only_responses,
+    streamed_text::StreamedText,
 };
 use crate::message::{Content, Envelope, Message, Role, ToolCall, ToolResult};
 
-/// The messages so far. The last one grows as long as the same party speaks, since many models
-/// want the roles to alternate.
+/// The messages so far. The last one grows as long as its party continues, since many models
+/// require alternating roles.
 #[derive(Debug)]
 pub(super) struct Parts {
     form: Form,
     layout: Layout,
     all: Vec<Part>,
-    /// Envelopes of messages that say nothing, until their party speaks.
+    /// Envelopes of messages without text, until the next text of their party.
     pending_envelopes: Vec<Envelope>,
 }
 
-/// One message in the making.
+/// A message under construction.
 #[derive(Debug)]
 struct Part {
-    /// None as long as it holds results alone, which may go with what either party says next.
+    /// `None` while it holds only results, which may join the next turn of either party.
     role: Option<Role>,
     cursor: Cursor,
-    /// The text at the end, as long as it grows.
+    /// The text at the end, while it grows.
     streamed_text: Option<StreamedText>,
     text: String,
     merger: EnvelopeMerger,
-    /// Whether something else than results is in it.
+    /// True if it contains anything but results.
     has_content: bool,
-    /// The system's own words, which stay as they are.
+    /// The system's text, which stays unchanged.
     instructions: Option<Envelope>,
 }
 
@@ -49,8 +49,8 @@ impl Part {
         }
     }
 
-    /// Writes a block. Of the text before it is noted whether the line break between them is its
-    /// own: one that ends with several, or is one, has none of ours.
+    /// Append a block, and note whether the line break before it belongs to the preceding text. If
+    /// that text is a line break, or ends with several, no separator was added.
     fn block(&mut self, block: &str, ruled: bool, orphan: bool) {
         let line = self.text.strip_suffix('\n').filter(|_| self.cursor.follows_break());
         let is_own = line.is_some_and(|line| !line.is_empty() && !line.ends_with('\n'));
@@ -66,7 +66,7 @@ impl Part {
     }
 }
 
-/// Who a message is of, as models see it: results and tools speak to them as users do.
+/// Return the role that models see: results and tools count as the user.
 const fn turn_role(role: Role) -> Role {
     match role {
         Role::Assistant => Role::Assistant,
@@ -83,12 +83,12 @@ impl Parts {
         self.form
     }
 
-    /// How much is written so far.
+    /// Return the current length, for [`since`](Self::since).
     pub(super) fn length(&self) -> (usize, usize) {
         (self.all.len(), self.all.last().map_or(0, |part| part.text.len()))
     }
 
-    /// What is written since then, of all messages.
+    /// Return the text that was added since then, of all messages.
     pub(super) fn since(&self, (parts, bytes): (usize, usize)) -> String {
         let Some(last) = parts.checked_sub(1) else {
             return self.all.iter().map(|part| part.text.as_str()).collect();
@@ -120,7 +120,7 @@ impl Parts {
         written.map(Part::into_message).collect()
     }
 
-    /// The message that `role` goes on with, or a new one. Nobody's are results without calls.
+    /// Return the message that `role` continues, or a new one. Results without calls have no role.
     fn part(&mut self, role: Option<Role>) -> &mut Part {
         let is_open = self.all.last().is_some_and(|part| {
             part.instructions.is_none()
@@ -135,7 +135,7 @@ impl Parts {
         part
     }
 
-    /// As [`part`](Self::part), for more than results.
+    /// Like [`part`](Self::part), for anything but results.
     fn content_part(&mut self, role: Role) -> &mut Part {
         let pending_envelopes = std::mem::take(&mut self.pending_envelopes);
         let part = self.part(Some(role));
@@ -148,12 +148,12 @@ impl Parts {
         part
     }
 
-    /// Who results are of that answer no call before them.
+    /// Return the role of results without calls.
     fn results_role(&self) -> Option<Role> {
         (self.form != Form::Single).then_some(Role::User)
     }
 
-    /// The system's text.
+    /// Add a system text.
     pub(super) fn add_instructions(&mut self, envelope: Envelope, text: String) {
         self.pending_envelopes.clear();
         let mut part = Part::new(Some(Role::System), Some(envelope));
@@ -161,7 +161,7 @@ impl Parts {
         self.all.push(part);
     }
 
-    /// A whole text of the assistant or of the user.
+    /// Add a complete text of the assistant or the user.
     pub(super) fn add_text(&mut self, envelope: Envelope, text: &str) {
         let role = turn_role(envelope.role);
         let natural = envelope.natural;
@@ -184,7 +184,7 @@ impl Parts {
         }
     }
 
-    /// More of a text of the assistant, until [`pause`](Self::pause).
+    /// Add a piece of a text of the assistant, until [`pause`](Self::pause).
     pub(super) fn stream(&mut self, piece: &str) {
         if piece.is_empty() {
             return;
@@ -192,11 +192,13 @@ impl Parts {
         self.content_part(Role::Assistant);
         let Self { layout, all, .. } = self;
         let Some(part) = all.last_mut() else { return };
-        let streamed_text = part.streamed_text.get_or_insert_with(|| StreamedText::begin(part.cursor, &mut part.text));
+        let streamed_text = part
+            .streamed_text
+            .get_or_insert_with(|| StreamedText::begin(part.cursor, &mut part.text));
         streamed_text.push(piece, layout.names(), &mut part.text);
     }
 
-    /// Ends the text that grows, if there is one.
+    /// End the growing text, if any.
     pub(super) fn pause(&mut self) {
         if let Some(part) = self.all.last_mut()
             && let Some(streamed_text) = part.streamed_text.take()
@@ -205,7 +207,7 @@ impl Parts {
         }
     }
 
-    /// A message that is not written.
+    /// Record the envelope of a message that is not written.
     pub(super) fn note_unwritten(&mut self, envelope: Envelope) {
         let role = turn_role(envelope.role);
         for part in self.all.iter_mut().rev() {
@@ -219,12 +221,12 @@ impl Parts {
         self.pending_envelopes.push(envelope);
     }
 
-    /// The envelope of messages with calls that are written next.
+    /// Add the envelope of the message whose calls are written next.
     pub(super) fn begin_calls(&mut self, envelope: Envelope) {
         self.content_part(Role::Assistant).merger.add(envelope);
     }
 
-    /// A call whose result stands elsewhere.
+    /// Add a call whose result is written elsewhere.
     pub(super) fn call(&mut self, call: &ToolCall) {
         self.layout.learn(&call.name);
         let block = self.layout.call(call);
@@ -233,7 +235,7 @@ impl Parts {
         part.merger.note(&call.id, &call.name, Some(call), None);
     }
 
-    /// A call and its result.
+    /// Add a call and its result.
     pub(super) fn pair(&mut self, call: &ToolCall, result: Option<&ToolResult>) {
         self.layout.learn(&call.name);
         let block =
@@ -243,7 +245,7 @@ impl Parts {
         part.merger.note(&call.id, &call.name, Some(call), result);
     }
 
-    /// The envelopes of messages with results that are written next, and whose calls are.
+    /// Add the envelopes of the messages whose results are written next, and of their calls.
     pub(super) fn begin_results(&mut self, envelopes: impl IntoIterator<Item = Envelope>) {
         let role = if self.form == Form::Single { Role::Assistant } else { Role::User };
         let part = self.part(Some(role));
@@ -256,7 +258,7 @@ impl Parts {
         }
     }
 
-    /// The result of a call that is written.
+    /// Add the result of a call that has been written.
     pub(super) fn answer(&mut self, call: &ToolCall, result: Option<&ToolResult>) {
         let block = self.layout.response(&call.name, result);
         let part = self.part(Some(Role::User));
@@ -264,7 +266,7 @@ impl Parts {
         part.merger.note(&call.id, &call.name, None, result);
     }
 
-    /// Results whose calls are answered, or nowhere.
+    /// Add results whose calls are already answered, or unknown.
     pub(super) fn unmatched_results(&mut self, envelope: Option<Envelope>, results: &[ToolResult]) {
         if results.is_empty() {
             return;

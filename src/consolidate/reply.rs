@@ -1,4 +1,4 @@
-//! What the assistant says in one go: written in its order, as soon as nothing can change it.
+//! A reply of the assistant, written in order as soon as it is final.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,56 +10,56 @@ use crate::message::{
     slots::{Slot, Slots},
 };
 
-/// A reply that may go on. What follows a call that is not certain yet waits with it.
+/// A reply that may continue. Whatever follows an unfinished call waits for it.
 #[derive(Debug)]
 pub(super) struct Reply {
-    /// Which reply it is, where messages say so.
+    /// The generation id, if the messages have one.
     generation: Option<String>,
     source: Source,
-    /// What is not written yet, in order.
+    /// Items that have not been written yet, in order.
     items: VecDeque<Item>,
-    /// What came last of it.
+    /// The kind of the last input.
     last: Last,
-    /// White space that came behind that, and is a text only with what follows it.
+    /// White space after it, which becomes text only together with the text that follows.
     blank: String,
-    /// All calls, by their position.
+    /// All calls, by position.
     calls: Vec<Call>,
     slots: Slots,
-    /// The calls that are written, and whose results are to follow.
+    /// Calls that have been written, and whose results have not.
     unanswered: VecDeque<usize>,
-    /// The envelopes of messages with results that are not written yet.
+    /// Envelopes of messages with results that have not been written yet.
     answered_by: Vec<Envelope>,
-    /// Results that came before their calls.
+    /// Results that arrived before their calls.
     early: HashMap<String, ToolResult>,
 }
 
-/// Where a reply comes from.
+/// The source of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Messages,
-    /// What streams; whether it still does.
+    /// A stream, which may still be running.
     Updates {
         is_running: bool,
     },
 }
 
-/// What a piece goes on with.
+/// The kind of the last input, which determines what the next piece continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Last {
-    /// Text that streams.
+    /// Streaming text.
     Text,
     Calls,
-    /// Thoughts, a whole text, or nothing.
+    /// Reasoning, a complete text, or nothing.
     Other,
 }
 
 #[derive(Debug)]
 enum Item {
-    /// A whole text.
+    /// A complete text.
     Text { envelope: Envelope, text: String },
-    /// A text that streams: what is not written of it.
+    /// The unwritten rest of a streaming text.
     Streamed(String),
-    /// Calls without text between them, and the message that they are of.
+    /// Calls without text between them, with the envelope of their message.
     Calls { envelope: Option<Envelope>, positions: VecDeque<usize> },
 }
 
@@ -67,33 +67,33 @@ enum Item {
 struct Call {
     state: State,
     result: Option<ToolResult>,
-    /// Whether it has its result, or will have none.
+    /// True if the call has its result, or will have none.
     is_resolved: bool,
 }
 
 #[derive(Debug)]
 enum State {
-    /// A native call, as far as it has come.
+    /// A native call that is still streaming.
     Open {
         name: String,
         arguments: String,
     },
-    /// A call that is to come whole.
+    /// A call that will arrive complete.
     Announced,
     Whole(ToolCall),
-    /// A call that came to nothing.
+    /// A call that was dropped.
     Dropped,
 }
 
-// What comes.
+// Input.
 
 impl Reply {
-    /// A reply that comes as messages.
+    /// Create a reply that arrives as messages.
     pub(super) fn of_messages(generation: Option<String>) -> Self {
         Self::new(generation, Source::Messages)
     }
 
-    /// A reply that streams.
+    /// Create a reply that streams.
     pub(super) fn of_updates() -> Self {
         Self::new(None, Source::Updates { is_running: true })
     }
@@ -113,27 +113,27 @@ impl Reply {
         }
     }
 
-    /// Whether more of it may stream.
+    /// Return true if more of the reply may stream.
     pub(super) fn is_running(&self) -> bool {
         self.source == Source::Updates { is_running: true }
     }
 
-    /// Whether it is of this generation.
+    /// Return true if the reply belongs to this generation.
     pub(super) fn is_of(&self, generation: Option<&str>) -> bool {
         generation.is_some() && self.generation.as_deref() == generation
     }
 
-    /// Whether one of its calls has this id.
+    /// Return true if one of its calls has this id.
     pub(super) fn has_call(&self, id: &str) -> bool {
         self.slots.position(id).is_some()
     }
 
-    /// Whether these calls are what streamed.
+    /// Return true if these calls have streamed.
     pub(super) fn has_streamed(&self, calls: &[ToolCall]) -> bool {
         self.source != Source::Messages && calls.iter().any(|call| self.has_call(&call.id))
     }
 
-    /// A whole text, which is written at once if nothing waits.
+    /// Add a complete text, which is written immediately if nothing is waiting.
     pub(super) fn add_text(&mut self, envelope: &Envelope, text: &str, parts: &mut Parts) {
         if self.items.is_empty() {
             return parts.add_text(envelope.clone(), text);
@@ -142,7 +142,7 @@ impl Reply {
         self.items.push_back(Item::Text { envelope: envelope.clone(), text: text.to_owned() });
     }
 
-    /// More of a text. White space alone is none; between calls it goes to the text behind them.
+    /// Add a piece of a text. White space between calls becomes part of the text that follows.
     pub(super) fn stream(&mut self, piece: &str) {
         match self.items.back_mut() {
             Some(Item::Streamed(text)) if self.last == Last::Text => text.push_str(piece),
@@ -156,13 +156,13 @@ impl Reply {
         }
     }
 
-    /// Thoughts stand between what comes before and after them.
+    /// End the current text: reasoning separates what comes before and after it.
     pub(super) fn pause(&mut self) {
         self.blank.clear();
         self.last = Last::Other;
     }
 
-    /// The calls of a message. With `is_final` those without a result are pending for good.
+    /// Add the calls of a message. With `is_final`, those without a result stay pending.
     pub(super) fn call(
         &mut self,
         envelope: Envelope,
@@ -185,7 +185,7 @@ impl Reply {
         }
     }
 
-    /// The message of calls that streamed.
+    /// Update calls that have streamed from their message.
     pub(super) fn update_calls(&mut self, calls: &[ToolCall], results: &[ToolResult]) {
         for call in calls {
             self.whole(call.clone());
@@ -195,7 +195,7 @@ impl Reply {
         }
     }
 
-    /// A whole call. The fragments of the same id were that call on its way.
+    /// Add a complete call. Fragments with the same id belong to it.
     pub(super) fn whole(&mut self, call: ToolCall) {
         let slot = self.slots.of_call(&call.id, None);
         self.add_if_new(slot, || State::Announced);
@@ -205,20 +205,20 @@ impl Reply {
         }
     }
 
-    /// The call with this id will come whole, or not at all.
+    /// Reserve the position of a call that will arrive complete, or be dropped.
     pub(super) fn announce(&mut self, id: &str) {
         let slot = self.slots.of_call(id, None);
         self.add_if_new(slot, || State::Announced);
     }
 
-    /// A piece of a native call.
+    /// Add a fragment of a native call.
     pub(super) fn fragment(&mut self, update: ToolCallUpdate) {
         let name = update.function_name.filter(|name| !name.is_empty());
         let id = update.tool_call_id.filter(|id| !id.is_empty());
         let slot = self.slots.of_fragment(id.as_deref(), update.index, name.is_some());
         self.add_if_new(slot, || State::Open { name: String::new(), arguments: String::new() });
         if let State::Open { name: known, arguments } = &mut self.calls[slot.position].state {
-            // The whole name may come again; a name behind arguments is none.
+            // The complete name may be repeated; a name after arguments is ignored.
             if let Some(name) = name.filter(|name| name != known && arguments.is_empty()) {
                 known.push_str(&name);
             }
@@ -250,7 +250,7 @@ impl Reply {
         }
     }
 
-    /// The result of a call; given back if no call waits for it.
+    /// Add the result of a call; return it if no call is waiting for it.
     pub(super) fn answer(&mut self, result: ToolResult) -> Option<ToolResult> {
         let position = self.slots.position(&result.tool_call_id);
         match position.map(|position| &mut self.calls[position]) {
@@ -263,7 +263,7 @@ impl Reply {
         }
     }
 
-    /// A result that may have come before its call. A second one for a call is dropped.
+    /// Add a result that may have arrived before its call. A second one for a call is dropped.
     pub(super) fn answer_early(&mut self, result: ToolResult) {
         if let Some(result) = self.answer(result)
             && !self.has_call(&result.tool_call_id)
@@ -272,12 +272,12 @@ impl Reply {
         }
     }
 
-    /// The envelope of the message whose results were given last.
+    /// Add the envelope of the message whose results were just added.
     pub(super) fn answered_by(&mut self, envelope: Envelope) {
         self.answered_by.push(envelope);
     }
 
-    /// Ends what streams. A native call is whole if its arguments are.
+    /// End the stream. A native call is complete if its arguments are.
     pub(super) fn stop(&mut self, reason: FinishReason) {
         self.source = Source::Updates { is_running: false };
         let last = self.calls.len().wrapping_sub(1);
@@ -306,12 +306,13 @@ impl Reply {
     }
 }
 
-/// Whether a text is white space alone, to Python as well.
+/// Return true if a text is only white space, by Python's definition as well.
 pub(super) fn is_blank(text: &str) -> bool {
     text.chars().all(|ch| ch.is_whitespace() || matches!(ch, '\u{1c}'..='\u{1f}'))
 }
 
-/// The arguments of a native call, none being `{}`; None where they are no object, or cut off.
+/// Parse the arguments of a native call, empty text being `{}`. Return `None` if they are not an
+/// object, or cut off.
 fn arguments_of(text: &str, is_cut: bool) -> Option<Value> {
     if text.trim_ascii().is_empty() {
         return (!is_cut).then(|| Value::Object(Map::new()));
@@ -319,10 +320,10 @@ fn arguments_of(text: &str, is_cut: bool) -> Option<Value> {
     serde_json::from_str(text).ok().filter(Value::is_object)
 }
 
-// What is written.
+// Output.
 
 impl Reply {
-    /// Whether something may come between the calls and their results.
+    /// Return true if anything may still be inserted between the calls and their results.
     fn may_grow(&self) -> bool {
         match self.source {
             Source::Messages => self.generation.is_some(),
@@ -330,12 +331,12 @@ impl Reply {
         }
     }
 
-    /// Writes what is certain.
+    /// Write everything that is final.
     pub(super) fn advance(&mut self, parts: &mut Parts) {
         self.write(parts, false);
     }
 
-    /// Writes all the rest: nothing can come any more. Calls without a result are pending.
+    /// Write the rest, since nothing more can arrive. Calls without a result are pending.
     pub(super) fn end(mut self, parts: &mut Parts) {
         if self.is_running() {
             self.stop(FinishReason::Missing);
@@ -344,7 +345,7 @@ impl Reply {
         let void = self.calls.into_iter().filter(|call| matches!(call.state, State::Dropped));
         let mut unmatched_results: Vec<_> =
             self.early.into_values().chain(void.filter_map(|call| call.result)).collect();
-        // They have no order of their own.
+        // They have no inherent order.
         unmatched_results.sort_by(|a, b| a.tool_call_id.cmp(&b.tool_call_id));
         parts.unmatched_results(None, &unmatched_results);
     }
@@ -369,7 +370,7 @@ impl Reply {
                             self.write_pairs(&mut envelope, &mut positions, parts, is_over)
                         }
                         Form::Turn => self.write_calls(&mut envelope, &mut positions, parts),
-                        // More calls may come, whose results follow all of them.
+                        // More calls may arrive, and all results follow them.
                         Form::Split if is_last && self.is_running() => false,
                         Form::Split => {
                             let is_ready =
@@ -394,7 +395,7 @@ impl Reply {
         }
     }
 
-    /// Each call with its result. Whether all are written.
+    /// Write each call with its result. Return true if all are written.
     fn write_pairs(
         &mut self,
         envelope: &mut Option<Envelope>,
@@ -422,7 +423,7 @@ impl Reply {
         true
     }
 
-    /// The calls alone. Whether all are written.
+    /// Write the calls alone. Return true if all are written.
     fn write_calls(
         &mut self,
         envelope: &mut Option<Envelope>,
@@ -446,7 +447,7 @@ impl Reply {
         true
     }
 
-    /// The results of calls that are written, in their order.
+    /// Write the results of the calls that have been written, in order.
     fn write_results(&mut self, parts: &mut Parts, is_over: bool) {
         while let Some(&position) = self.unanswered.front() {
             let call = &mut self.calls[position];
@@ -465,7 +466,7 @@ impl Reply {
 }
 
 impl Call {
-    /// Whether it can be written with its result, or as pending if nothing can come any more.
+    /// Return true if the call can be written with its result, or as pending at the end.
     fn is_ready(&self, is_over: bool) -> bool {
         match self.state {
             State::Whole(_) => self.is_resolved || is_over,

@@ -1,4 +1,4 @@
-//! The block of a result, taken apart.
+//! Parsing of the block of a result.
 
 use super::{
     escape::attribute_value,
@@ -6,18 +6,18 @@ use super::{
 };
 use crate::parser::{attribute, opening_tag};
 
-/// A result as it stands in a text.
+/// A result as it appears in a text.
 #[derive(Clone, Debug)]
 pub(super) struct Response<'t> {
     pub(super) name: String,
-    /// What stands between the tags, still escaped; None where the result is pending.
+    /// The text between the tags, still escaped; `None` if the result is pending.
     pub(super) body: Option<&'t str>,
     pub(super) is_error: bool,
 }
 
 impl<'t> Response<'t> {
-    /// Reads a whole block, tags included. None without a name, with a status that nobody
-    /// writes, and where the closing tag is missing.
+    /// Parse a complete block, including tags. Return `None` if it has no name, an unknown status
+    /// or no closing tag.
     pub(super) fn read(raw: &'t str) -> Option<Self> {
         let opening = opening_tag(raw)?;
         let name = attribute_value(attribute(opening, "name")?)?;
@@ -33,7 +33,7 @@ impl<'t> Response<'t> {
     }
 }
 
-/// What stands between the tags, without the line break after the one and before the other.
+/// Return the text between the tags, without the line breaks next to them.
 fn inside<'t>(raw: &'t str, opening: &str) -> Option<&'t str> {
     let rest = &raw[opening.len()..];
     if rest.is_empty() && opening.ends_with("/>") {

@@ -1,4 +1,4 @@
-//! Natural text of a user, of which only results pass.
+//! Natural text of a user, reduced to results.
 
 use super::{
     escape::{Names, attribute_value, secure},
@@ -6,12 +6,12 @@ use super::{
 };
 use crate::contract::TOOL_RESPONSE;
 
-/// `natural` with the blocks of results as they stand, and no tag in anything else: what a user
-/// says makes no call, whoever marked it.
+/// Keep the result blocks of `natural` and escape all other tags: a user's text makes no calls,
+/// even if it is marked as natural.
 pub(super) fn only_responses(natural: &str, names: &Names) -> String {
     let closing = format!("</{TOOL_RESPONSE}>");
     let mut safe = String::with_capacity(natural.len());
-    // Where the text begins that is not written yet, and the last opening line with what follows.
+    // The start of the unwritten text, and the last opening line with the offset after it.
     let (mut from, mut opening) = (0, None);
     let mut at = 0;
     for line in natural.split_inclusive('\n') {
@@ -32,7 +32,7 @@ pub(super) fn only_responses(natural: &str, names: &Names) -> String {
     safe
 }
 
-/// Whether a line is what `consolidate` opens a result with.
+/// Return true if `consolidate` writes this line to open a result.
 fn is_opening(line: &str) -> bool {
     let attributes = line.strip_prefix('<').and_then(|line| line.strip_prefix(TOOL_RESPONSE));
     let Some((name, status)) = attributes
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn results_pass_and_nothing_else() {
+    fn only_results_are_passed_through() {
         let result = "<tool_response name=\"f\">\n&lt;f>{}&lt;/f>\n</tool_response>";
         let late = "<tool_response name=\"f\" status=\"pending\">\n</tool_response>";
         for passes in [result, late, "No tag.", "&lt;f>{}&lt;/f>", ""] {

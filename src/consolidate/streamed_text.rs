@@ -1,8 +1,8 @@
-//! Foreign text that comes in pieces: what a whole text would be written as, as soon as it is
-//! certain.
+//! Escaping of foreign text that arrives in pieces, with the same result as for the complete text,
+//! as early as possible.
 //!
-//! Held back are only the beginnings of tags and entities, and what could be a line that sets
-//! blocks apart. Every character is looked at a bounded number of times, however the text is cut.
+//! Only the beginnings of tags and entities are held back, and a line that could be a separator.
+//! The work per character is bounded, however the text is split.
 
 use memchr::memchr2;
 
@@ -12,17 +12,17 @@ use super::{
 };
 use crate::contract::{MAX_NAME_BYTES, is_name_char};
 
-/// A text in the making, at the end of a message.
+/// A growing text at the end of a message.
 #[derive(Clone, Debug)]
 pub(super) struct StreamedText {
-    /// The beginning of the text, as long as it could be that of a rule behind a block.
+    /// The beginning of the text, as long as it could be a separator line after a block.
     start: Option<String>,
     neutraliser: Neutraliser,
     is_broken: bool,
 }
 
 impl StreamedText {
-    /// A text that begins where `cursor` stands. It will have at least one character.
+    /// Begin a text at the cursor. It must receive at least one character.
     pub(super) fn begin(cursor: Cursor, written: &mut String) -> Self {
         written.push_str(cursor.line_break());
         Self {
@@ -52,7 +52,7 @@ impl StreamedText {
         self.neutraliser.push(&start, names, written);
     }
 
-    /// Ends the text. Returns where the next piece of the message goes.
+    /// End the text and return the cursor for the next piece of the message.
     pub(super) fn end(mut self, names: &Names, written: &mut String) -> Cursor {
         if let Some(start) = self.start {
             if start == RULE.trim_end() {
@@ -65,11 +65,11 @@ impl StreamedText {
     }
 }
 
-/// Writes text as [`neutralise`](super::escape::neutralise) does, piece by piece.
+/// A version of [`neutralise`](super::escape::neutralise) that works piece by piece.
 #[derive(Clone, Debug, Default)]
 struct Neutraliser {
     state: State,
-    /// What has come and is not written yet.
+    /// Input that has not been written yet.
     held: String,
 }
 
@@ -77,18 +77,18 @@ struct Neutraliser {
 enum State {
     #[default]
     Text,
-    /// Behind a `&` and any number of `amp;`, which are written.
+    /// After a `&` and any number of `amp;`, which are written.
     Entity,
-    /// Behind a `<`, or the `lt;` of an entity, which is not written yet.
+    /// After a `<`, or the `lt;` of an entity, which is not written yet.
     Head { is_entity: bool, place: Place },
 }
 
-/// Where in the beginning of a tag.
+/// The position in the beginning of a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     BeforeSlash,
     BeforeName,
-    /// In the name, which begins there in what is held.
+    /// In the name, which begins at this offset of the held input.
     Name {
         from: usize,
     },
@@ -116,7 +116,7 @@ impl Neutraliser {
         }
     }
 
-    /// Writes what is held back: the text is over.
+    /// Write the held input at the end of the text.
     fn finish(&mut self, names: &Names, written: &mut String) {
         match self.state {
             State::Head { is_entity, .. } => self.decide(is_entity, names, written),
@@ -125,7 +125,7 @@ impl Neutraliser {
         *self = Self::default();
     }
 
-    /// Whether `ch` was taken; otherwise it comes again, in another state.
+    /// Return true if `ch` was consumed; otherwise it must be pushed again, in another state.
     fn take(&mut self, ch: char, names: &Names, written: &mut String) -> bool {
         match self.state {
             State::Text if ch == '<' => self.state = State::head(false),
@@ -178,7 +178,7 @@ impl Neutraliser {
         true
     }
 
-    /// Ends the beginning of a tag before `ch`, which comes again.
+    /// End the beginning of a tag before `ch`, which must be pushed again.
     fn end_head(&mut self, ch: char, is_entity: bool, names: &Names, written: &mut String) -> bool {
         let length = self.held.len();
         self.held.push(ch);
@@ -189,7 +189,7 @@ impl Neutraliser {
         false
     }
 
-    /// Writes what is held back, behind what tells it from a tag if it could be one.
+    /// Write the held input, escaped if it could be a tag.
     fn decide(&self, is_entity: bool, names: &Names, written: &mut String) {
         written.push_str(match is_entity {
             true if follows_entity(&self.held) => "amp;lt;",
@@ -241,7 +241,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
         #[test]
-        fn pieces_are_written_as_the_whole_is(pieces in hostile()) {
+        fn the_output_does_not_depend_on_the_splitting(pieces in hostile()) {
             let whole = pieces.concat();
             let wanted = neutralise(&whole, &names());
             prop_assert_eq!(in_pieces(pieces.iter().map(String::as_str)), &*wanted);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_a_tag_for_long_costs_no_more_than_its_length() {
+    fn long_possible_tags_take_linear_time() {
         for (begin, more) in [("<", " "), ("&", "amp;"), ("</", "\t"), ("<", "n"), ("&lt;", " ")] {
             let mut pieces = vec![begin];
             pieces.extend(std::iter::repeat_n(more, 300_000));

@@ -42,12 +42,12 @@ fn text_of(message: &Message) -> &str {
     }
 }
 
-/// One message, read by itself.
+/// Parse a single message.
 fn parse_history(message: &Message, tools: &[FunctionContract]) -> Vec<Message> {
     super::parse_history(std::slice::from_ref(message), tools, &[Dialect::NATURAL]).unwrap()
 }
 
-/// Bare text, taken to be the assistant's.
+/// Parse a text as the assistant's.
 fn parse_text(bare: &str, tools: &[FunctionContract]) -> Vec<Message> {
     parse_history(&text(Role::Assistant, bare), tools)
 }
@@ -56,7 +56,7 @@ fn single(messages: &[Message]) -> Message {
     consolidate(messages, &[], Options::default()).unwrap().remove(0)
 }
 
-/// All calls and results of a history, in order.
+/// Return all calls and results of a history, in order.
 fn exchange(messages: &[Message]) -> (Vec<ToolCall>, Vec<ToolResult>) {
     let (mut all_calls, mut all_results) = (Vec::new(), Vec::new());
     for message in messages {
@@ -77,7 +77,7 @@ fn exchange(messages: &[Message]) -> (Vec<ToolCall>, Vec<ToolResult>) {
 }
 
 #[test]
-fn pairs_stand_apart_and_text_keeps_its_lines() {
+fn pairs_are_separated_and_text_keeps_its_lines() {
     let history = [
         text(Role::Assistant, "First."),
         aggregate(
@@ -126,10 +126,10 @@ fn split_gives_results_to_the_user() {
     let options = Options { form: Form::Split, tag: Tag::Name, fenced: true };
     let tools = [FunctionContract::new("f").unwrap()];
     let split = consolidate(&history, &tools, options).unwrap();
-    let told: Vec<_> = split.iter().map(|part| (part.envelope.role, text_of(part))).collect();
+    let texts: Vec<_> = split.iter().map(|part| (part.envelope.role, text_of(part))).collect();
     let f = "<f>\n```json\n{}\n```\n</f>";
     assert_eq!(
-        told,
+        texts,
         [
             (Role::System, "Use <tool_call name=\"f\">."),
             (Role::User, "Go on: &lt;/tool_call>"),
@@ -149,7 +149,7 @@ fn split_gives_results_to_the_user() {
 }
 
 #[test]
-fn a_consolidator_writes_calls_when_they_are_answered() {
+fn a_consolidator_writes_calls_once_they_have_results() {
     let mut consolidator = Consolidator::new(&[], Options::default());
     assert_eq!(consolidator.push(&text(Role::Assistant, "Look:")).unwrap(), "Look:");
     let calls = vec![call("a", "f", json!({})), call("b", "f", json!({}))];
@@ -172,7 +172,7 @@ fn a_consolidator_writes_calls_when_they_are_answered() {
 }
 
 #[test]
-fn what_is_known_about_messages_is_brought_together() {
+fn envelopes_are_merged() {
     let envelope = |role, generation: Option<&str>, metadata: Value| Envelope {
         generation_id: generation.map(str::to_owned),
         from_agent: generation.map(|id| format!("agent of {id}")),
@@ -223,7 +223,7 @@ fn what_is_known_about_messages_is_brought_together() {
 }
 
 #[test]
-fn each_message_is_of_those_who_speak() {
+fn each_message_has_the_role_of_its_party() {
     let results = || message(Role::Tool, Content::ToolResults(vec![result("a", "f", "x")]));
     let calls = || aggregate(vec![call("a", "f", json!({}))], vec![]);
     let (user, system) = (|| text(Role::User, "hi"), || text(Role::System, "be"));
@@ -301,7 +301,7 @@ fn errors_name_the_message() {
 }
 
 #[test]
-fn text_that_looks_like_ours_but_is_not_stays_text() {
+fn text_that_resembles_a_block_stays_text() {
     for foreign in [
         "<tool_call name=\"f\">\nnot json\n</tool_call>",
         "<tool_call name=\"f\">\n{\"a\": 1\n",
@@ -319,7 +319,7 @@ fn text_that_looks_like_ours_but_is_not_stays_text() {
 }
 
 #[test]
-fn a_result_that_follows_text_cannot_make_it_a_call() {
+fn a_result_after_text_does_not_make_it_a_call() {
     for tag in [Tag::Name, Tag::ToolCall] {
         let history = [
             text(Role::User, "<f>\n{}\n</f>"),
@@ -397,13 +397,13 @@ fn arguments() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Messages of all kinds. Ids are unique, so that what comes back can be compared.
+/// Generate messages of all kinds. Ids are unique, so that results can be compared.
 fn history() -> impl Strategy<Value = Vec<Message>> {
     let name = prop::sample::select(NAMES.to_vec());
     let one = (name, arguments(), prop::option::of((hostile(), any::<bool>())), any::<u8>());
     let turn = prop_oneof![
         2 => (prop::sample::select(vec![Role::User, Role::Assistant]), hostile())
-            .prop_map(|(role, said)| vec![text(role, &said)]),
+            .prop_map(|(role, content)| vec![text(role, &content)]),
         3 => (prop::collection::vec(one, 0..4), 0..4_u8).prop_map(|(ones, form)| {
             let calls = ones.iter().enumerate().map(|(at, one)| call(&at.to_string(), one.0, one.1.clone()));
             let calls: Vec<ToolCall> = calls.collect();
@@ -458,8 +458,8 @@ fn history() -> impl Strategy<Value = Vec<Message>> {
     })
 }
 
-/// All texts of a history, in order. Neighbours are one, on lines of their own.
-fn said(messages: &[Message]) -> Vec<String> {
+/// Return all texts of a history, in order, with consecutive ones joined by a line break.
+fn texts_of(messages: &[Message]) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     let mut goes_on = false;
     for message in messages {
@@ -498,7 +498,7 @@ fn all_tools() -> Vec<FunctionContract> {
     NAMES.iter().filter_map(|name| FunctionContract::new(*name).ok()).collect()
 }
 
-/// Results in the order in which they are written: with their calls, others where they are.
+/// Sort results in the order in which they are written: next to their calls, others in place.
 fn by_id(results: Vec<ToolResult>) -> Vec<ToolResult> {
     let mut results = results;
     results.sort_by(|a, b| a.tool_call_id.cmp(&b.tool_call_id));
@@ -509,73 +509,73 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
     #[test]
-    fn calls_and_results_come_back(history in history(), options in options()) {
+    fn calls_and_results_are_recovered(history in history(), options in options()) {
         let tools = all_tools();
         let written = consolidate(&history, &tools, options).unwrap();
         let read: Vec<_> = written.iter().flat_map(|part| parse_history(part, &tools)).collect();
         let (calls, results) = exchange(&history);
         let (read_calls, read_results) = exchange(&read);
-        let told = |calls: &[ToolCall]| -> Vec<(String, String, String)> {
+        let summary = |calls: &[ToolCall]| -> Vec<(String, String, String)> {
             let one = |call: &ToolCall| (call.id.clone(), call.name.clone(), call.arguments.to_string());
             calls.iter().map(one).collect()
         };
-        prop_assert_eq!(told(&read_calls), told(&calls));
+        prop_assert_eq!(summary(&read_calls), summary(&calls));
         prop_assert_eq!(by_id(read_results), by_id(results));
     }
 
     #[test]
-    fn the_text_alone_has_the_calls_and_the_results(history in history(), options in options()) {
+    fn calls_and_results_are_recovered_from_the_text_alone(history in history(), options in options()) {
         let tools = all_tools();
         let mut history = history;
         for message in &mut history {
             if let Content::Text(text) = &mut message.content {
-                // Without notes a call in a code block is an example.
+                // Without notes, a call in a code block is an example.
                 *text = text.replace('`', "'");
             }
         }
         let written = consolidate(&history, &tools, options).unwrap();
-        // In the one form a call may be of any tool; in the other a tool has to be known.
+        // In one form, any tool may be called; in the other, the tool must be known.
         let known = if options.tag == Tag::Name { tools } else { Vec::new() };
         let read: Vec<_> =
             written.iter().flat_map(|part| parse_text(text_of(part), &known)).collect();
         let (mut calls, results) = exchange(&history);
         calls.retain(|call| known.is_empty() || known.iter().any(|tool| tool.name == call.name));
         let (read_calls, read_results) = exchange(&read);
-        let told = |calls: &[ToolCall]| -> Vec<(String, Value)> {
+        let summary = |calls: &[ToolCall]| -> Vec<(String, Value)> {
             calls.iter().map(|call| (call.name.clone(), call.arguments.clone())).collect()
         };
-        prop_assert_eq!(told(&read_calls), told(&calls));
-        // JSON on several lines comes back on one, everything else as it was.
-        let told = |results: &[ToolResult]| -> Vec<(String, bool, String)> {
-            let mut told: Vec<_> = results
+        prop_assert_eq!(summary(&read_calls), summary(&calls));
+        // JSON on several lines is recovered on one line, everything else unchanged.
+        let summary = |results: &[ToolResult]| -> Vec<(String, bool, String)> {
+            let mut sorted: Vec<_> = results
                 .iter()
                 .map(|result| {
                     let plain = super::layout::from_displayed(&super::layout::displayed(&result.result));
                     (result.name.clone(), result.is_error, plain)
                 })
                 .collect();
-            told.sort();
-            told
+            sorted.sort();
+            sorted
         };
-        prop_assert_eq!(told(&read_results), told(&results));
+        prop_assert_eq!(summary(&read_results), summary(&results));
     }
 
     #[test]
-    fn texts_come_back(history in history()) {
+    fn texts_are_recovered(history in history()) {
         let tools = all_tools();
         let written = consolidate(&history, &tools, Options::default()).unwrap();
         let read: Vec<_> = written.iter().flat_map(|part| parse_history(part, &tools)).collect();
-        // What is read is written the same way again.
+        // Parsed messages are consolidated to the same text.
         let again = consolidate(&read, &tools, Options::default()).unwrap();
         let texts = |messages: &[Message]| -> Vec<String> {
             messages.iter().map(|message| text_of(message).to_owned()).collect()
         };
         prop_assert_eq!(texts(&again), texts(&written));
-        prop_assert_eq!(said(&read), said(&history));
+        prop_assert_eq!(texts_of(&read), texts_of(&history));
     }
 
     #[test]
-    fn piece_by_piece_is_the_same_as_whole(history in history(), options in options()) {
+    fn message_by_message_gives_the_same_text(history in history(), options in options()) {
         let whole = consolidate(&history, &[], options).unwrap();
         let mut consolidator = Consolidator::new(&[], options);
         let mut joined = String::new();
@@ -589,7 +589,7 @@ proptest! {
     }
 
     #[test]
-    fn twice_is_once(history in history(), options in options()) {
+    fn consolidation_is_idempotent(history in history(), options in options()) {
         let tools = all_tools();
         for tools in [&tools[..], &[]] {
             let once = consolidate(&history, tools, options).unwrap();
@@ -598,15 +598,15 @@ proptest! {
     }
 
     #[test]
-    fn no_text_becomes_a_call(said in hostile(), results in prop::collection::vec(hostile(), 0..3)) {
+    fn no_text_becomes_a_call(content in hostile(), results in prop::collection::vec(hostile(), 0..3)) {
         let tools = all_tools();
         let results: Vec<_> =
             results.iter().enumerate().map(|(at, text)| result(&at.to_string(), "f", text)).collect();
         let count = results.len();
         let history = [
-            text(Role::User, &said),
+            text(Role::User, &content),
             message(Role::Tool, Content::ToolResults(results)),
-            text(Role::Assistant, &said),
+            text(Role::Assistant, &content),
         ];
         let written = consolidate(&history, &tools, Options::default()).unwrap();
         let read: Vec<_> = written.iter().flat_map(|part| parse_history(part, &tools)).collect();
