@@ -86,13 +86,13 @@ impl Declarations {
                 break;
             }
         }
-        report_circles(&waiting, report);
+        report_cycles(&waiting, report);
         ancestry
     }
 }
 
 /// Follows those that wait for one another until one comes again.
-fn report_circles(waiting: &[&Declared], report: &mut Report) {
+fn report_cycles(waiting: &[&Declared], report: &mut Report) {
     let mut seen: HashMap<&str, usize> = HashMap::new();
     for (turn, start) in waiting.iter().enumerate() {
         let mut path: Vec<&Declared> = Vec::new();
@@ -101,8 +101,8 @@ fn report_circles(waiting: &[&Declared], report: &mut Report) {
             if let Some(earlier) = seen.get(&*declared.name) {
                 if *earlier == turn {
                     let from = path.iter().position(|step| step.name == declared.name);
-                    let circle = path[from.unwrap_or(0)..].iter().chain([&declared]);
-                    let names: Vec<_> = circle.take(12).map(|step| &*step.name).collect();
+                    let cycle = path[from.unwrap_or(0)..].iter().chain([&declared]);
+                    let names: Vec<_> = cycle.take(12).map(|step| &*step.name).collect();
                     let message = format!("a type is its own ancestor: {}", names.join(" < "));
                     let finding = Finding::new(Code::TypeCycle, declared.span.clone(), message)
                         .hint("Remove one of these types from the extends of the one before.");
@@ -123,39 +123,39 @@ fn report_circles(waiting: &[&Declared], report: &mut Report) {
 /// The types of a document with all that they are kinds of.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ancestry {
-    lineages: HashMap<Arc<str>, Vec<Arc<str>>>,
+    supertypes: HashMap<Arc<str>, Vec<Arc<str>>>,
 }
 
 impl Ancestry {
     /// Whether the document says what a type is a kind of.
     pub(super) fn declares(&self, name: &str) -> bool {
-        self.lineages.contains_key(name)
+        self.supertypes.contains_key(name)
     }
 
     fn add(&mut self, declared: &Declared, report: &mut Report) {
         let parents: Vec<_> = declared.parents.iter().map(|parent| &**parent).collect();
-        let above: Vec<_> = parents.iter().map(|parent| self.lineage(parent)).collect();
+        let above: Vec<_> = parents.iter().map(|parent| self.supertypes(parent)).collect();
         let above: Vec<_> = above.iter().map(Vec::as_slice).collect();
-        let lineage: Vec<Arc<str>> =
+        let supertypes: Vec<Arc<str>> =
             linearise(&declared.name, &above, &parents).into_iter().map(Into::into).collect();
-        if lineage.len() > MAX_ANCESTORS {
+        if supertypes.len() > MAX_ANCESTORS {
             let message = format!("{:?} has more than {MAX_ANCESTORS} ancestors", declared.name);
             report.add(Finding::new(Code::Limit, declared.span.clone(), message));
             return;
         }
-        self.lineages.insert(Arc::clone(&declared.name), lineage);
+        self.supertypes.insert(Arc::clone(&declared.name), supertypes);
     }
 
     /// The lineages of declared types, by name.
     pub(super) fn declared(&self) -> Vec<&[Arc<str>]> {
-        let mut lineages: Vec<_> = self.lineages.values().map(Vec::as_slice).collect();
-        lineages.sort_unstable();
-        lineages
+        let mut supertypes: Vec<_> = self.supertypes.values().map(Vec::as_slice).collect();
+        supertypes.sort_unstable();
+        supertypes
     }
 
     /// A type and all it is a kind of, the most specific first, the root last.
-    pub(super) fn lineage<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
-        match self.lineages.get(name) {
+    pub(super) fn supertypes<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
+        match self.supertypes.get(name) {
             Some(declared) => declared.iter().map(|name| &**name).collect(),
             None => of_schema_org(name),
         }
@@ -164,8 +164,8 @@ impl Ancestry {
 
 /// A type and all it is a kind of as schema.org has it; an unknown one is a kind of the root.
 pub(super) fn of_schema_org(name: &str) -> Vec<&str> {
-    match schema_org::lineage(name) {
-        Some(lineage) => lineage.to_vec(),
+    match schema_org::supertypes(name) {
+        Some(supertypes) => supertypes.to_vec(),
         None => vec![name, ROOT],
     }
 }

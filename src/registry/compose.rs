@@ -8,8 +8,8 @@ use std::{
 use super::{
     DEFAULT_SITE, Registry, RegistryError,
     diagnostic::{Code, Diagnostic, Finding, Report},
-    document::{Attribute, Entry, Form, Item},
-    lint::{self, Places, Source},
+    document::{Attribute, Entry, ToolMarkup, Item},
+    lint::{self, ToolSpans, SourceMap},
     schema_org::type_name,
     tool::Tool,
 };
@@ -63,8 +63,8 @@ impl Registry {
                 last = Some(here);
             }
             registry.layout.push(Item::Tool(number(registry.entries.len())));
-            let form = Arc::new(Form::of(&tool));
-            registry.entries.push(Entry { tool, form });
+            let markup = Arc::new(ToolMarkup::of(&tool));
+            registry.entries.push(Entry { tool, markup });
         }
         if let Some((_, site)) = last {
             let depth = 1 + usize::from(site.is_some());
@@ -88,9 +88,9 @@ impl Registry {
             let key = (owner(&tool), Arc::clone(&tool.name));
             let known = self.index.position(&tool).map(|position| position as usize);
             let known = known.or_else(|| added.get(&key).copied());
-            let form = Arc::new(Form::of(&tool));
+            let markup = Arc::new(ToolMarkup::of(&tool));
             if let Some(known) = known {
-                entries[known] = Entry { tool, form };
+                entries[known] = Entry { tool, markup };
                 continue;
             }
             let block = *positions.entry(key.0.clone()).or_insert_with(|| {
@@ -99,7 +99,7 @@ impl Registry {
             });
             blocks[block].1.push(entries.len());
             added.insert(key, entries.len());
-            entries.push(Entry { tool, form });
+            entries.push(Entry { tool, markup });
         }
         let more = checked(report)?;
         let layout = insert(&self.layout, blocks);
@@ -201,9 +201,9 @@ fn again(tool: &Tool) -> Diagnostic {
 }
 
 fn check(tool: &Tool, report: &mut Report) {
-    lint::check(tool, &Places::default(), report);
+    lint::check(tool, &ToolSpans::default(), report);
     let structure = tool.return_struc.as_ref().map(ToString::to_string).unwrap_or_default();
-    lint::structure_placeholders(&structure, &Source::default(), report);
+    lint::structure_placeholders(&structure, &SourceMap::default(), report);
     if matches!(&*tool.type_name, "Site" | "Tool") {
         let message = format!("no type can be called {:?}", tool.type_name);
         let hint = "The format has another meaning for it; take another name.";
@@ -255,7 +255,7 @@ fn ends(layout: &[Item]) -> Ends {
                     }
                 }
             },
-            Item::Tool(_) | Item::Loose(_) => {}
+            Item::Tool(_) | Item::Verbatim(_) => {}
         }
     }
     ends

@@ -7,12 +7,12 @@ use memchr::memchr;
 use super::diagnostic::{Code, Finding};
 
 /// What could be read before an error, and the error, which is at its end.
-pub(super) type Undecodable = (String, Finding);
+pub(super) type DecodeError = (String, Finding);
 
 const SAVE_AS: &str = "Save the file as UTF-8, and let its XML declaration say so or nothing.";
 
 /// Reads UTF-8 with and without a mark, UTF-16 with one, and ASCII or Latin-1 if declared.
-pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Undecodable> {
+pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, DecodeError> {
     if let Some(rest) = bytes.strip_prefix(b"\xEF\xBB\xBF") {
         return utf_8(rest).map(Cow::Borrowed);
     }
@@ -24,7 +24,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Undecodable> {
     }
     if bytes.starts_with(b"<\0") || bytes.starts_with(b"\0<") {
         let message = "the file looks like UTF-16, but has no byte order mark";
-        return Err(undecodable(String::new(), message));
+        return Err(decode_error(String::new(), message));
     }
     let Some(declared) = declared(bytes) else {
         return utf_8(bytes).map(Cow::Borrowed);
@@ -33,7 +33,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Undecodable> {
         "utf-8" | "utf8" => utf_8(bytes).map(Cow::Borrowed),
         "us-ascii" | "ascii" => match bytes.iter().position(|byte| !byte.is_ascii()) {
             None => utf_8(bytes).map(Cow::Borrowed),
-            Some(at) => Err(undecodable(
+            Some(at) => Err(decode_error(
                 String::from_utf8_lossy(&bytes[..at]).into_owned(),
                 format!("the file is declared as ASCII, which has no byte 0x{:02X}", bytes[at]),
             )),
@@ -44,11 +44,11 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, Undecodable> {
         "utf-16" | "utf-16le" | "utf-16be" => {
             // The declaration could be read as single bytes, so it is not true.
             let message = format!("the file is declared as {declared}, but is not in it");
-            Err(undecodable(String::new(), message))
+            Err(decode_error(String::new(), message))
         }
         _ => {
             let message = format!("the encoding {declared:?} is not read");
-            Err(undecodable(String::new(), message))
+            Err(decode_error(String::new(), message))
         }
     }
 }
@@ -64,30 +64,30 @@ fn declared(bytes: &[u8]) -> Option<&str> {
     value[1..].split_once(quote).map(|(name, _)| name)
 }
 
-fn utf_8(bytes: &[u8]) -> Result<&str, Undecodable> {
+fn utf_8(bytes: &[u8]) -> Result<&str, DecodeError> {
     str::from_utf8(bytes).map_err(|err| {
         let before = String::from_utf8_lossy(&bytes[..err.valid_up_to()]).into_owned();
         let message = match bytes.get(err.valid_up_to()) {
             Some(byte) => format!("the byte 0x{byte:02X} here is not UTF-8"),
             None => "the file is not UTF-8".to_owned(),
         };
-        undecodable(before, message)
+        decode_error(before, message)
     })
 }
 
-fn utf_16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, Undecodable> {
+fn utf_16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, DecodeError> {
     let (pairs, rest) = bytes.as_chunks::<2>();
     let mut text = String::with_capacity(bytes.len() / 2);
     for character in char::decode_utf16(pairs.iter().map(|pair| unit(*pair))) {
         match character {
             Ok(character) => text.push(character),
-            Err(_) => return Err(undecodable(text, "half a character of UTF-16 here")),
+            Err(_) => return Err(decode_error(text, "half a character of UTF-16 here")),
         }
     }
-    if rest.is_empty() { Ok(text) } else { Err(undecodable(text, "UTF-16 that ends in a half")) }
+    if rest.is_empty() { Ok(text) } else { Err(decode_error(text, "UTF-16 that ends in a half")) }
 }
 
-fn undecodable(before: String, message: impl Into<String>) -> Undecodable {
+fn decode_error(before: String, message: impl Into<String>) -> DecodeError {
     let end = before.len();
     let finding = Finding::new(Code::Encoding, end..end, message).hint(SAVE_AS);
     (before, finding)

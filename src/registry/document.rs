@@ -37,14 +37,14 @@ pub(super) enum Field {
 pub(super) enum Part {
     Field(Field),
     /// A field whose element has more to it than its text.
-    Dressed(Box<Dressed>),
+    AnnotatedField(Box<AnnotatedField>),
     /// Whatever else is there: a comment, an unknown element with all in it.
-    Loose(Box<[Piece]>),
+    Verbatim(Box<[Piece]>),
 }
 
 /// A field with attributes that mean nothing, or with more than text in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Dressed {
+pub(super) struct AnnotatedField {
     pub(super) field: Field,
     pub(super) attributes: Box<[Attribute]>,
     /// The content as it is, if it is more than its text.
@@ -53,7 +53,7 @@ pub(super) struct Dressed {
 
 /// How a tool is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Form {
+pub(super) struct ToolMarkup {
     /// What `enabled` says, if it is there.
     pub(super) enabled: Option<Box<str>>,
     /// Attributes that mean nothing.
@@ -61,7 +61,7 @@ pub(super) struct Form {
     pub(super) parts: Vec<Part>,
 }
 
-impl Form {
+impl ToolMarkup {
     /// How a tool is written that was in no document.
     pub(super) fn of(tool: &Tool) -> Self {
         let counted = |count: usize| 0..u32::try_from(count).unwrap_or(u32::MAX);
@@ -93,7 +93,7 @@ impl Form {
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) tool: Arc<Tool>,
-    pub(super) form: Arc<Form>,
+    pub(super) markup: Arc<ToolMarkup>,
 }
 
 /// What stands in a document outside of tools, in its order.
@@ -106,5 +106,5 @@ pub(super) enum Item {
     /// A tool, by position.
     Tool(u32),
     /// Whatever else is there.
-    Loose(Box<[Piece]>),
+    Verbatim(Box<[Piece]>),
 }

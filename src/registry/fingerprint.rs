@@ -26,9 +26,9 @@ pub(super) fn of<'a>(
             hasher.text(site);
         }
     }
-    for lineage in ancestry.declared() {
-        hasher.count(lineage.len());
-        for name in lineage {
+    for supertypes in ancestry.declared() {
+        hasher.count(supertypes.len());
+        for name in supertypes {
             hasher.text(name);
         }
     }

@@ -24,12 +24,12 @@ pub(super) struct Index {
     site_names: Vec<Arc<str>>,
     /// What each site says of inheriting, by number.
     inherits: Vec<Option<bool>>,
-    groups: Numbered<Group, Vec<u32>>,
+    groups: NumberMap<Group, Vec<u32>>,
     /// The number of the name of each tool.
     name_of: Vec<u32>,
     /// Whether each tool is one; the tools themselves are too far from one another to be asked.
     enabled: Vec<bool>,
-    positions: Numbered<(Group, u32), u32>,
+    positions: NumberMap<(Group, u32), u32>,
 }
 
 /// Where a tool of a type comes from: positions of the tool and of those it replaces.
@@ -42,9 +42,9 @@ pub(super) struct Found {
 
 /// A hash for numbers that we gave out ourselves, so that nobody can choose them badly.
 #[derive(Default)]
-struct Scattered(u64);
+struct FibonacciHasher(u64);
 
-impl Hasher for Scattered {
+impl Hasher for FibonacciHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -62,7 +62,7 @@ impl Hasher for Scattered {
 }
 
 /// A table whose keys are such numbers.
-type Numbered<K, V> = HashMap<K, V, BuildHasherDefault<Scattered>>;
+type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<FibonacciHasher>>;
 
 fn number(table: &mut HashMap<Arc<str>, u32>, name: &Arc<str>) -> (u32, bool) {
     let next = u32::try_from(table.len()).unwrap_or(u32::MAX);
@@ -166,12 +166,12 @@ impl Index {
     /// replaces another stands in its place.
     pub(super) fn find(
         &self,
-        lineage: &[&str],
+        supertypes: &[&str],
         site: Option<&str>,
         unsaid: SiteBlocks,
     ) -> Vec<Found> {
-        let walk = self.walk(lineage, site, unsaid);
-        let mut slots: Numbered<u32, usize> =
+        let walk = self.walk(supertypes, site, unsaid);
+        let mut slots: NumberMap<u32, usize> =
             HashMap::with_capacity_and_hasher(walk.len(), BuildHasherDefault::default());
         let mut found: Vec<Found> = Vec::with_capacity(walk.len());
         for position in walk {
@@ -194,7 +194,7 @@ impl Index {
     }
 
     /// The positions of the tools that count for a type on a site, general to specific.
-    fn walk(&self, lineage: &[&str], site: Option<&str>, unsaid: SiteBlocks) -> Vec<u32> {
+    fn walk(&self, supertypes: &[&str], site: Option<&str>, unsaid: SiteBlocks) -> Vec<u32> {
         let site = site.and_then(|site| self.sites.get(site).copied()).unwrap_or(DEFAULT);
         let inherit = self.inherits[site as usize].unwrap_or(unsaid == SiteBlocks::Add);
         let sites: &[u32] = match (site, inherit) {
@@ -202,7 +202,7 @@ impl Index {
             (site, false) => &[site],
             (site, true) => &[DEFAULT, site],
         };
-        let numbers = lineage.iter().rev().filter_map(|name| self.types.get(*name).copied());
+        let numbers = supertypes.iter().rev().filter_map(|name| self.types.get(*name).copied());
         let groups = numbers.flat_map(|type_| sites.iter().map(move |site| (type_, *site)));
         groups.filter_map(|group| self.groups.get(&group)).flatten().copied().collect()
     }

@@ -7,15 +7,15 @@ use super::limits::MAX_STRUCTURE_DEPTH;
 
 /// Why a text is no structure, and from which byte on.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum JsonError {
     Syntax { at: usize, message: String },
     Depth { at: usize },
 }
 
 /// Reads JSON of limited depth.
-pub(super) fn read(text: &str) -> Result<Value, Fault> {
+pub(super) fn read(text: &str) -> Result<Value, JsonError> {
     if let Some(at) = too_deep(text) {
-        return Err(Fault::Depth { at });
+        return Err(JsonError::Depth { at });
     }
     let mut reader = Deserializer::from_str(text);
     // Counted above, so that the error can say where.
@@ -23,7 +23,7 @@ pub(super) fn read(text: &str) -> Result<Value, Fault> {
     Value::deserialize(&mut reader).and_then(|value| reader.end().map(|()| value)).map_err(|err| {
         let message = err.to_string();
         let message = message.rsplit_once(" at line ").map_or(&*message, |(message, _)| message);
-        Fault::Syntax { at: offset(text, err.line(), err.column()), message: message.to_owned() }
+        JsonError::Syntax { at: offset(text, err.line(), err.column()), message: message.to_owned() }
     })
 }
 

@@ -13,7 +13,7 @@ use super::{
 
 /// How bytes of a value are found in the text it was read from.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Source {
+pub(super) struct SourceMap {
     /// Where the first piece begins in the text.
     pub(super) first: usize,
     /// Where further pieces begin: in the value, and in the text.
@@ -22,7 +22,7 @@ pub(super) struct Source {
     pub(super) trimmed: usize,
 }
 
-impl Source {
+impl SourceMap {
     /// Adds the next piece of the value.
     pub(super) fn add(&mut self, offset: usize, place: usize) {
         if offset == 0 {
@@ -48,33 +48,33 @@ impl Source {
 
 /// Where the parts of a tool stand.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places {
+pub(super) struct ToolSpans {
     /// Its name; the tag where there is none.
     pub(super) name: Range<usize>,
     pub(super) method: Range<usize>,
-    pub(super) prompt: Source,
+    pub(super) prompt: SourceMap,
     /// The tag of `returnStruc`.
     pub(super) structure: Range<usize>,
 }
 
 /// Reports what is wrong with a tool. One that is off needs nothing to run.
-pub(super) fn check(tool: &Tool, places: &Places, report: &mut Report) {
+pub(super) fn check(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     if tool.name.trim().is_empty() {
         report.add(
-            Finding::new(Code::NoName, places.name.clone(), "a tool without a name")
+            Finding::new(Code::NoName, spans.name.clone(), "a tool without a name")
                 .hint("Write <Tool name=\"...\">."),
         );
         return;
     }
-    method(tool, places, report);
-    placeholders(tool, places, report);
+    method(tool, spans, report);
+    placeholders(tool, spans, report);
     if tool.enabled {
-        running(tool, places, report);
-        replying(tool, places, report);
+        check_handler(tool, spans, report);
+        check_reply(tool, spans, report);
     }
 }
 
-fn method(tool: &Tool, places: &Places, report: &mut Report) {
+fn method(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     let method = &*tool.method;
     if method.is_empty() || METHODS.contains(&method) {
         return;
@@ -82,11 +82,11 @@ fn method(tool: &Tool, places: &Places, report: &mut Report) {
     let message = format!("the method {method:?} of tool {:?} is not known", tool.name);
     let hint = did_you_mean(method, METHODS.iter().copied())
         .unwrap_or_else(|| format!("Known are {}.", METHODS.join(", ")));
-    report.add(Finding::new(Code::UnknownMethod, places.method.clone(), message).hint(hint));
+    report.add(Finding::new(Code::UnknownMethod, spans.method.clone(), message).hint(hint));
 }
 
 /// Whether anything runs it, and is given what it reads.
-fn running(tool: &Tool, places: &Places, report: &mut Report) {
+fn check_handler(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     let Some(handler) = &tool.handler else {
         let runs = match &*tool.method {
             "builtin" => true,
@@ -95,7 +95,7 @@ fn running(tool: &Tool, places: &Places, report: &mut Report) {
         };
         if !runs {
             let message = format!("the tool {:?} has no handler, so nothing runs it", tool.name);
-            let finding = Finding::new(Code::NoHandler, places.name.clone(), message);
+            let finding = Finding::new(Code::NoHandler, spans.name.clone(), message);
             report.add(finding.hint(
                 "Add <handler>package.module.Class</handler>, or <method>builtin</method> and \
                  register a handler of its name, or <method>url</method> with a <path>.",
@@ -128,7 +128,7 @@ fn running(tool: &Tool, places: &Places, report: &mut Report) {
     } else {
         format!("Rename {}.", renamed.join(" and "))
     };
-    report.add(Finding::new(Code::MissingParameter, places.structure.clone(), message).hint(hint));
+    report.add(Finding::new(Code::MissingParameter, spans.structure.clone(), message).hint(hint));
 }
 
 /// What a structure yields: its members, or what it has as a JSON Schema. Its form decides; whether
@@ -142,12 +142,12 @@ fn score_of(fields: &Map<String, Value>) -> Option<&str> {
 }
 
 /// Whether a model can be asked, and knows what to reply.
-fn replying(tool: &Tool, places: &Places, report: &mut Report) {
+fn check_reply(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     if tool.prompt.is_none() {
         let message =
             format!("the tool {:?} has no prompt, so no model is asked about it", tool.name);
         report.add(
-            Finding::new(Code::NoPrompt, places.name.clone(), message)
+            Finding::new(Code::NoPrompt, spans.name.clone(), message)
                 .hint("Add <prompt>...{request.query}...</prompt>."),
         );
     }
@@ -162,7 +162,7 @@ fn replying(tool: &Tool, places: &Places, report: &mut Report) {
             tool.name
         );
         report.add(
-            Finding::new(Code::NoQuery, places.name.clone(), message)
+            Finding::new(Code::NoQuery, spans.name.clone(), message)
                 .hint("Write {request.query} where the query belongs."),
         );
     }
@@ -173,32 +173,32 @@ fn replying(tool: &Tool, places: &Places, report: &mut Report) {
     };
     let (span, message) = match structure.map(fields) {
         Some(Some(fields)) if score_of(fields).is_some() => {
-            constant_score(fields, places, report);
+            constant_score(fields, spans, report);
             return;
         }
-        Some(Some(_)) => (&places.structure, "this returnStruc has no \"score\""),
-        Some(None) => (&places.structure, "this returnStruc is no object, so it has no \"score\""),
+        Some(Some(_)) => (&spans.structure, "this returnStruc has no \"score\""),
+        Some(None) => (&spans.structure, "this returnStruc is no object, so it has no \"score\""),
         // One that is there is reported for not being JSON.
-        None if tool.prompt.is_none() || !places.structure.is_empty() => return,
-        None => (&places.name, "the tool has no returnStruc, so no reply has a \"score\""),
+        None if tool.prompt.is_none() || !spans.structure.is_empty() => return,
+        None => (&spans.name, "the tool has no returnStruc, so no reply has a \"score\""),
     };
     report.add(Finding::new(Code::NoScore, span.clone(), message).hint(hint));
 }
 
 /// Reports a score that stands there as if it were decided. A number is an example of one.
-fn constant_score(fields: &Map<String, Value>, places: &Places, report: &mut Report) {
+fn constant_score(fields: &Map<String, Value>, spans: &ToolSpans, report: &mut Report) {
     let score = score_of(fields).and_then(|key| fields[key].as_str());
     let Some(text) = score.filter(|text| text.trim().parse::<f64>().is_ok()) else { return };
     let message = format!("the score of this returnStruc is always {text:?}");
     report.add(
-        Finding::new(Code::ConstantScore, places.structure.clone(), message)
+        Finding::new(Code::ConstantScore, spans.structure.clone(), message)
             .hint("Write \"integer between 0 and 100\", so that the model decides."),
     );
 }
 
-fn placeholders(tool: &Tool, places: &Places, report: &mut Report) {
+fn placeholders(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     for (name, at) in template::spans(tool.prompt.as_deref().unwrap_or("")) {
-        let span = places.prompt.span(at);
+        let span = spans.prompt.span(at);
         if nlweb::PLACEHOLDERS.contains(&name) {
             continue;
         }
@@ -218,7 +218,7 @@ fn placeholders(tool: &Tool, places: &Places, report: &mut Report) {
 }
 
 /// Reports placeholders in the text of a `returnStruc`, which is sent as it is.
-pub(super) fn structure_placeholders(structure: &str, source: &Source, report: &mut Report) {
+pub(super) fn structure_placeholders(structure: &str, source: &SourceMap, report: &mut Report) {
     for (name, at) in template::spans(structure) {
         let message = format!("nothing fills {{{name}}} in a returnStruc");
         let span = source.span(at);

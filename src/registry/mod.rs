@@ -150,7 +150,7 @@ impl Registry {
         }
         match decode::decode(source) {
             Ok(text) => Self::read_decoded(&text, broken),
-            Err(undecodable) => Err(refused(&undecodable.0, undecodable.1)),
+            Err(decode_error) => Err(refused(&decode_error.0, decode_error.1)),
         }
     }
 
@@ -197,9 +197,9 @@ impl Registry {
         let Draft { entries, layout, index, declarations, is_whole } = draft;
         let errors = report.errors();
         let ancestry = declarations.resolve(&mut report);
-        let is_sound = is_whole && report.errors() == errors;
+        let is_valid = is_whole && report.errors() == errors;
         let diagnostics = report.resolve(text);
-        let is_refused = broken == BrokenTools::Refuse || !is_sound;
+        let is_refused = broken == BrokenTools::Refuse || !is_valid;
         if is_refused && diagnostics.iter().any(Diagnostic::is_error) {
             return Err(RegistryError { diagnostics });
         }
@@ -238,7 +238,7 @@ impl Registry {
 
     /// A type in any spelling and all it is a kind of here.
     pub fn supertypes<'a>(&'a self, type_: &'a str) -> Vec<&'a str> {
-        self.ancestry.lineage(type_name(type_))
+        self.ancestry.supertypes(type_name(type_))
     }
 
     /// The known type that a name was most likely meant for which is no type: that of a tool here, or
@@ -246,7 +246,7 @@ impl Registry {
     pub fn suggest_type(&self, name: &str) -> Option<&str> {
         let name = type_name(name);
         let is_known = |other: &&str| *other == name;
-        if schema_org::lineage(name).is_some()
+        if schema_org::supertypes(name).is_some()
             || self.ancestry.declares(name)
             || self.types().any(|other| is_known(&other))
         {
@@ -286,8 +286,8 @@ impl Registry {
 
     /// The same with where each comes from, and with those that are off.
     pub fn explain(&self, type_: &str, site: Option<&str>) -> Vec<Origin> {
-        let lineage = self.supertypes(type_);
-        let found = self.index.find(&lineage, site, SiteBlocks::Add).into_iter();
+        let supertypes = self.supertypes(type_);
+        let found = self.index.find(&supertypes, site, SiteBlocks::Add).into_iter();
         let origin = |found: index::Found| Origin {
             tool: found.tool as usize,
             replaces: found.replaces.into_iter().map(|position| position as usize).collect(),

@@ -21,7 +21,7 @@ struct Vocabulary {
     names: Vec<&'static str>,
     positions: HashMap<&'static str, usize>,
     parents: Vec<Vec<usize>>,
-    lineages: Vec<OnceLock<Vec<&'static str>>>,
+    supertypes: Vec<OnceLock<Vec<&'static str>>>,
 }
 
 static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
@@ -36,16 +36,16 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
         .iter()
         .map(|(_, parents)| parents.split(',').filter_map(|p| positions.get(p).copied()).collect())
         .collect();
-    let lineages = names.iter().map(|_| OnceLock::new()).collect();
-    Vocabulary { names, positions, parents, lineages }
+    let supertypes = names.iter().map(|_| OnceLock::new()).collect();
+    Vocabulary { names, positions, parents, supertypes }
 });
 
 impl Vocabulary {
     /// A type and all it is a kind of. The table is at most eight levels deep.
-    fn lineage(&self, position: usize) -> &[&'static str] {
-        self.lineages[position].get_or_init(|| {
+    fn supertypes(&self, position: usize) -> &[&'static str] {
+        self.supertypes[position].get_or_init(|| {
             let parents = &self.parents[position];
-            let above: Vec<_> = parents.iter().map(|parent| self.lineage(*parent)).collect();
+            let above: Vec<_> = parents.iter().map(|parent| self.supertypes(*parent)).collect();
             let direct: Vec<_> = parents.iter().map(|parent| self.names[*parent]).collect();
             linearise(self.names[position], &above, &direct)
         })
@@ -53,9 +53,9 @@ impl Vocabulary {
 }
 
 /// A type of schema.org and all it is a kind of, the most specific first; nothing for others.
-pub(super) fn lineage(name: &str) -> Option<&'static [&'static str]> {
+pub(super) fn supertypes(name: &str) -> Option<&'static [&'static str]> {
     let vocabulary = &*VOCABULARY;
-    vocabulary.positions.get(name).map(|position| vocabulary.lineage(*position))
+    vocabulary.positions.get(name).map(|position| vocabulary.supertypes(*position))
 }
 
 /// All types of schema.org.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     diagnostic::nearest,
-    schema_org::{self, lineage},
+    schema_org::{self, supertypes},
     *,
 };
 
@@ -15,12 +15,12 @@ use super::{
 fn every_type_of_schema_org_comes_before_all_it_is_a_kind_of() {
     assert_eq!(schema_org::names().len(), 935);
     for name in schema_org::names() {
-        let line = lineage(name).unwrap();
+        let line = supertypes(name).unwrap();
         assert_eq!((line.first(), line.last()), (Some(name), Some(&ROOT)), "{name}");
         let distinct: HashSet<_> = line.iter().collect();
         assert_eq!(distinct.len(), line.len(), "{name}");
         for (position, ancestor) in line.iter().enumerate() {
-            for above in lineage(ancestor).unwrap() {
+            for above in supertypes(ancestor).unwrap() {
                 let place = line.iter().position(|other| other == above);
                 assert!(place.is_some_and(|place| place >= position), "{name}: {above}");
             }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{
     decode::is_allowed,
     diagnostic::{Code, Finding},
-    document::{Attribute, Dressed, Entry, Field, Form, Item, Part, Piece},
+    document::{Attribute, AnnotatedField, Entry, Field, ToolMarkup, Item, Part, Piece},
     json,
     tool::Tool,
     xml::is_name,
@@ -42,10 +42,10 @@ pub(super) fn write(layout: &[Item], entries: &[Entry]) -> Result<String, Findin
             }
             Item::Tool(position) => {
                 if let Some(entry) = entries.get(*position as usize) {
-                    writer.tool(&entry.tool, &entry.form, open.len())?;
+                    writer.tool(&entry.tool, &entry.markup, open.len())?;
                 }
             }
-            Item::Loose(pieces) => {
+            Item::Verbatim(pieces) => {
                 writer.indent(open.len());
                 writer.pieces(pieces)?;
                 writer.text.push('\n');
@@ -150,30 +150,30 @@ impl Writer {
         Ok(())
     }
 
-    fn tool(&mut self, tool: &Tool, form: &Form, depth: usize) -> Result<(), Finding> {
+    fn tool(&mut self, tool: &Tool, markup: &ToolMarkup, depth: usize) -> Result<(), Finding> {
         self.indent(depth);
         self.text.push_str("<Tool");
         self.attribute("name", &tool.name)?;
-        if let Some(enabled) = &form.enabled {
+        if let Some(enabled) = &markup.enabled {
             self.attribute("enabled", enabled)?;
         }
-        for (name, value) in &form.attributes {
+        for (name, value) in &markup.attributes {
             self.attribute(name, value)?;
         }
-        if form.parts.is_empty() {
+        if markup.parts.is_empty() {
             self.text.push_str("/>\n");
             return Ok(());
         }
         self.text.push_str(">\n");
-        for part in &form.parts {
+        for part in &markup.parts {
             self.indent(depth + 1);
             match part {
                 Part::Field(field) => self.field(tool, *field, &[], None, depth + 1)?,
-                Part::Dressed(dressed) => {
-                    let Dressed { field, attributes, inner } = &**dressed;
+                Part::AnnotatedField(annotated) => {
+                    let AnnotatedField { field, attributes, inner } = &**annotated;
                     self.field(tool, *field, attributes, inner.as_deref(), depth + 1)?;
                 }
-                Part::Loose(pieces) => self.pieces(pieces)?,
+                Part::Verbatim(pieces) => self.pieces(pieces)?,
             }
             self.text.push('\n');
         }

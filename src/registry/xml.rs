@@ -60,7 +60,7 @@ pub(super) enum Token<'a> {
 
 /// How far a document has come.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Stage {
+enum Progress {
     Start,
     /// There was a DOCTYPE.
     Doctype,
@@ -77,14 +77,14 @@ pub(super) struct Xml<'a> {
     /// Prefixes that are declared, with the depth of their elements.
     prefixes: Vec<(usize, &'a str)>,
     nodes: usize,
-    stage: Stage,
+    progress: Progress,
     /// Whether there are line ends of other systems anywhere, and `]]>`. Most files have neither,
     /// and to look once is cheaper than to look in each text.
     has_returns: bool,
     has_section_ends: bool,
 }
 
-fn wrong(span: Range<usize>, message: impl Into<String>) -> Finding {
+fn not_well_formed(span: Range<usize>, message: impl Into<String>) -> Finding {
     Finding::new(Code::NotXml, span, message)
 }
 
@@ -101,7 +101,7 @@ impl<'a> Xml<'a> {
             open: Vec::new(),
             prefixes: Vec::new(),
             nodes: 0,
-            stage: Stage::Start,
+            progress: Progress::Start,
             has_returns: memchr(b'\r', text.as_bytes()).is_some(),
             has_section_ends: memmem::find(text.as_bytes(), b"]]>").is_some(),
         }
@@ -134,13 +134,13 @@ impl<'a> Xml<'a> {
                     match raw.find(|c| !matches!(c, ' ' | '\t' | '\r' | '\n')) {
                         None => continue,
                         Some(at) => {
-                            Err(wrong(start + at..span.end, "text outside of the root element"))
+                            Err(not_well_formed(start + at..span.end, "text outside of the root element"))
                         }
                     }
                 }
                 Event::Text(_) => self.characters(raw, start),
                 Event::CData(_) | Event::GeneralRef(_) if self.open.is_empty() => {
-                    Err(wrong(span, "text outside of the root element"))
+                    Err(not_well_formed(span, "text outside of the root element"))
                 }
                 Event::CData(_) => {
                     let inner = raw.get(9..raw.len().saturating_sub(3)).unwrap_or("");
@@ -154,12 +154,12 @@ impl<'a> Xml<'a> {
                     self.count(start)?;
                     match raw.get(4..raw.len().saturating_sub(3)) {
                         Some(inner) if !inner.ends_with('-') => Ok(Token::Comment(inner)),
-                        _ => Err(wrong(span, "a comment that ends in three dashes")),
+                        _ => Err(not_well_formed(span, "a comment that ends in three dashes")),
                     }
                 }
                 Event::Decl(_) => {
                     if start > 0 {
-                        return Err(wrong(
+                        return Err(not_well_formed(
                             span,
                             "an XML declaration that is not at the very start",
                         )
@@ -181,7 +181,7 @@ impl<'a> Xml<'a> {
         let section_end =
             if self.has_section_ends { memmem::find(raw.as_bytes(), b"]]>") } else { None };
         if let Some(at) = section_end.map(|at| start + at) {
-            return Err(wrong(at..at + 3, "\"]]>\" in a text").hint("Write \"]]&gt;\"."));
+            return Err(not_well_formed(at..at + 3, "\"]]>\" in a text").hint("Write \"]]&gt;\"."));
         }
         Ok(Token::Text(self.newlines(raw), start))
     }
@@ -206,11 +206,11 @@ impl<'a> Xml<'a> {
     fn end(&self) -> Result<Token<'a>, Finding> {
         if let Some((name, at)) = self.open.last() {
             let message = format!("<{name}> is not closed");
-            return Err(wrong(*at..*at + name.len(), message).hint(format!("Add </{name}>.")));
+            return Err(not_well_formed(*at..*at + name.len(), message).hint(format!("Add </{name}>.")));
         }
-        if self.stage < Stage::Root {
+        if self.progress < Progress::Root {
             let end = self.text.len();
-            return Err(wrong(end..end, "there is no element").hint("Begin with <Tools>."));
+            return Err(not_well_formed(end..end, "there is no element").hint("Begin with <Tools>."));
         }
         Ok(Token::End)
     }
@@ -228,13 +228,13 @@ impl<'a> Xml<'a> {
                 _ => format!("{name:?} is not the name of an element"),
             };
             let hint = "A \"<\" that begins no element is written \"&lt;\".";
-            return Err(wrong(start..span.end, message).hint(hint));
+            return Err(not_well_formed(start..span.end, message).hint(hint));
         }
         if self.open.len() == MAX_DEPTH {
             let message = format!("more than {MAX_DEPTH} elements inside one another");
             return Err(Finding::new(Code::Limit, span, message));
         }
-        self.stage = Stage::Root;
+        self.progress = Progress::Root;
         let attributes = attributes(rest, start + 1 + length)?;
         self.open.push((name, span.start));
         for attribute in &attributes {
@@ -260,7 +260,7 @@ impl<'a> Xml<'a> {
         if known && !local.contains(':') && local.starts_with(starts_name) {
             return Ok(());
         }
-        Err(wrong(span.clone(), format!("the prefix {prefix:?} of {name:?} is not declared"))
+        Err(not_well_formed(span.clone(), format!("the prefix {prefix:?} of {name:?} is not declared"))
             .hint(format!("Add xmlns:{prefix}=\"...\" to the root, or leave the prefix out.")))
     }
 
@@ -269,16 +269,16 @@ impl<'a> Xml<'a> {
         let inner = raw.get(2..raw.len().saturating_sub(2)).unwrap_or("");
         let target = inner.split([' ', '\t', '\r', '\n']).next().unwrap_or("");
         if !is_name(target) || target.contains(':') || target.eq_ignore_ascii_case("xml") {
-            return Err(wrong(span, format!("{target:?} cannot be the name of an instruction")));
+            return Err(not_well_formed(span, format!("{target:?} cannot be the name of an instruction")));
         }
         Ok(inner)
     }
 
     fn doctype(&mut self, raw: &'a str, span: Range<usize>) -> Result<(&'a str, usize), Finding> {
-        if self.stage > Stage::Start || !raw.starts_with("<!DOCTYPE") {
-            return Err(wrong(span, "a DOCTYPE can stand once, before the root element"));
+        if self.progress > Progress::Start || !raw.starts_with("<!DOCTYPE") {
+            return Err(not_well_formed(span, "a DOCTYPE can stand once, before the root element"));
         }
-        self.stage = Stage::Doctype;
+        self.progress = Progress::Doctype;
         let inner = raw[9..raw.len() - 1].trim();
         let start = span.start + 9 + raw[9..].find(inner).unwrap_or(0);
         if let Some(at) = memchr(b'[', raw.as_bytes()) {
@@ -288,7 +288,7 @@ impl<'a> Xml<'a> {
         }
         let name = inner.split([' ', '\t', '\r', '\n']).next().unwrap_or("");
         if !is_name(name) || !raw[9..].starts_with([' ', '\t', '\r', '\n']) {
-            return Err(wrong(span, "a DOCTYPE without the name of the root element"));
+            return Err(not_well_formed(span, "a DOCTYPE without the name of the root element"));
         }
         Ok((inner, start))
     }
@@ -303,32 +303,32 @@ impl<'a> Xml<'a> {
         match err {
             Error::IllFormed(IllFormedError::MismatchedEndTag { expected, found }) => {
                 let finding =
-                    wrong(at..at + found.len() + 3, format!("</{found}> closes <{expected}>"));
+                    not_well_formed(at..at + found.len() + 3, format!("</{found}> closes <{expected}>"));
                 finding.hint(format!("Write </{expected}> here, or close it before."))
             }
             Error::IllFormed(IllFormedError::UnmatchedEndTag(found)) => {
-                wrong(at..at + found.len() + 3, format!("</{found}> closes nothing"))
+                not_well_formed(at..at + found.len() + 3, format!("</{found}> closes nothing"))
             }
             Error::IllFormed(IllFormedError::DoubleHyphenInComment) => {
-                wrong(at..at + 2, "two dashes in a comment").hint("Write one, or \"- -\".")
+                not_well_formed(at..at + 2, "two dashes in a comment").hint("Write one, or \"- -\".")
             }
             Error::IllFormed(IllFormedError::UnclosedReference) => {
                 let message = "an \"&\" that begins no reference";
-                wrong(at..at + 1, message).hint("Write \"&amp;\".")
+                not_well_formed(at..at + 1, message).hint("Write \"&amp;\".")
             }
             Error::Syntax(SyntaxError::UnclosedComment) => {
-                wrong(at..at + 4, "a comment without end")
+                not_well_formed(at..at + 4, "a comment without end")
             }
             Error::Syntax(SyntaxError::UnclosedCData) => {
-                wrong(at..at + 9, "a CDATA section without end")
+                not_well_formed(at..at + 9, "a CDATA section without end")
             }
             Error::Syntax(
                 SyntaxError::UnclosedTag
                 | SyntaxError::UnclosedSingleQuotedAttributeValue
                 | SyntaxError::UnclosedDoubleQuotedAttributeValue,
-            ) => wrong(span, "a tag without end")
+            ) => not_well_formed(span, "a tag without end")
                 .hint("Close it with \">\"; a \"<\" that begins no tag is written \"&lt;\"."),
-            other => wrong(span, other.to_string()),
+            other => not_well_formed(span, other.to_string()),
         }
     }
 }
@@ -337,8 +337,8 @@ impl<'a> Xml<'a> {
 fn reference(raw: &str, at: usize) -> Result<char, Finding> {
     let name = raw.strip_prefix('&').and_then(|raw| raw.strip_suffix(';')).unwrap_or("");
     let number = |digits: &str, radix| {
-        let spelled = digits.chars().all(|c| c.is_digit(radix));
-        let number = spelled.then(|| u32::from_str_radix(digits, radix).ok()).flatten();
+        let is_number = digits.chars().all(|c| c.is_digit(radix));
+        let number = is_number.then(|| u32::from_str_radix(digits, radix).ok()).flatten();
         number.and_then(char::from_u32).filter(|character| is_allowed(*character))
     };
     let character = match name {
@@ -355,7 +355,7 @@ fn reference(raw: &str, at: usize) -> Result<char, Finding> {
     };
     let told: String = raw.chars().take(40).collect();
     character.ok_or_else(|| {
-        wrong(at..at + told.len(), format!("{told:?} stands for no character"))
+        not_well_formed(at..at + told.len(), format!("{told:?} stands for no character"))
             .hint("An \"&\" alone is written \"&amp;\"; entities are not read from elsewhere.")
     })
 }
@@ -374,10 +374,10 @@ fn attributes(text: &str, base: usize) -> Result<Vec<Attribute<'_>>, Finding> {
         let name = &text[blank..blank + length];
         let name_span = base + blank..base + blank + length;
         if !is_name(name) {
-            return Err(wrong(name_span, format!("{name:?} is not the name of an attribute")));
+            return Err(not_well_formed(name_span, format!("{name:?} is not the name of an attribute")));
         }
         if blank == at {
-            return Err(wrong(name_span, format!("no space before the attribute {name:?}")));
+            return Err(not_well_formed(name_span, format!("no space before the attribute {name:?}")));
         }
         let equals = skip_blank(text, blank + length);
         let quote = match text[equals..].strip_prefix('=') {
@@ -385,12 +385,12 @@ fn attributes(text: &str, base: usize) -> Result<Vec<Attribute<'_>>, Finding> {
             None => text.len(),
         };
         let Some(mark) = text[quote..].chars().next().filter(|c| matches!(c, '"' | '\'')) else {
-            return Err(wrong(name_span, format!("the attribute {name:?} has no value in quotes"))
+            return Err(not_well_formed(name_span, format!("the attribute {name:?} has no value in quotes"))
                 .hint(format!("Write {name}=\"...\".")));
         };
         let value = &text[quote + 1..];
         let Some(end) = value.find(mark) else {
-            return Err(wrong(name_span, format!("the value of {name:?} has no closing quote")));
+            return Err(not_well_formed(name_span, format!("the value of {name:?} has no closing quote")));
         };
         let value = &value[..end];
         let span = base + quote + 1..base + quote + 1 + end;
@@ -399,7 +399,7 @@ fn attributes(text: &str, base: usize) -> Result<Vec<Attribute<'_>>, Finding> {
             return Err(Finding::new(Code::Limit, name_span, message));
         }
         if found.iter().any(|other| other.name == name) {
-            return Err(wrong(name_span, format!("the attribute {name:?} is there twice")));
+            return Err(not_well_formed(name_span, format!("the attribute {name:?} is there twice")));
         }
         if found.len() == MAX_ATTRIBUTES {
             let message = format!("more than {MAX_ATTRIBUTES} attributes");
@@ -423,7 +423,7 @@ fn skip_blank(text: &str, from: usize) -> usize {
 fn attribute_value(raw: &str, base: usize) -> Result<Cow<'_, str>, Finding> {
     if let Some(at) = memchr(b'<', raw.as_bytes()) {
         let at = base + at;
-        return Err(wrong(at..at + 1, "\"<\" in an attribute").hint("Write \"&lt;\"."));
+        return Err(not_well_formed(at..at + 1, "\"<\" in an attribute").hint("Write \"&lt;\"."));
     }
     if !raw.bytes().any(|byte| matches!(byte, b'&' | b'\n' | b'\r' | b'\t')) {
         return Ok(Cow::Borrowed(raw));
@@ -464,7 +464,7 @@ fn declaration(raw: &str) -> Result<(), Finding> {
     );
     let version = attributes.first().map(|version| &*version.value);
     if !known || version != Some("1.0") {
-        return Err(wrong(0..end, "not a declaration of XML 1.0")
+        return Err(not_well_formed(0..end, "not a declaration of XML 1.0")
             .hint("Write <?xml version=\"1.0\" encoding=\"UTF-8\"?>."));
     }
     Ok(())

@@ -7,7 +7,7 @@ use super::{
         diagnostic::{Code, Finding},
         document::Piece,
         limits::MAX_TEXT,
-        lint::Source,
+        lint::SourceMap,
         xml::{Attribute, Tag, Token},
     },
     Read, Reader,
@@ -16,7 +16,7 @@ use super::{
 /// The text of an element.
 pub(super) struct Content<'a> {
     pub(super) text: Cow<'a, str>,
-    source: Source,
+    source: SourceMap,
     /// The content as it is, if it is more than its text.
     pub(super) inner: Option<Box<[Piece]>>,
 }
@@ -25,7 +25,7 @@ impl<'a> Reader<'a, '_> {
     /// The text of an element, with all that is inside of elements in it.
     pub(super) fn content(&mut self, tag: &Tag<'a>) -> Read<Content<'a>> {
         let mut text = Cow::Borrowed("");
-        let mut source = Source::default();
+        let mut source = SourceMap::default();
         let mut inner: Option<Vec<Piece>> = None;
         let mut depth = 0_usize;
         loop {
@@ -101,9 +101,9 @@ impl<'a> Reader<'a, '_> {
 
 impl Content<'_> {
     /// Where the text stands without the white space around it.
-    pub(super) fn trimmed(&self) -> Source {
+    pub(super) fn trimmed(&self) -> SourceMap {
         let trimmed = self.text.len() - self.text.trim_ascii_start().trim_start().len();
-        Source { trimmed, ..self.source.clone() }
+        SourceMap { trimmed, ..self.source.clone() }
     }
 
     /// The element as it is, for one that does not count.

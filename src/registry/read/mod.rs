@@ -54,7 +54,7 @@ pub(super) fn read(text: &str, broken: BrokenTools, report: &mut Report) -> Draf
         unsaid: Vec::new(),
         unknown_types: Vec::new(),
         known_types: HashSet::new(),
-        top: Top::default(),
+        top: TopLevel::default(),
         examples: HashMap::default(),
         seed: RandomState::new().hash_one(0),
     };
@@ -86,16 +86,16 @@ struct Reader<'a, 'r> {
     /// Types that schema.org does not have, and where they come first.
     unknown_types: Vec<(Arc<str>, Range<usize>)>,
     known_types: HashSet<Arc<str>>,
-    top: Top,
+    top: TopLevel,
     /// Which tool has an example, by the hash of type, site and example.
-    examples: HashMap<u64, usize, BuildHasherDefault<Hashed>>,
+    examples: HashMap<u64, usize, BuildHasherDefault<IdentityHasher>>,
     /// So that nobody can prepare examples that are alike.
     seed: u64,
 }
 
 /// What stands at the top of a text.
 #[derive(Default)]
-struct Top {
+struct TopLevel {
     /// Where the first element begins in the layout.
     first: Option<usize>,
     /// Where roots begin and end in the layout.
@@ -107,9 +107,9 @@ struct Top {
 
 /// For keys that are hashes.
 #[derive(Default)]
-struct Hashed(u64);
+struct IdentityHasher(u64);
 
-impl Hasher for Hashed {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -207,26 +207,26 @@ impl<'a> Reader<'a, '_> {
             Token::Comment(text) => Piece::Comment(lines(text)),
             Token::Instruction(text) => Piece::Instruction(lines(text)),
             Token::Doctype(text, at) => {
-                self.external(text, at);
+                self.external_dtd(text, at);
                 Piece::Doctype(lines(text))
             }
-            Token::Text(text, at) => match self.stray(&text, at) {
+            Token::Text(text, at) => match self.stray_text(&text, at) {
                 Some(piece) => piece,
                 None => return Ok(()),
             },
             Token::Open(tag) => {
                 let pieces = self.subtree(&tag)?;
-                self.draft.layout.push(Item::Loose(pieces.into()));
+                self.draft.layout.push(Item::Verbatim(pieces.into()));
                 return Ok(());
             }
             Token::Close | Token::End => return Ok(()),
         };
-        self.draft.layout.push(Item::Loose([piece].into()));
+        self.draft.layout.push(Item::Verbatim([piece].into()));
         Ok(())
     }
 
     /// Reports a DOCTYPE that names more than the root element: a DTD that is elsewhere.
-    fn external(&mut self, text: &str, at: usize) {
+    fn external_dtd(&mut self, text: &str, at: usize) {
         let Some(space) = text.find([' ', '\t', '\r', '\n']) else { return };
         let rest = text[space..].trim_start();
         let start = at + text.len() - rest.len();
@@ -236,7 +236,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Reports text where only elements count.
-    fn stray(&mut self, text: &str, at: usize) -> Option<Piece> {
+    fn stray_text(&mut self, text: &str, at: usize) -> Option<Piece> {
         let told = stripped(text)?;
         let start = at + text.find(told).unwrap_or(0);
         let hint = "Put it into an element or into a comment.".to_owned();
@@ -363,7 +363,7 @@ impl<'a> Reader<'a, '_> {
     fn owner(&mut self, tag: &Tag<'a>, site: Option<&Arc<str>>) -> Owner {
         self.attributes(tag, &["extends"]);
         let name: Arc<str> = type_name(tag.name).into();
-        if schema_org::lineage(&name).is_none() && self.known_types.insert(Arc::clone(&name)) {
+        if schema_org::supertypes(&name).is_none() && self.known_types.insert(Arc::clone(&name)) {
             self.unknown_types.push((Arc::clone(&name), tag.span.clone()));
         }
         if let Some(extends) = attribute(tag, "extends") {
@@ -392,7 +392,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn extends(&mut self, name: &Arc<str>, extends: &Attribute<'a>) {
-        if schema_org::lineage(name).is_some() {
+        if schema_org::supertypes(name).is_some() {
             let message = format!("{name} is a type of schema.org, so its extends is ignored");
             let hint = Some("Leave it out, or give the type another name.".to_owned());
             self.warn(Code::ExtendsIgnored, &extends.span, message, hint);
@@ -406,7 +406,7 @@ impl<'a> Reader<'a, '_> {
                 break;
             }
             let parent: Arc<str> = parent.into();
-            if schema_org::lineage(&parent).is_none() && !self.known_types.contains(&parent) {
+            if schema_org::supertypes(&parent).is_none() && !self.known_types.contains(&parent) {
                 self.known_types.insert(Arc::clone(&parent));
                 self.unknown_types.push((parent, extends.span.clone()));
             }
@@ -432,11 +432,11 @@ impl<'a> Reader<'a, '_> {
             });
             self.warn(Code::UnknownType, &span, message, Some(hint));
         }
-        self.additions();
+        self.report_additions();
     }
 
     /// Reports sites that have tools of the default here, and would not in `NLWeb`.
-    fn additions(&mut self) {
+    fn report_additions(&mut self) {
         if self.unsaid.is_empty() {
             return;
         }

@@ -9,10 +9,10 @@ use super::{
     super::{
         BrokenTools,
         diagnostic::{Code, did_you_mean},
-        document::{Dressed, Entry, Field, Form, Item, Part, Piece},
-        json::{self, Fault},
+        document::{AnnotatedField, Entry, Field, ToolMarkup, Item, Part, Piece},
+        json::{self, JsonError},
         limits::{MAX_ARGUMENTS, MAX_STRUCTURE_DEPTH},
-        lint::{self, Places, Source},
+        lint::{self, ToolSpans, SourceMap},
         tool::{Tool, stripped},
         xml::{Attribute, Tag, Token},
     },
@@ -25,8 +25,8 @@ const IN_TOOL: [&str; 7] =
 
 /// A tool that is being read.
 #[derive(Default)]
-struct Making {
-    places: Places,
+struct ToolBuilder {
+    spans: ToolSpans,
     parts: Vec<Part>,
     /// Fields that were there, as bits.
     seen: u8,
@@ -38,8 +38,8 @@ impl<'a> Reader<'a, '_> {
         let name = attribute(tag, "name");
         let enabled = attribute(tag, "enabled");
         let errors = self.report.errors();
-        let mut making = Making { parts: Vec::with_capacity(8), ..Making::default() };
-        making.places.name = name.map_or(&tag.span, |name| &name.span).clone();
+        let mut builder = ToolBuilder { parts: Vec::with_capacity(8), ..ToolBuilder::default() };
+        builder.spans.name = name.map_or(&tag.span, |name| &name.span).clone();
         let mut tool = Tool {
             name: name.map_or("", |name| &name.value).into(),
             type_name: Arc::clone(&owner.type_name),
@@ -51,35 +51,35 @@ impl<'a> Reader<'a, '_> {
         loop {
             let piece = match self.next()? {
                 Token::Open(tag) => {
-                    let part = self.part(&tag, &mut tool, &mut making)?;
-                    making.parts.push(part);
+                    let part = self.part(&tag, &mut tool, &mut builder)?;
+                    builder.parts.push(part);
                     continue;
                 }
                 Token::Close => break,
                 Token::Comment(text) => Piece::Comment(lines(text)),
                 Token::Instruction(text) => Piece::Instruction(lines(text)),
-                Token::Text(text, at) => match self.stray(&text, at) {
+                Token::Text(text, at) => match self.stray_text(&text, at) {
                     Some(piece) => piece,
                     None => continue,
                 },
                 Token::Doctype(..) | Token::End => continue,
             };
-            making.parts.push(Part::Loose([piece].into()));
+            builder.parts.push(Part::Verbatim([piece].into()));
         }
-        lint::check(&tool, &making.places, self.report);
+        lint::check(&tool, &builder.spans, self.report);
         // One that is off stays, since it hides what it replaces.
         let is_broken = tool.enabled && self.report.errors() > errors;
         if is_broken && self.broken == BrokenTools::LeaveOut {
             return Ok(());
         }
-        self.compare(&tool, &making.places);
-        let form = Form {
+        self.compare(&tool, &builder.spans);
+        let markup = ToolMarkup {
             enabled: enabled.map(|enabled| enabled.value.as_ref().into()),
             attributes: kept(&tag.attributes, &["name", "enabled"]),
-            parts: making.parts,
+            parts: builder.parts,
         };
         self.draft.layout.push(Item::Tool(count(self.draft.entries.len())));
-        self.draft.entries.push(Entry { tool: Arc::new(tool), form: Arc::new(form) });
+        self.draft.entries.push(Entry { tool: Arc::new(tool), markup: Arc::new(markup) });
         Ok(())
     }
 
@@ -101,12 +101,12 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Reports what a tool has in common with others of its type and site.
-    fn compare(&mut self, tool: &Tool, places: &Places) {
+    fn compare(&mut self, tool: &Tool, spans: &ToolSpans) {
         if self.draft.index.add(tool).is_some() {
             let message =
                 format!("the tool {:?} of {} was there before", tool.name, tool.type_name);
             let hint = "This one counts, in the place of the first; remove one of them.".to_owned();
-            self.warn(Code::DuplicateTool, &places.name, message, Some(hint));
+            self.warn(Code::DuplicateTool, &spans.name, message, Some(hint));
         }
         if !tool.enabled {
             return;
@@ -123,30 +123,30 @@ impl<'a> Reader<'a, '_> {
                 let example: String = example.chars().take(60).collect();
                 let message = format!("the example {example:?} stands under {:?} too", other.name);
                 let hint = "Leave it to the tool that is to be taken for it.".to_owned();
-                self.warn(Code::SharedExample, &places.name, message, Some(hint));
+                self.warn(Code::SharedExample, &spans.name, message, Some(hint));
             }
         }
     }
 
     /// Reads a child element of a tool.
-    fn part(&mut self, tag: &Tag<'a>, tool: &mut Tool, making: &mut Making) -> Read<Part> {
+    fn part(&mut self, tag: &Tag<'a>, tool: &mut Tool, builder: &mut ToolBuilder) -> Read<Part> {
         let name = tag.local();
         if !IN_TOOL.contains(&name) {
             let message = format!("the element <{}> is ignored here", tag.name);
             self.warn(Code::UnknownElement, &tag.span, message, did_you_mean(name, IN_TOOL));
-            return Ok(Part::Loose(self.subtree(tag)?.into()));
+            return Ok(Part::Verbatim(self.subtree(tag)?.into()));
         }
         let known: &[&str] = if name == "argument" { &["name"] } else { &[] };
         self.attributes(tag, known);
         let content = self.content(tag)?;
-        let Some(field) = self.field(tag, &content, tool, making) else {
-            return Ok(Part::Loose(content.into_pieces(tag)));
+        let Some(field) = self.field(tag, &content, tool, builder) else {
+            return Ok(Part::Verbatim(content.into_pieces(tag)));
         };
         let attributes = kept(&tag.attributes, known);
         if attributes.is_empty() && content.inner.is_none() {
             return Ok(Part::Field(field));
         }
-        Ok(Part::Dressed(Box::new(Dressed { field, attributes, inner: content.inner })))
+        Ok(Part::AnnotatedField(Box::new(AnnotatedField { field, attributes, inner: content.inner })))
     }
 
     /// Lets an element count, if it does.
@@ -155,7 +155,7 @@ impl<'a> Reader<'a, '_> {
         tag: &Tag<'a>,
         content: &Content<'a>,
         tool: &mut Tool,
-        making: &mut Making,
+        builder: &mut ToolBuilder,
     ) -> Option<Field> {
         let text = stripped(&content.text);
         let field = match tag.local() {
@@ -194,41 +194,41 @@ impl<'a> Reader<'a, '_> {
             Field::Prompt => 8,
             _ => 16,
         };
-        if making.seen & bit != 0 {
+        if builder.seen & bit != 0 {
             let message = format!("this <{}> is not the first and is ignored", tag.name);
             let hint = "Remove one of them.".to_owned();
             self.warn(Code::RepeatedElement, &tag.span, message, Some(hint));
             return None;
         }
-        making.seen |= bit;
+        builder.seen |= bit;
         match field {
             Field::Path => tool.path = text.unwrap_or("").into(),
             Field::Method => {
                 tool.method = text.unwrap_or("").into();
-                making.places.method = tag.span.clone();
+                builder.spans.method = tag.span.clone();
                 if let Some(text) = text {
                     let start = content.trimmed().locate(0);
-                    making.places.method = start..start + text.len();
+                    builder.spans.method = start..start + text.len();
                 }
             }
             Field::Handler => tool.handler = text.map(Into::into),
             Field::Prompt => {
                 tool.prompt = text.map(Into::into);
-                making.places.prompt = content.trimmed();
+                builder.spans.prompt = content.trimmed();
             }
             _ => {
                 let text = text.unwrap_or("");
                 let source = content.trimmed();
                 lint::structure_placeholders(text, &source, self.report);
                 tool.return_struc = self.structure(tag, text, &source);
-                making.places.structure = tag.span.clone();
+                builder.spans.structure = tag.span.clone();
             }
         }
         Some(field)
     }
 
     /// The JSON of a `returnStruc`; `null` is none.
-    fn structure(&mut self, tag: &Tag<'a>, text: &str, source: &Source) -> Option<Value> {
+    fn structure(&mut self, tag: &Tag<'a>, text: &str, source: &SourceMap) -> Option<Value> {
         let fault = match json::read(text) {
             Ok(value) => return Some(value).filter(|value| !value.is_null()),
             Err(fault) => fault,
@@ -240,10 +240,10 @@ impl<'a> Reader<'a, '_> {
                 self.warn(Code::NotJson, &tag.span, message, Some(hint));
                 return None;
             }
-            Fault::Syntax { at, message } => {
+            JsonError::Syntax { at, message } => {
                 (Code::NotJson, at, format!("this returnStruc is not JSON: {message}"))
             }
-            Fault::Depth { at } => (
+            JsonError::Depth { at } => (
                 Code::Limit,
                 at,
                 format!("this returnStruc is nested deeper than {MAX_STRUCTURE_DEPTH} levels"),

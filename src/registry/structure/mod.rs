@@ -130,7 +130,7 @@ pub fn parameter_schema(reply_schema: &Value) -> Value {
 }
 
 /// Whether a reply that fits has a score from 0 to 1 instead of one from 0 to 100.
-pub fn has_shares(reply_schema: &Value) -> bool {
+pub fn has_fractional_score(reply_schema: &Value) -> bool {
     let Value::Object(members) = reply_schema else { return false };
     let score = score_property(members).and_then(|score| members["properties"].get(score));
     score.and_then(|score| score.get("maximum")).and_then(Value::as_f64) == Some(1.0)
@@ -198,10 +198,10 @@ fn score(value: &Value) -> Map<String, Value> {
         _ => Map::new(),
     };
     let is_fractional = said.get("type").is_some_and(|kind| kind == "number");
-    let is_share = said.get("maximum").and_then(Value::as_f64) == Some(1.0);
+    let is_fraction = said.get("maximum").and_then(Value::as_f64) == Some(1.0);
     let mut schema = typed(if is_fractional { "number" } else { "integer" });
     schema.insert("minimum".to_owned(), 0.into());
-    schema.insert("maximum".to_owned(), if is_share { 1 } else { 100 }.into());
+    schema.insert("maximum".to_owned(), if is_fraction { 1 } else { 100 }.into());
     // Not "100": some files have an example of a score instead of words.
     if let Some(description) = said.get("description")
         && description.as_str().is_some_and(|text| text.contains(char::is_alphabetic))
