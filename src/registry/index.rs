@@ -34,7 +34,7 @@ pub(super) struct Index {
 
 /// Where a tool of a type comes from: positions of the tool and of those it replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct ResolvedTool {
     pub(super) tool: u32,
     /// The nearest first.
     pub(super) replaces: Vec<u32>,
@@ -168,17 +168,17 @@ impl Index {
         &self,
         supertypes: &[&str],
         site: Option<&str>,
-        unsaid: SiteBlocks,
-    ) -> Vec<Found> {
-        let walk = self.walk(supertypes, site, unsaid);
+        site_blocks: SiteBlocks,
+    ) -> Vec<ResolvedTool> {
+        let walk = self.walk(supertypes, site, site_blocks);
         let mut slots: NumberMap<u32, usize> =
             HashMap::with_capacity_and_hasher(walk.len(), BuildHasherDefault::default());
-        let mut found: Vec<Found> = Vec::with_capacity(walk.len());
+        let mut found: Vec<ResolvedTool> = Vec::with_capacity(walk.len());
         for position in walk {
             match slots.entry(self.name_of[position as usize]) {
                 Entry::Vacant(free) => {
                     free.insert(found.len());
-                    found.push(Found { tool: position, replaces: Vec::new() });
+                    found.push(ResolvedTool { tool: position, replaces: Vec::new() });
                 }
                 Entry::Occupied(slot) => {
                     let slot = &mut found[*slot.get()];
@@ -194,9 +194,9 @@ impl Index {
     }
 
     /// The positions of the tools that count for a type on a site, general to specific.
-    fn walk(&self, supertypes: &[&str], site: Option<&str>, unsaid: SiteBlocks) -> Vec<u32> {
+    fn walk(&self, supertypes: &[&str], site: Option<&str>, site_blocks: SiteBlocks) -> Vec<u32> {
         let site = site.and_then(|site| self.sites.get(site).copied()).unwrap_or(DEFAULT);
-        let inherit = self.inherits[site as usize].unwrap_or(unsaid == SiteBlocks::Add);
+        let inherit = self.inherits[site as usize].unwrap_or(site_blocks == SiteBlocks::Add);
         let sites: &[u32] = match (site, inherit) {
             (DEFAULT, _) => &[DEFAULT],
             (site, false) => &[site],

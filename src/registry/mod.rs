@@ -266,14 +266,14 @@ impl Registry {
     ///
     /// - `kinds`: the types in their short forms, the most specific first.
     /// - `site`: the site.
-    /// - `unsaid`: what blocks of sites do that do not say whether they inherit.
+    /// - `site_blocks`: what blocks of sites do that do not say whether they inherit.
     pub fn positions_of(
         &self,
         kinds: &[&str],
         site: Option<&str>,
-        unsaid: SiteBlocks,
+        site_blocks: SiteBlocks,
     ) -> Vec<usize> {
-        let found = self.index.find(kinds, site, unsaid).into_iter();
+        let found = self.index.find(kinds, site, site_blocks).into_iter();
         let enabled = found.filter(|found| self.index.is_enabled(found.tool));
         enabled.map(|found| found.tool as usize).collect()
     }
@@ -288,7 +288,7 @@ impl Registry {
     pub fn explain(&self, type_: &str, site: Option<&str>) -> Vec<Origin> {
         let supertypes = self.supertypes(type_);
         let found = self.index.find(&supertypes, site, SiteBlocks::Add).into_iter();
-        let origin = |found: index::Found| Origin {
+        let origin = |found: index::ResolvedTool| Origin {
             tool: found.tool as usize,
             replaces: found.replaces.into_iter().map(|position| position as usize).collect(),
         };

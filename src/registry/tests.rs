@@ -338,8 +338,8 @@ proptest! {
             let alone = Registry::of(own.cloned()).unwrap();
             for type_ in ["Thing", "Recipe", "Own", "Movie"] {
                 let kinds = registry.supertypes(type_);
-                let tools = |registry: &Registry, unsaid| -> Vec<_> {
-                    let found = registry.positions_of(&kinds, Some(site), unsaid).into_iter();
+                let tools = |registry: &Registry, site_blocks| -> Vec<_> {
+                    let found = registry.positions_of(&kinds, Some(site), site_blocks).into_iter();
                     found.map(|position| Arc::clone(registry.tool(position))).collect()
                 };
                 let expected = match registry.index.inherits(site) {
