@@ -194,10 +194,10 @@ impl Registry {
         broken: BrokenTools,
         mut report: Report,
     ) -> Result<Self, RegistryError> {
-        let Draft { entries, layout, index, declarations, is_whole } = draft;
+        let Draft { entries, layout, index, declarations, is_complete } = draft;
         let errors = report.errors();
         let ancestry = declarations.resolve(&mut report);
-        let is_valid = is_whole && report.errors() == errors;
+        let is_valid = is_complete && report.errors() == errors;
         let diagnostics = report.resolve(text);
         let is_refused = broken == BrokenTools::Refuse || !is_valid;
         if is_refused && diagnostics.iter().any(Diagnostic::is_error) {

@@ -38,7 +38,7 @@ pub(super) struct Draft {
     pub(super) index: Index,
     pub(super) declarations: Declarations,
     /// Whether it has a root, and was read to its end.
-    pub(super) is_whole: bool,
+    pub(super) is_complete: bool,
 }
 
 /// Reads a document as far as it is one.
@@ -51,7 +51,7 @@ pub(super) fn read(text: &str, broken: BrokenTools, report: &mut Report) -> Draf
         report,
         draft: Draft::default(),
         sites: HashSet::new(),
-        unsaid: Vec::new(),
+        implicit_sites: Vec::new(),
         unknown_types: Vec::new(),
         known_types: HashSet::new(),
         top: TopLevel::default(),
@@ -63,7 +63,7 @@ pub(super) fn read(text: &str, broken: BrokenTools, report: &mut Report) -> Draf
     } else {
         reader.finish();
         let is_root = |item: &Item| matches!(item, Item::Open { .. });
-        reader.draft.is_whole = reader.draft.layout.iter().any(is_root);
+        reader.draft.is_complete = reader.draft.layout.iter().any(is_root);
     }
     reader.draft
 }
@@ -82,7 +82,7 @@ struct Reader<'a, 'r> {
     /// Sites that had a block.
     sites: HashSet<Arc<str>>,
     /// Sites that do not say whether they inherit, and where they are named.
-    unsaid: Vec<(Arc<str>, Range<usize>)>,
+    implicit_sites: Vec<(Arc<str>, Range<usize>)>,
     /// Types that schema.org does not have, and where they come first.
     unknown_types: Vec<(Arc<str>, Range<usize>)>,
     known_types: HashSet<Arc<str>>,
@@ -143,7 +143,7 @@ impl<'a> Reader<'a, '_> {
             match self.next()? {
                 Token::Open(tag) => self.element(&tag)?,
                 Token::End => break,
-                other => self.aside(other)?,
+                other => self.keep_token(other)?,
             }
         }
         self.add_root();
@@ -202,7 +202,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// Keeps what stands between the elements that count.
-    fn aside(&mut self, token: Token<'a>) -> Read<()> {
+    fn keep_token(&mut self, token: Token<'a>) -> Read<()> {
         let piece = match token {
             Token::Comment(text) => Piece::Comment(lines(text)),
             Token::Instruction(text) => Piece::Instruction(lines(text)),
@@ -276,7 +276,7 @@ impl<'a> Reader<'a, '_> {
             match self.next()? {
                 Token::Open(tag) => return Ok(Some(tag)),
                 Token::Close => return Ok(None),
-                other => self.aside(other)?,
+                other => self.keep_token(other)?,
             }
         }
     }
@@ -328,7 +328,7 @@ impl<'a> Reader<'a, '_> {
                 }
             }
         } else if *site != *super::DEFAULT_SITE {
-            self.unsaid.push((Arc::clone(&site), id.span.clone()));
+            self.implicit_sites.push((Arc::clone(&site), id.span.clone()));
         }
         self.open(tag);
         let site = (*site != *super::DEFAULT_SITE).then_some(site);
@@ -383,7 +383,7 @@ impl<'a> Reader<'a, '_> {
                 let hint = did_you_mean(tag.local(), ["Tool"])
                     .unwrap_or_else(|| "In a type there are only <Tool> elements.".to_owned());
                 self.warn(Code::UnknownElement, &tag.span, message, Some(hint));
-                self.aside(Token::Open(tag))?;
+                self.keep_token(Token::Open(tag))?;
             }
             child = self.child()?;
         }
@@ -437,7 +437,7 @@ impl<'a> Reader<'a, '_> {
 
     /// Reports sites that have tools of the default here, and would not in `NLWeb`.
     fn report_additions(&mut self) {
-        if self.unsaid.is_empty() {
+        if self.implicit_sites.is_empty() {
             return;
         }
         let mut own: HashMap<Arc<str>, HashSet<Arc<str>>> = HashMap::new();
@@ -455,7 +455,7 @@ impl<'a> Reader<'a, '_> {
             }
         }
         let none = HashSet::new();
-        for (site, span) in std::mem::take(&mut self.unsaid) {
+        for (site, span) in std::mem::take(&mut self.implicit_sites) {
             if self.draft.index.inherits(&site).is_some() {
                 continue;
             }
