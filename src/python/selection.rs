@@ -15,13 +15,13 @@ use super::{
     validator::PyViolation,
 };
 use crate::selection::{
-    Policy, Ranking, RankingError, RankingResult, Reading, ReplyReader, ScoreError,
+    Policy, Ranking, RankingError, RankingResult, ScoredReply, ReplyReader, ScoreError,
 };
 
 /// What a reply to a scoring prompt says.
 #[pyclass(name = "ScoredReply", module = "toolweave", frozen)]
 #[derive(Debug)]
-pub(crate) struct PyScoredReply(Reading);
+pub(crate) struct PyScoredReply(ScoredReply);
 
 #[pymethods]
 impl PyScoredReply {
@@ -105,7 +105,7 @@ impl PyReplyReader {
                 // What a scorer made of a model's reply is no more to be trusted than the reply.
                 Err(err) => {
                     let reason = err.value(reply.py()).to_string();
-                    Reading::failure(ScoreError::NoValue { reason })
+                    ScoredReply::failure(ScoreError::InvalidValue { reason })
                 }
             }
         })
@@ -208,10 +208,10 @@ impl From<RankingError> for PyErr {
     fn from(err: RankingError) -> Self {
         let message = err.to_string();
         match err {
-            RankingError::NoTool { .. } => PyIndexError::new_err(message),
+            RankingError::UnknownPosition { .. } => PyIndexError::new_err(message),
             RankingError::Threshold { .. }
             | RankingError::Specificity { .. }
-            | RankingError::Twice { .. } => PyValueError::new_err(message),
+            | RankingError::DuplicateOutcome { .. } => PyValueError::new_err(message),
         }
     }
 }

@@ -31,7 +31,7 @@ mod tests;
 
 pub use self::{
     ranking::{Policy, Ranking, RankingError, RankingResult, Reason},
-    reader::{Reading, ReplyReader},
+    reader::{ScoredReply, ReplyReader},
     reply::MAX_REPLY_BYTES,
     score::ScoreError,
 };

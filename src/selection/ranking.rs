@@ -48,7 +48,7 @@ pub enum RankingError {
     },
     /// An outcome of a tool that is not there.
     #[error("there is no tool at position {position}; the last of {tools} is at {}", tools.saturating_sub(1))]
-    NoTool {
+    UnknownPosition {
         /// The position that was given.
         position: usize,
         /// How many tools there are.
@@ -56,7 +56,7 @@ pub enum RankingError {
     },
     /// A second outcome of one tool.
     #[error("the tool at position {position} has an outcome already")]
-    Twice {
+    DuplicateOutcome {
         /// The position.
         position: usize,
     },
@@ -197,10 +197,10 @@ impl Ranking {
     fn take(&mut self, position: usize, score: Option<f64>) -> Result<(), RankingError> {
         let tools = self.outcomes.len();
         let Some(outcome) = self.outcomes.get_mut(position) else {
-            return Err(RankingError::NoTool { position, tools });
+            return Err(RankingError::UnknownPosition { position, tools });
         };
         if *outcome != Outcome::Outstanding {
-            return Err(RankingError::Twice { position });
+            return Err(RankingError::DuplicateOutcome { position });
         }
         self.outstanding -= 1;
         *outcome = Outcome::Failed;

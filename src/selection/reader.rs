@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     message::{Repair, RepairKind},
-    registry::structure::{has_shares, parameter_schema, score_key},
+    registry::structure::{has_fractional_score, parameter_schema, score_key},
     repair::{coerce, coerce_partially},
     validator::{SchemaError, Validator, Violation},
 };
@@ -18,7 +18,7 @@ use crate::{
 /// Score and parameters stand for themselves: a tool whose parameters do not fit has a score all
 /// the same, and can be ranked by it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
+pub struct ScoredReply {
     /// From 0 to 100, or why there is none.
     pub score: Result<f64, ScoreError>,
     /// The rest of the reply. It fits the schema if there are no `violations`.
@@ -32,7 +32,7 @@ pub struct Reading {
     pub repairs: Vec<Repair>,
 }
 
-impl Reading {
+impl ScoredReply {
     /// Why a reply cannot be read at all.
     pub fn failure(error: ScoreError) -> Self {
         Self {
@@ -77,7 +77,7 @@ pub struct ReplyReader {
 impl ReplyReader {
     /// A reader for replies that should fit `schema`.
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
-        let of_one = has_shares(schema);
+        let of_one = has_fractional_score(schema);
         let schema = parameter_schema(schema);
         let validator = Validator::new(&schema)?;
         let closed = schema.get("additionalProperties") == Some(&Value::Bool(false))
@@ -96,22 +96,22 @@ impl ReplyReader {
     }
 
     /// Reads a reply as text.
-    pub fn read(&self, reply: &str) -> Reading {
+    pub fn read(&self, reply: &str) -> ScoredReply {
         match reply::object(reply) {
             Ok((members, repairs)) => self.judge(members, repairs),
-            Err(error) => Reading::failure(error),
+            Err(error) => ScoredReply::failure(error),
         }
     }
 
     /// Reads a reply that is JSON already.
-    pub fn read_value(&self, reply: Value) -> Reading {
+    pub fn read_value(&self, reply: Value) -> ScoredReply {
         match reply::members(reply) {
             Ok(members) => self.judge(members, Vec::new()),
-            Err(error) => Reading::failure(error),
+            Err(error) => ScoredReply::failure(error),
         }
     }
 
-    fn judge(&self, mut parameters: Map<String, Value>, mut repairs: Vec<Repair>) -> Reading {
+    fn judge(&self, mut parameters: Map<String, Value>, mut repairs: Vec<Repair>) -> ScoredReply {
         let cut_off = repairs.iter().filter(|repair| is_cut_off(repair));
         let cut_off: Vec<Repair> = cut_off.cloned().collect();
         let key = score_key(parameters.keys().map(String::as_str)).map(str::to_owned);
@@ -153,7 +153,7 @@ impl ReplyReader {
             // Nothing brings an object to another type.
             _ => Map::new(),
         };
-        Reading { score, parameters, violations, ignored, repairs }
+        ScoredReply { score, parameters, violations, ignored, repairs }
     }
 
     /// Whether a member of the reply is one of the parameters.

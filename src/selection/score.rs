@@ -26,7 +26,7 @@ pub enum ScoreError {
     },
     /// It came as an object, but not one that JSON can say.
     #[error("the reply is {reason}")]
-    NoValue {
+    InvalidValue {
         /// Where it is no JSON, and why.
         reason: String,
     },
@@ -50,7 +50,7 @@ pub enum ScoreError {
     },
     /// The score is between 0 and 1: most likely a share, where a number up to 100 was asked for.
     #[error("the score is {found}, a share of 1; it must be a number from 0 to 100")]
-    Share {
+    Fraction {
         /// What it is.
         found: String,
     },
@@ -70,7 +70,7 @@ pub(super) fn score(value: &Value, of_one: bool) -> Result<f64, ScoreError> {
     let number = match spelled {
         Some(Spelled::Bare(number)) if of_one && (0.0..=1.0).contains(&number) => 100.0 * number,
         Some(Spelled::Bare(number)) if number > 0.0 && number < 1.0 => {
-            return Err(ScoreError::Share { found: said(value) });
+            return Err(ScoreError::Fraction { found: said(value) });
         }
         Some(Spelled::Bare(number) | Spelled::OfHundred(number)) if !number.is_nan() => number,
         _ => return Err(ScoreError::NotANumber { found: said(value) }),

@@ -46,7 +46,7 @@ proptest! {
         ] {
             let says_percent = spelled.as_str().is_some_and(|text| text.contains('%'));
             if !says_percent && wanted > 0.0 && wanted < 1.0 {
-                let share = matches!(score(&spelled, false), Err(ScoreError::Share { .. }));
+                let share = matches!(score(&spelled, false), Err(ScoreError::Fraction { .. }));
                 prop_assert!(share, "{}", spelled);
                 prop_assert_eq!(score(&spelled, true), Ok(100.0 * wanted));
             } else {
