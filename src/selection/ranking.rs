@@ -106,7 +106,7 @@ pub struct RankingResult {
 /// What came of a tool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Outcome {
-    Outstanding,
+    Pending,
     Failed,
     Scored(f64),
 }
@@ -118,7 +118,7 @@ enum Outcome {
 pub struct Ranking {
     outcomes: Vec<Outcome>,
     specificity: Vec<i64>,
-    outstanding: usize,
+    pending: usize,
     policy: Policy,
     fallback: Option<usize>,
     /// The best that has come.
@@ -148,9 +148,9 @@ impl Ranking {
             }
         }
         Ok(Self {
-            outcomes: vec![Outcome::Outstanding; tools],
+            outcomes: vec![Outcome::Pending; tools],
             specificity: vec![0; tools],
-            outstanding: tools,
+            pending: tools,
             policy,
             fallback,
             best: None,
@@ -181,7 +181,7 @@ impl Ranking {
             self.take(position, score)?;
         }
         if self.stopped.is_none()
-            && self.outstanding > 0
+            && self.pending > 0
             && let Some(enough) = self.policy.early_stop
         {
             self.stopped = self.best.filter(|best| self.score(*best) >= Some(enough));
@@ -191,7 +191,7 @@ impl Ranking {
 
     /// Whether no outcome that is outstanding can change the winner.
     pub fn is_decided(&self) -> bool {
-        self.stopped.is_some() || self.outstanding == 0
+        self.stopped.is_some() || self.pending == 0
     }
 
     fn take(&mut self, position: usize, score: Option<f64>) -> Result<(), RankingError> {
@@ -199,10 +199,10 @@ impl Ranking {
         let Some(outcome) = self.outcomes.get_mut(position) else {
             return Err(RankingError::UnknownPosition { position, tools });
         };
-        if *outcome != Outcome::Outstanding {
+        if *outcome != Outcome::Pending {
             return Err(RankingError::DuplicateOutcome { position });
         }
-        self.outstanding -= 1;
+        self.pending -= 1;
         *outcome = Outcome::Failed;
         let Some(score) = score.filter(|score| !score.is_nan()) else { return Ok(()) };
         // Adding 0 makes -0 zero, which compares as it should.
@@ -218,7 +218,7 @@ impl Ranking {
     fn score(&self, position: usize) -> Option<f64> {
         match self.outcomes[position] {
             Outcome::Scored(score) => Some(score),
-            Outcome::Failed | Outcome::Outstanding => None,
+            Outcome::Failed | Outcome::Pending => None,
         }
     }
 
@@ -228,9 +228,9 @@ impl Ranking {
             (Some(one), Some(other)) => other.total_cmp(&one),
             (one, other) => one.is_none().cmp(&other.is_none()),
         };
-        let outstanding = |position: usize| self.outcomes[position] == Outcome::Outstanding;
+        let pending = |position: usize| self.outcomes[position] == Outcome::Pending;
         by_score
-            .then_with(|| outstanding(one).cmp(&outstanding(other)))
+            .then_with(|| pending(one).cmp(&pending(other)))
             .then_with(|| self.specificity[other].cmp(&self.specificity[one]))
             .then_with(|| one.cmp(&other))
     }

@@ -71,18 +71,18 @@ pub struct ReplyReader {
     validator: Validator,
     closed: bool,
     /// Whether scores are from 0 to 1.
-    of_one: bool,
+    is_fraction: bool,
 }
 
 impl ReplyReader {
     /// A reader for replies that should fit `schema`.
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
-        let of_one = has_fractional_score(schema);
+        let is_fraction = has_fractional_score(schema);
         let schema = parameter_schema(schema);
         let validator = Validator::new(&schema)?;
         let closed = schema.get("additionalProperties") == Some(&Value::Bool(false))
             && schema.get("patternProperties").is_none();
-        Ok(Self { schema, validator, closed, of_one })
+        Ok(Self { schema, validator, closed, is_fraction })
     }
 
     /// A reader for replies that may have anything beside their score.
@@ -119,7 +119,7 @@ impl ReplyReader {
             Some((_, key)) if cut_off.iter().any(|repair| repair.path[1..] == key) => {
                 Err(ScoreError::CutOff)
             }
-            Some((value, _)) => score(&value, self.of_one),
+            Some((value, _)) => score(&value, self.is_fraction),
             None => Err(ScoreError::Missing),
         };
         let mut ignored = Vec::new();
@@ -137,8 +137,8 @@ impl ReplyReader {
             }
             let accepts = |value: &Value| self.validator.is_valid(value);
             let repaired = coerce(&value, &self.schema, &accepts).unwrap_or_else(|| {
-                let faults = |value: &Value| self.validator.violations(value).len();
-                coerce_partially(&value, &self.schema, &faults)
+                let violation_count = |value: &Value| self.validator.violations(value).len();
+                coerce_partially(&value, &self.schema, &violation_count)
             });
             value = repaired.value;
             repairs.extend(repaired.repairs);
@@ -146,7 +146,7 @@ impl ReplyReader {
         }
         // The beginning of a value may fit where all of it would not.
         if score.is_ok() {
-            violations.extend(cut_off.into_iter().map(unfinished));
+            violations.extend(cut_off.into_iter().map(truncated));
         }
         let parameters = match value {
             Value::Object(members) => members,
@@ -161,7 +161,7 @@ impl ReplyReader {
         let Some(schema) = self.schema.get("properties").and_then(|all| all.get(name)) else {
             return !self.closed;
         };
-        if !member.is_null() || !says_no_null(schema) {
+        if !member.is_null() || !disallows_null(schema) {
             return true;
         }
         let required = self.schema.get("required").and_then(Value::as_array);
@@ -175,7 +175,7 @@ fn is_cut_off(repair: &Repair) -> bool {
     repair.kind == RepairKind::MissingCloser && !repair.path.is_empty()
 }
 
-fn unfinished(repair: Repair) -> Violation {
+fn truncated(repair: Repair) -> Violation {
     Violation {
         message: format!("{}: the reply ends in the middle of it", repair.path),
         path: repair.path,
@@ -186,7 +186,7 @@ fn unfinished(repair: Repair) -> Violation {
 }
 
 /// Whether a schema declares a type that null is not.
-fn says_no_null(schema: &Value) -> bool {
+fn disallows_null(schema: &Value) -> bool {
     match schema.get("type") {
         Some(Value::String(kind)) => kind != "null",
         Some(Value::Array(kinds)) => kinds.iter().all(|kind| kind != "null"),

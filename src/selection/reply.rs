@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use serde_json::{Deserializer, Map, Value};
 
-use super::score::{ScoreError, said};
+use super::score::{ScoreError, describe};
 use crate::{
     message::{Repair, RepairKind},
     registry::structure::score_key,
@@ -21,17 +21,17 @@ pub const MAX_REPLY_BYTES: usize = 256 << 10;
 const ATTEMPTS: usize = 16;
 
 /// What models that think aloud put their thoughts in.
-const THOUGHTS: (&str, &str) = ("<think>", "</think>");
+const THINK_TAGS: (&str, &str) = ("<think>", "</think>");
 
 /// The members of an object, and what was mended for them.
-pub(super) type Found = (Map<String, Value>, Vec<Repair>);
+pub(super) type ParsedObject = (Map<String, Value>, Vec<Repair>);
 
 /// The object that a reply is or has in it: the first with a score, or else the first.
-pub(super) fn object(reply: &str) -> Result<Found, ScoreError> {
+pub(super) fn object(reply: &str) -> Result<ParsedObject, ScoreError> {
     if reply.len() > MAX_REPLY_BYTES {
         return Err(ScoreError::TooLong { limit: MAX_REPLY_BYTES });
     }
-    let text = without_thoughts(reply).trim().trim_start_matches('\u{feff}');
+    let text = without_reasoning(reply).trim().trim_start_matches('\u{feff}');
     if text.is_empty() {
         return Err(ScoreError::Empty);
     }
@@ -39,7 +39,7 @@ pub(super) fn object(reply: &str) -> Result<Found, ScoreError> {
         Ok(value) => return members(value).map(|members| (members, Vec::new())),
         Err(err) => err,
     };
-    let mut first: Option<Found> = None;
+    let mut first: Option<ParsedObject> = None;
     let mut at = 0;
     for attempt in 0..ATTEMPTS {
         let Some(brace) = text[at..].find('{') else { break };
@@ -51,7 +51,7 @@ pub(super) fn object(reply: &str) -> Result<Found, ScoreError> {
         } else {
             let length = balanced(rest);
             let whole = if attempt == 0 { repaired(text) } else { None };
-            let part = || length.and_then(|length| complete(&rest[..length]));
+            let part = || length.and_then(|length| repaired_object(&rest[..length]));
             (whole.or_else(part), length)
         };
         if let Some(found) = found {
@@ -67,8 +67,8 @@ pub(super) fn object(reply: &str) -> Result<Found, ScoreError> {
 }
 
 /// What comes after the thoughts; nothing if they are never closed.
-fn without_thoughts(reply: &str) -> &str {
-    let (open, close) = THOUGHTS;
+fn without_reasoning(reply: &str) -> &str {
+    let (open, close) = THINK_TAGS;
     match reply.rfind(close) {
         Some(at) => &reply[at + close.len()..],
         None if reply.trim_start().starts_with(open) => "",
@@ -79,7 +79,7 @@ fn without_thoughts(reply: &str) -> &str {
 pub(super) fn members(value: Value) -> Result<Map<String, Value>, ScoreError> {
     match value {
         Value::Object(members) => Ok(members),
-        other => Err(ScoreError::NotAnObject { found: said(&other) }),
+        other => Err(ScoreError::NotAnObject { found: describe(&other) }),
     }
 }
 
@@ -113,7 +113,7 @@ fn balanced(text: &str) -> Option<usize> {
     None
 }
 
-fn repaired(text: &str) -> Option<Found> {
+fn repaired(text: &str) -> Option<ParsedObject> {
     let repaired = repair_json(text)?;
     let mut reader = Deserializer::from_str(&repaired.text);
     let members = Map::deserialize(&mut reader).ok()?;
@@ -121,7 +121,7 @@ fn repaired(text: &str) -> Option<Found> {
 }
 
 /// A part of a reply, mended. If its strings or brackets have to be closed, it was no part.
-fn complete(part: &str) -> Option<Found> {
+fn repaired_object(part: &str) -> Option<ParsedObject> {
     let closed = |repair: &Repair| repair.kind != RepairKind::MissingCloser;
     repaired(part).filter(|(_, repairs)| repairs.iter().all(closed))
 }

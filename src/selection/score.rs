@@ -59,34 +59,34 @@ pub enum ScoreError {
 /// The score that a value spells, from 0 to 100.
 ///
 /// 85, 85.0, "85", "85%", "85/100" and "about 85" are scores; one outside the range is brought to
-/// its end. A bare number up to 1 is a share if shares were asked for (`of_one`), and no score if
+/// its end. A bare number up to 1 is a share if shares were asked for (`is_fraction`), and no score if
 /// they were not.
-pub(super) fn score(value: &Value, of_one: bool) -> Result<f64, ScoreError> {
-    let spelled = match value {
-        Value::Number(number) => finite(number.as_str()).map(Spelled::Bare),
-        Value::String(text) => spelled(text.trim()),
+pub(super) fn score(value: &Value, is_fraction: bool) -> Result<f64, ScoreError> {
+    let parsed = match value {
+        Value::Number(number) => finite(number.as_str()).map(ScoreText::Bare),
+        Value::String(text) => parsed(text.trim()),
         _ => None,
     };
-    let number = match spelled {
-        Some(Spelled::Bare(number)) if of_one && (0.0..=1.0).contains(&number) => 100.0 * number,
-        Some(Spelled::Bare(number)) if number > 0.0 && number < 1.0 => {
-            return Err(ScoreError::Fraction { found: said(value) });
+    let number = match parsed {
+        Some(ScoreText::Bare(number)) if is_fraction && (0.0..=1.0).contains(&number) => 100.0 * number,
+        Some(ScoreText::Bare(number)) if number > 0.0 && number < 1.0 => {
+            return Err(ScoreError::Fraction { found: describe(value) });
         }
-        Some(Spelled::Bare(number) | Spelled::OfHundred(number)) if !number.is_nan() => number,
-        _ => return Err(ScoreError::NotANumber { found: said(value) }),
+        Some(ScoreText::Bare(number) | ScoreText::OfHundred(number)) if !number.is_nan() => number,
+        _ => return Err(ScoreError::NotANumber { found: describe(value) }),
     };
     // Adding 0 makes -0 zero, which sorts as it should.
     Ok(number.clamp(0.0, 100.0) + 0.0)
 }
 
 /// A number, by whether it says of what it is a part.
-enum Spelled {
+enum ScoreText {
     Bare(f64),
     OfHundred(f64),
 }
 
 /// What may stand before a number that says the same without it.
-const HEDGES: [&str; 12] = [
+const QUALIFIERS: [&str; 12] = [
     "about",
     "around",
     "approximately",
@@ -102,22 +102,22 @@ const HEDGES: [&str; 12] = [
 ];
 
 /// The number that a text spells: alone, after a hedge, in percent or as a part of another.
-fn spelled(text: &str) -> Option<Spelled> {
+fn parsed(text: &str) -> Option<ScoreText> {
     let lower = text.to_lowercase();
-    let text = HEDGES.iter().find_map(|hedge| lower.strip_prefix(hedge)).unwrap_or(&lower);
+    let text = QUALIFIERS.iter().find_map(|hedge| lower.strip_prefix(hedge)).unwrap_or(&lower);
     let text = text.trim_start();
     let end = text.bytes().position(|byte| !is_numeric(byte)).unwrap_or(text.len());
     let number = finite(&text[..end])?;
     let unit = text[end..].trim_start();
     if unit.is_empty() {
-        return Some(Spelled::Bare(number));
+        return Some(ScoreText::Bare(number));
     }
     if matches!(unit, "%" | "percent" | "points") {
-        return Some(Spelled::OfHundred(number));
+        return Some(ScoreText::OfHundred(number));
     }
     let whole = ["/", "out of", "of"].iter().find_map(|word| unit.strip_prefix(word))?;
     let whole = finite(whole.trim()).filter(|whole| *whole > 0.0)?;
-    Some(Spelled::OfHundred(100.0 * number / whole))
+    Some(ScoreText::OfHundred(100.0 * number / whole))
 }
 
 /// The number that a text spells in digits, however large; no word for one.
@@ -130,7 +130,7 @@ fn is_numeric(byte: u8) -> bool {
 }
 
 /// What a value is, in words.
-pub(super) fn said(value: &Value) -> String {
+pub(super) fn describe(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Array(_) => "a list".to_owned(),

@@ -37,25 +37,25 @@ proptest! {
     #[test]
     fn a_number_is_a_score_in_every_spelling(number in 0_u32..=1000) {
         let wanted = f64::from(number) / 10.0;
-        for spelled in [
+        for parsed in [
             json!(wanted),
             json!(format!("{wanted}")),
             json!(format!("{wanted:.1}")),
             json!(format!(" {wanted} %\n")),
             json!(format!("{wanted:e}")),
         ] {
-            let says_percent = spelled.as_str().is_some_and(|text| text.contains('%'));
+            let says_percent = parsed.as_str().is_some_and(|text| text.contains('%'));
             if !says_percent && wanted > 0.0 && wanted < 1.0 {
-                let share = matches!(score(&spelled, false), Err(ScoreError::Fraction { .. }));
-                prop_assert!(share, "{}", spelled);
-                prop_assert_eq!(score(&spelled, true), Ok(100.0 * wanted));
+                let share = matches!(score(&parsed, false), Err(ScoreError::Fraction { .. }));
+                prop_assert!(share, "{}", parsed);
+                prop_assert_eq!(score(&parsed, true), Ok(100.0 * wanted));
             } else {
-                prop_assert_eq!(score(&spelled, false), Ok(wanted));
+                prop_assert_eq!(score(&parsed, false), Ok(wanted));
             }
         }
-        for spelled in ["about {}%", "~{} percent", "{} / 100", "{} out of 100", "approx. {} of 100"] {
-            let spelled = json!(spelled.replace("{}", &wanted.to_string()));
-            prop_assert_eq!(score(&spelled, false), Ok(wanted.min(100.0)), "{}", spelled);
+        for parsed in ["about {}%", "~{} percent", "{} / 100", "{} out of 100", "approx. {} of 100"] {
+            let parsed = json!(parsed.replace("{}", &wanted.to_string()));
+            prop_assert_eq!(score(&parsed, false), Ok(wanted.min(100.0)), "{}", parsed);
         }
     }
 
