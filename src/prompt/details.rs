@@ -14,7 +14,7 @@ use super::{
 const MAX_DEPTH: usize = 8;
 
 /// Writes down one schema document.
-pub(super) struct Describer<'s, 'l> {
+pub(super) struct SchemaWriter<'s, 'l> {
     document: Document<'s>,
     lines: &'l mut Lines,
     /// What was described under its reference before, and need not be again.
@@ -22,12 +22,12 @@ pub(super) struct Describer<'s, 'l> {
 }
 
 /// All that holds for one value, and what it is called by in the document.
-struct Subject<'s> {
+struct MergedSchema<'s> {
     parts: Vec<&'s Map<String, Value>>,
     reference: Option<&'s str>,
 }
 
-impl<'s> Subject<'s> {
+impl<'s> MergedSchema<'s> {
     fn find(&self, keyword: &str) -> Option<&'s Value> {
         self.parts.iter().find_map(|part| part.get(keyword))
     }
@@ -70,22 +70,22 @@ impl<'s> Subject<'s> {
     }
 }
 
-impl<'s, 'l> Describer<'s, 'l> {
+impl<'s, 'l> SchemaWriter<'s, 'l> {
     pub(super) fn new(schema: &'s Value, lines: &'l mut Lines) -> Self {
         Self { document: Document::new(schema), lines, described: HashSet::new() }
     }
 
     /// The section on the parameters; nothing where there are none.
     pub(super) fn parameters(mut self) {
-        let subject = self.subject(self.document.root);
-        let properties = subject.properties();
-        let (branches, _) = subject.branches();
+        let merged = self.merged(self.document.root);
+        let properties = merged.properties();
+        let (branches, _) = merged.branches();
         if properties.is_empty() && branches.is_empty() {
             return;
         }
         self.lines.push(0, "Parameters:");
         for (name, schema, required) in properties {
-            let parameter = self.subject(schema);
+            let parameter = self.merged(schema);
             self.head(0, name, required, &parameter);
             self.lines.push(2, "Schema Details:");
             self.details(&parameter, 2, 1);
@@ -98,54 +98,54 @@ impl<'s, 'l> Describer<'s, 'l> {
 
     /// The section on what is returned.
     pub(super) fn returns(mut self) {
-        let subject = self.subject(self.document.root);
+        let merged = self.merged(self.document.root);
         self.lines.push(0, "Returns:");
-        self.lines.push(0, &format!("- Type: {}", self.label(&subject, 0)));
-        if let Some(description) = subject.description() {
+        self.lines.push(0, &format!("- Type: {}", self.label(&merged, 0)));
+        if let Some(description) = merged.description() {
             self.lines.push(0, &format!("- Description: {description}"));
         }
-        self.constraints(&subject, 0);
-        self.structure(&subject, 0, 1);
+        self.constraints(&merged, 0);
+        self.structure(&merged, 0, 1);
         self.lines.blank();
     }
 
-    fn subject(&self, schema: &'s Value) -> Subject<'s> {
+    fn merged(&self, schema: &'s Value) -> MergedSchema<'s> {
         let reference = schema.as_object().and_then(|members| self.document.target(members));
-        Subject {
+        MergedSchema {
             parts: self.document.parts(schema),
             reference: reference.map(|(reference, _)| reference),
         }
     }
 
-    fn head(&mut self, indent: usize, name: &str, required: bool, subject: &Subject<'s>) {
+    fn head(&mut self, indent: usize, name: &str, required: bool, merged: &MergedSchema<'s>) {
         let needed = if required { "required" } else { "optional" };
         let mut line = format!("- {} ({needed})", bare(name));
-        if let Some(description) = subject.description() {
+        if let Some(description) = merged.description() {
             line.push_str(": ");
             line.push_str(&description);
         }
         self.lines.push(indent, &line);
     }
 
-    fn details(&mut self, subject: &Subject<'s>, indent: usize, depth: usize) {
-        self.lines.push(indent, &format!("- Type: {}", self.label(subject, 0)));
-        self.constraints(subject, indent);
-        self.structure(subject, indent, depth);
+    fn details(&mut self, merged: &MergedSchema<'s>, indent: usize, depth: usize) {
+        self.lines.push(indent, &format!("- Type: {}", self.label(merged, 0)));
+        self.constraints(merged, indent);
+        self.structure(merged, indent, depth);
     }
 
     /// The type in words: `integer`, `string | null`.
-    fn label(&self, subject: &Subject<'s>, depth: usize) -> String {
+    fn label(&self, merged: &MergedSchema<'s>, depth: usize) -> String {
         let mut names: Vec<String> = Vec::new();
-        match subject.find("type") {
+        match merged.find("type") {
             Some(Value::String(name)) => names.push(name.clone()),
             Some(Value::Array(listed)) => {
                 names.extend(listed.iter().filter_map(Value::as_str).map(str::to_owned));
             }
             _ => {
-                let (branches, nullable) = subject.branches();
+                let (branches, nullable) = merged.branches();
                 if depth < MAX_DEPTH {
                     names.extend(
-                        branches.iter().map(|branch| self.label(&self.subject(branch), depth + 1)),
+                        branches.iter().map(|branch| self.label(&self.merged(branch), depth + 1)),
                     );
                 }
                 if nullable {
@@ -154,7 +154,7 @@ impl<'s, 'l> Describer<'s, 'l> {
             }
         }
         if names.is_empty() {
-            names.extend(implied_types(subject));
+            names.extend(implied_types(merged));
         }
         let mut seen = HashSet::new();
         let mut single: Vec<&str> = names.iter().flat_map(|name| name.split(" | ")).collect();
@@ -162,8 +162,8 @@ impl<'s, 'l> Describer<'s, 'l> {
         if single.is_empty() { "any".to_owned() } else { single.join(" | ") }
     }
 
-    fn constraints(&mut self, subject: &Subject<'s>, indent: usize) {
-        if let Some(Value::Array(values)) = subject.find("enum") {
+    fn constraints(&mut self, merged: &MergedSchema<'s>, indent: usize) {
+        if let Some(Value::Array(values)) = merged.find("enum") {
             self.lines.push(indent, &format!("- Allowed Values (Enum): {}", listed(values)));
         }
         let single = [
@@ -184,7 +184,7 @@ impl<'s, 'l> Describer<'s, 'l> {
             ("maxProperties", "Maximum Properties"),
         ];
         for (keyword, title) in single {
-            let Some(value) = subject.find(keyword) else { continue };
+            let Some(value) = merged.find(keyword) else { continue };
             let shown = match (keyword, value) {
                 ("const" | "default", Value::String(text)) => bare(text),
                 (_, Value::String(text)) => flat(text),
@@ -192,19 +192,19 @@ impl<'s, 'l> Describer<'s, 'l> {
             };
             self.lines.push(indent, &format!("- {title}: {shown}"));
         }
-        if subject.find("uniqueItems") == Some(&Value::Bool(true)) {
+        if merged.find("uniqueItems") == Some(&Value::Bool(true)) {
             self.lines.push(indent, "- Unique Items: Yes");
         }
-        if subject.find("additionalProperties") == Some(&Value::Bool(false)) {
+        if merged.find("additionalProperties") == Some(&Value::Bool(false)) {
             self.lines.push(indent, "- Additional Properties: No");
         }
     }
 
     /// What is inside: items, properties, alternatives.
-    fn structure(&mut self, subject: &Subject<'s>, indent: usize, depth: usize) {
-        if let Some(reference) = subject.reference {
+    fn structure(&mut self, merged: &MergedSchema<'s>, indent: usize, depth: usize) {
+        if let Some(reference) = merged.reference {
             let is_new = self.described.insert(reference);
-            if !is_new && has_structure(subject) {
+            if !is_new && has_structure(merged) {
                 let name = reference.rsplit(['/', '#']).next().unwrap_or_default();
                 let name = if name.is_empty() { "the whole" } else { name };
                 self.lines.push(indent, &format!("- Same As: {}, described above", bare(name)));
@@ -212,43 +212,43 @@ impl<'s, 'l> Describer<'s, 'l> {
             }
         }
         if depth > MAX_DEPTH {
-            if has_structure(subject) {
+            if has_structure(merged) {
                 self.lines.push(indent, "- (nested too deeply to be shown)");
             }
             return;
         }
-        if let Some(items) = subject.find("items").filter(|items| items.is_object()) {
+        if let Some(items) = merged.find("items").filter(|items| items.is_object()) {
             self.inner("Item", items, indent, depth);
         }
-        let leading = subject.find("prefixItems").or_else(|| subject.find("items"));
+        let leading = merged.find("prefixItems").or_else(|| merged.find("items"));
         for (at, item) in leading.and_then(Value::as_array).into_iter().flatten().enumerate() {
             self.inner(&format!("Item {}", at + 1), item, indent, depth);
         }
-        let properties = subject.properties();
+        let properties = merged.properties();
         if !properties.is_empty() {
             self.lines.push(indent, "- Properties:");
             for (name, schema, required) in properties {
-                let property = self.subject(schema);
+                let property = self.merged(schema);
                 self.head(indent + 2, name, required, &property);
                 self.details(&property, indent + 4, depth + 1);
             }
         }
         if let Some(values) =
-            subject.find("additionalProperties").filter(|values| values.is_object())
+            merged.find("additionalProperties").filter(|values| values.is_object())
         {
             self.inner("Value", values, indent, depth);
         }
-        let (branches, _) = subject.branches();
+        let (branches, _) = merged.branches();
         match branches.as_slice() {
             [] => {}
             // `anyOf` with null is how an optional value is spelled.
             [only] => {
-                let only = self.subject(only);
+                let only = self.merged(only);
                 self.constraints(&only, indent);
                 self.structure(&only, indent, depth + 1);
             }
             several => {
-                if several.iter().any(|branch| self.says_more_than_type(branch)) {
+                if several.iter().any(|branch| self.has_other_keywords(branch)) {
                     self.options(several, indent, depth);
                 }
             }
@@ -257,7 +257,7 @@ impl<'s, 'l> Describer<'s, 'l> {
 
     /// What stands in each place of a container.
     fn inner(&mut self, what: &str, schema: &'s Value, indent: usize, depth: usize) {
-        let inner = self.subject(schema);
+        let inner = self.merged(schema);
         self.lines.push(indent, &format!("- {what} Type: {}", self.label(&inner, 0)));
         if let Some(description) = inner.description() {
             self.lines.push(indent + 2, &format!("- {what} Description: {description}"));
@@ -269,7 +269,7 @@ impl<'s, 'l> Describer<'s, 'l> {
     fn options(&mut self, branches: &[&'s Value], indent: usize, depth: usize) {
         self.lines.push(indent, "- One Of:");
         for (at, branch) in branches.iter().enumerate() {
-            let option = self.subject(branch);
+            let option = self.merged(branch);
             let mut line = format!("- Option {}", at + 1);
             if let Some(description) = option.description() {
                 line.push_str(": ");
@@ -280,24 +280,24 @@ impl<'s, 'l> Describer<'s, 'l> {
         }
     }
 
-    fn says_more_than_type(&self, schema: &'s Value) -> bool {
-        self.subject(schema)
+    fn has_other_keywords(&self, schema: &'s Value) -> bool {
+        self.merged(schema)
             .parts
             .iter()
             .any(|part| part.keys().any(|keyword| keyword != "type" && keyword != "$ref"))
     }
 }
 
-fn has_structure(subject: &Subject<'_>) -> bool {
+fn has_structure(merged: &MergedSchema<'_>) -> bool {
     ["properties", "items", "prefixItems", "anyOf", "oneOf"]
         .iter()
-        .any(|keyword| subject.find(keyword).is_some())
+        .any(|keyword| merged.find(keyword).is_some())
 }
 
 /// What the values and keywords of a schema without a type give away.
-fn implied_types(subject: &Subject<'_>) -> Vec<String> {
-    let constant = subject.find("const").map(std::slice::from_ref);
-    let values = constant.or_else(|| subject.find("enum")?.as_array().map(Vec::as_slice));
+fn implied_types(merged: &MergedSchema<'_>) -> Vec<String> {
+    let constant = merged.find("const").map(std::slice::from_ref);
+    let values = constant.or_else(|| merged.find("enum")?.as_array().map(Vec::as_slice));
     if let Some(values) = values {
         let kinds = values.iter().map(|value| match value {
             Value::Null => "null",
@@ -309,9 +309,9 @@ fn implied_types(subject: &Subject<'_>) -> Vec<String> {
         });
         return kinds.map(str::to_owned).collect();
     }
-    let kind = if subject.find("properties").is_some() {
+    let kind = if merged.find("properties").is_some() {
         "object"
-    } else if subject.find("items").is_some() || subject.find("prefixItems").is_some() {
+    } else if merged.find("items").is_some() || merged.find("prefixItems").is_some() {
         "array"
     } else {
         return Vec::new();

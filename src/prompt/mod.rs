@@ -54,11 +54,11 @@ mod section;
 #[cfg(test)]
 mod tests;
 
-pub use self::{sample::NoSample, section::system_prompt};
+pub use self::{sample::SampleError, section::system_prompt};
 
 use serde_json::{Map, Value};
 
-use self::{details::Describer, inline::flat, lines::Lines};
+use self::{details::SchemaWriter, inline::flat, lines::Lines};
 use crate::contract::{FunctionContract, Tag};
 
 /// How a prompt shows calls.
@@ -87,7 +87,7 @@ pub fn render_contracts(contracts: &[FunctionContract], style: Style) -> String 
 
 /// Arguments that the parameters of `contract` accept, to show in an example: required ones, and
 /// others only where none fit without them.
-pub fn sample_arguments(contract: &FunctionContract) -> Result<Value, NoSample> {
+pub fn sample_arguments(contract: &FunctionContract) -> Result<Value, SampleError> {
     match &contract.parameters {
         None => Ok(Value::Object(Map::new())),
         Some(schema) => sample::sample_object(schema),
@@ -103,7 +103,7 @@ fn render_contract(contract: &FunctionContract, style: Style) -> String {
     }
     lines.blank();
     if let Some(schema) = &contract.parameters {
-        Describer::new(schema, &mut lines).parameters();
+        SchemaWriter::new(schema, &mut lines).parameters();
     }
     match &contract.returns {
         None => {}
@@ -112,7 +112,7 @@ fn render_contract(contract: &FunctionContract, style: Style) -> String {
             lines.push(0, &format!("- Description: {}", flat(prose)));
             lines.blank();
         }
-        Some(schema) => Describer::new(schema, &mut lines).returns(),
+        Some(schema) => SchemaWriter::new(schema, &mut lines).returns(),
     }
     let example = match sample_arguments(contract) {
         Ok(arguments) => format!("Example:\n\n{}\n", call(&contract.name, &arguments, style)),

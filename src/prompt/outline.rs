@@ -64,10 +64,10 @@ impl<'t> Outline<'t> {
     }
 
     fn section(&self, at: usize) -> Option<usize> {
-        let is_ours = self.line(at)? == BEGIN
+        let is_section = self.line(at)? == BEGIN
             && self.line(at + 1)?.is_empty()
             && self.line(at + 2)?.starts_with(OPENING);
-        if !is_ours {
+        if !is_section {
             return None;
         }
         let mut at = at + 3;
@@ -90,7 +90,7 @@ impl<'t> Outline<'t> {
     fn tool(&self, at: usize) -> Option<usize> {
         let name = self.line(at)?.strip_prefix("## ")?;
         let mut at = at + 1;
-        while is_described(self.line(at)?) {
+        while is_details_line(self.line(at)?) {
             at += 1;
         }
         let heading = self.line(at)?;
@@ -113,7 +113,7 @@ impl<'t> Outline<'t> {
 }
 
 /// Whether a line may stand between the name of a tool and its example.
-fn is_described(line: &str) -> bool {
+fn is_details_line(line: &str) -> bool {
     let line = line.trim_start();
     line.is_empty()
         || matches!(

@@ -36,10 +36,10 @@ impl<'s> Document<'s> {
 
     fn anchor(self, name: &str) -> Option<&'s Value> {
         let mut waiting = vec![self.root];
-        let mut looked_at = 0;
+        let mut visited = 0;
         while let Some(value) = waiting.pop() {
-            looked_at += 1;
-            if looked_at > MAX_SEARCH {
+            visited += 1;
+            if visited > MAX_SEARCH {
                 return None;
             }
             match value {

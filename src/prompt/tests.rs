@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{judge::Judge, sample::sample_object, *};
+use super::{judge::SampleValidator, sample::sample_object, *};
 
 fn contract(parameters: Value) -> FunctionContract {
     FunctionContract::new("tool").unwrap().with_parameters(parameters).unwrap()
@@ -10,7 +10,7 @@ fn contract(parameters: Value) -> FunctionContract {
 /// The sample of a schema that has one, checked.
 fn sampled(schema: &Value) -> Value {
     let value = sample_object(schema).unwrap_or_else(|reason| panic!("{reason}: {schema:#}"));
-    let places = Judge::new(schema).unwrap().places_of_violations(&value);
+    let places = SampleValidator::new(schema).unwrap().violation_paths(&value);
     assert!(places.is_empty(), "{value} does not fit at {places:?}");
     value
 }
@@ -160,7 +160,7 @@ fn references_are_followed_and_recursion_ends() {
     sampled(&json!({"properties": {"child": {"$ref": "#"}, "n": {"type": "integer"}}}));
     let endless =
         json!({"type": "object", "properties": {"child": {"$ref": "#"}}, "required": ["child"]});
-    assert_eq!(sample_object(&endless), Err(NoSample::NotFound));
+    assert_eq!(sample_object(&endless), Err(SampleError::NotFound));
     let circle = json!({"$ref": "#/$defs/a",
         "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}});
     let _ = sample_object(&circle);
@@ -176,7 +176,7 @@ fn what_cannot_be_shown_is_left_out_and_said() {
         json!({"required": ["a"], "properties": {"a": {"type": "array", "minItems": 1_000_000}}}),
         json!({"required": ["a"], "properties": {"a": {"type": "string", "pattern": "^(.)\\1\\1b$"}}}),
     ] {
-        assert_eq!(sample_object(&schema), Err(NoSample::NotFound), "{schema}");
+        assert_eq!(sample_object(&schema), Err(SampleError::NotFound), "{schema}");
         let text = render_contracts(&[contract(schema)], Style::default());
         assert!(
             text.ends_with("Example: none (no value was found that fits the schema)\n"),
@@ -184,7 +184,7 @@ fn what_cannot_be_shown_is_left_out_and_said() {
         );
     }
     let broken = json!({"properties": {"a": {"pattern": "("}}});
-    assert!(matches!(sample_object(&broken), Err(NoSample::Schema(_))));
+    assert!(matches!(sample_object(&broken), Err(SampleError::Schema(_))));
 }
 
 #[test]

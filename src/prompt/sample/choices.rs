@@ -4,13 +4,13 @@
 /// was not seen before, so that a search over them ends.
 #[derive(Debug, Default)]
 pub(super) struct Choices {
-    made: Vec<Choice>,
+    choices: Vec<Choice>,
     next: usize,
 }
 
 #[derive(Debug)]
 struct Choice {
-    taken: usize,
+    selected: usize,
     options: usize,
     /// The place in the sample that it is about, as a JSON Pointer.
     path: String,
@@ -18,7 +18,7 @@ struct Choice {
 
 impl Choice {
     fn is_open(&self) -> bool {
-        self.taken + 1 < self.options
+        self.selected + 1 < self.options
     }
 }
 
@@ -35,29 +35,29 @@ impl Choices {
         }
         let at = self.next;
         self.next += 1;
-        if let Some(choice) = self.made.get(at) {
-            return choice.taken;
+        if let Some(choice) = self.choices.get(at) {
+            return choice.selected;
         }
-        self.made.push(Choice { taken: 0, options, path: path.to_owned() });
+        self.choices.push(Choice { selected: 0, options, path: path.to_owned() });
         0
     }
 
-    /// Takes the next option of the last open choice about one of the `blamed` places; if there
+    /// Takes the next option of the last open choice about one of the `failing` places; if there
     /// is none, of the last open one. False when every choice is exhausted.
-    pub(super) fn advance(&mut self, blamed: &[String]) -> bool {
-        self.made.truncate(self.next);
-        let open = || self.made.iter().enumerate().rev().filter(|(_, choice)| choice.is_open());
+    pub(super) fn advance(&mut self, failing: &[String]) -> bool {
+        self.choices.truncate(self.next);
+        let open = || self.choices.iter().enumerate().rev().filter(|(_, choice)| choice.is_open());
         let about = |wanted: fn(&str, &str) -> bool| {
-            open().find(|(_, choice)| blamed.iter().any(|place| wanted(place, &choice.path)))
+            open().find(|(_, choice)| failing.iter().any(|place| wanted(place, &choice.path)))
         };
         let chosen = about(|place, path| place == path)
             .or_else(|| about(|place, path| is_inside(path, place)))
             .or_else(|| about(is_inside))
             .or_else(|| open().next());
         let Some((at, _)) = chosen else { return false };
-        self.made.truncate(at + 1);
-        if let Some(choice) = self.made.last_mut() {
-            choice.taken += 1;
+        self.choices.truncate(at + 1);
+        if let Some(choice) = self.choices.last_mut() {
+            choice.selected += 1;
         }
         true
     }

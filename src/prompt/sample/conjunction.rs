@@ -95,7 +95,7 @@ pub(super) struct Conjunction<'s> {
     pub(super) targets: Vec<&'s Value>,
     /// Whether one of the references had led to this place before.
     pub(super) again: bool,
-    nots: Vec<&'s Map<String, Value>>,
+    negations: Vec<&'s Map<String, Value>>,
 }
 
 /// Values that the schema itself offers, to try before and after a made one.
@@ -113,7 +113,7 @@ impl<'s> Sampler<'s, '_> {
         place: &Place<'s, '_>,
     ) -> Option<Conjunction<'s>> {
         let mut conjunction =
-            Conjunction { parts: Vec::new(), targets: Vec::new(), again: false, nots: Vec::new() };
+            Conjunction { parts: Vec::new(), targets: Vec::new(), again: false, negations: Vec::new() };
         self.expand_into(&mut conjunction, schemas, place).then_some(conjunction)
     }
 
@@ -146,7 +146,7 @@ impl<'s> Sampler<'s, '_> {
             let is_again = place.again || conjunction.again;
             self.branches(members, is_again, &mut waiting);
             if let Some(Value::Object(not)) = members.get("not") {
-                conjunction.nots.push(not);
+                conjunction.negations.push(not);
             }
         }
         true
@@ -215,7 +215,7 @@ impl<'s> Conjunction<'s> {
 
     /// The names that may not be there because of a `not`.
     pub(super) fn forbidden_names(&self) -> impl Iterator<Item = &'s str> {
-        self.nots.iter().filter_map(|not| match not.get("required")?.as_array()?.as_slice() {
+        self.negations.iter().filter_map(|not| match not.get("required")?.as_array()?.as_slice() {
             [Value::String(name)] if not.keys().all(|key| key == "required" || key == "type") => {
                 Some(name.as_str())
             }
@@ -233,7 +233,7 @@ impl<'s> Conjunction<'s> {
         let first = lists.find_map(|list| list)?;
         let others: Vec<&[Value]> = lists.flatten().collect();
         let fits =
-            |value: &&Value| others.iter().all(|list| list.contains(value)) && self.may_be(value);
+            |value: &&Value| others.iter().all(|list| list.contains(value)) && self.has_allowed_type(value);
         Some(first.iter().filter(fits).collect())
     }
 
@@ -246,7 +246,7 @@ impl<'s> Conjunction<'s> {
         };
         let allowed = |kind: &Kind| {
             types.iter().all(|listed| listed.iter().any(|name| kind.is_a(name)))
-                && !self.nots.iter().any(|not| {
+                && !self.negations.iter().any(|not| {
                     let only_type = not.keys().all(|key| key == "type");
                     let listed = not.get("type").map(names).unwrap_or_default();
                     only_type && listed.iter().any(|name| kind.is_a(name))
@@ -271,27 +271,27 @@ impl<'s> Conjunction<'s> {
         let mut suggestions = Suggestions {
             before: examples
                 .chain(self.all("example"))
-                .filter(|value| self.may_be(value))
+                .filter(|value| self.has_allowed_type(value))
                 .collect(),
             after: Vec::new(),
         };
-        for default in self.all("default").filter(|value| self.may_be(value)) {
-            let is_telling = match default {
+        for default in self.all("default").filter(|value| self.has_allowed_type(value)) {
+            let is_informative = match default {
                 Value::Null | Value::Array(_) | Value::Object(_) => false,
                 Value::String(text) => !text.trim().is_empty(),
                 Value::Bool(_) | Value::Number(_) => true,
             };
-            let list = if is_telling { &mut suggestions.before } else { &mut suggestions.after };
+            let list = if is_informative { &mut suggestions.before } else { &mut suggestions.after };
             list.push(default);
         }
         suggestions
     }
 
     /// Whether `value` has a type that fits; the rest is the validator's to say.
-    fn may_be(&self, value: &Value) -> bool {
+    fn has_allowed_type(&self, value: &Value) -> bool {
         let kind = Kind::of(value);
         self.all("type").map(names).all(|listed| listed.iter().any(|name| kind.is_a(name)))
-            && !self.nots.iter().any(|not| {
+            && !self.negations.iter().any(|not| {
                 let listed = not.get("enum").and_then(Value::as_array);
                 not.get("const") == Some(value) || listed.is_some_and(|list| list.contains(value))
             })

@@ -98,7 +98,7 @@ impl Decimal {
     }
 
     /// The number in JSON, without zeros that say nothing.
-    pub(super) fn spelled(mut self) -> String {
+    pub(super) fn to_json(mut self) -> String {
         while self.scale > 0 && self.digits % 10 == 0 {
             self.digits /= 10;
             self.scale -= 1;

@@ -23,7 +23,7 @@ use self::{
     conjunction::{Conjunction, Kind},
 };
 use super::{
-    judge::{Judge, Patterns},
+    judge::{SampleValidator, Patterns},
     refs::Document,
 };
 use crate::validator::SchemaError;
@@ -54,7 +54,7 @@ enum Extent {
 
 /// Why there is no sample.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NoSample {
+pub enum SampleError {
     /// The schema is none.
     #[error("the {0}")]
     Schema(#[source] SchemaError),
@@ -64,15 +64,15 @@ pub enum NoSample {
 }
 
 /// An object that `schema` accepts, without optional properties unless it fits only with them.
-pub(super) fn sample_object(schema: &Value) -> Result<Value, NoSample> {
+pub(super) fn sample_object(schema: &Value) -> Result<Value, SampleError> {
     // Arguments are an object, whatever else the schema would take.
     let object = json!({"type": "object"});
     sample(schema, &[schema, &object])
 }
 
 /// A value that fits all of `schemas`, to be judged by the document that they belong to.
-fn sample<'s>(document: &'s Value, schemas: &[&'s Value]) -> Result<Value, NoSample> {
-    let judge = Judge::new(document).map_err(NoSample::Schema)?;
+fn sample<'s>(document: &'s Value, schemas: &[&'s Value]) -> Result<Value, SampleError> {
+    let judge = SampleValidator::new(document).map_err(SampleError::Schema)?;
     let patterns = Patterns::default();
     for extent in [Extent::Required, Extent::Least, Extent::Full] {
         let mut choices = Choices::default();
@@ -89,9 +89,9 @@ fn sample<'s>(document: &'s Value, schemas: &[&'s Value]) -> Result<Value, NoSam
             };
             let drawn = sampler.value(schemas, Place::default());
             let (dead_end, values_left) = (sampler.dead_end.take(), sampler.values_left);
-            let blamed = match drawn {
+            let failing = match drawn {
                 Some(value) => {
-                    let places = judge.places_of_violations(&value);
+                    let places = judge.violation_paths(&value);
                     if places.is_empty() {
                         return Ok(value);
                     }
@@ -100,12 +100,12 @@ fn sample<'s>(document: &'s Value, schemas: &[&'s Value]) -> Result<Value, NoSam
                 None if values_left == 0 => break,
                 None => vec![dead_end.unwrap_or_default()],
             };
-            if !choices.advance(&blamed) {
+            if !choices.advance(&failing) {
                 break;
             }
         }
     }
-    Err(NoSample::NotFound)
+    Err(SampleError::NotFound)
 }
 
 /// Where in the sample a value is drawn.

@@ -28,7 +28,7 @@ impl Sampler<'_, '_> {
             Step::Of(step) => multiple(step, lower, upper, variant)?,
             Step::None => between(lower, upper, variant)?,
         };
-        Some(Value::Number(number.spelled().parse::<Number>().ok()?))
+        Some(Value::Number(number.to_json().parse::<Number>().ok()?))
     }
 }
 

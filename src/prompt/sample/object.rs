@@ -22,9 +22,9 @@ impl<'s> Sampler<'s, '_> {
         let forbidden: Vec<&str> = conjunction.forbidden_names().collect();
         let mut names = self.names(&known, &forbidden, place)?;
         for _ in 0..MAX_ROUNDS {
-            let brought = dependent_schemas(&known, &names);
+            let dependent = dependent_schemas(&known, &names);
             let before = known.parts.len();
-            if !self.expand_into(&mut known, &brought, &place) {
+            if !self.expand_into(&mut known, &dependent, &place) {
                 return self.give_up();
             }
             if known.parts.len() == before {
@@ -82,7 +82,7 @@ impl<'s> Sampler<'s, '_> {
                 names.push((*name).to_owned());
             }
         }
-        close_over_dependencies(conjunction, &mut names);
+        add_dependent_names(conjunction, &mut names);
         let least = conjunction.at_least("minProperties");
         if least > MAX_PROPERTIES {
             return self.give_up();
@@ -164,12 +164,12 @@ fn dependencies<'s>(
 }
 
 /// Adds the names that come with those that are there.
-fn close_over_dependencies(conjunction: &Conjunction<'_>, names: &mut Vec<String>) {
+fn add_dependent_names(conjunction: &Conjunction<'_>, names: &mut Vec<String>) {
     for _ in 0..MAX_PROPERTIES {
-        let mut brought = dependencies(conjunction, "dependentRequired", names);
-        brought.extend(dependencies(conjunction, "dependencies", names));
+        let mut dependent = dependencies(conjunction, "dependentRequired", names);
+        dependent.extend(dependencies(conjunction, "dependencies", names));
         let before = names.len();
-        for name in brought.into_iter().filter_map(Value::as_array).flatten() {
+        for name in dependent.into_iter().filter_map(Value::as_array).flatten() {
             let Some(name) = name.as_str() else { continue };
             if !names.iter().any(|known| known == name) {
                 names.push(name.to_owned());

@@ -35,7 +35,7 @@ const WORD: [(char, char); 4] = [('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_')]
 const SPACE: [(char, char); 3] = [(' ', ' '), ('\t', '\r'), ('\u{a0}', '\u{a0}')];
 
 /// What is drawn from a class, if it is in there.
-const FRIENDLY: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ123456789 0-_./";
+const PREFERRED: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ123456789 0-_./";
 
 impl Pattern {
     /// Reads a pattern; None where it uses what we do not know.
@@ -94,11 +94,11 @@ impl Writer {
 fn from_class(ranges: &[(char, char)], negated: bool, variant: usize) -> Option<char> {
     let is_in =
         |ch: &char| ranges.iter().any(|(first, last)| (first..=last).contains(&ch)) != negated;
-    let friendly: Vec<char> = FRIENDLY.chars().filter(is_in).collect();
-    match friendly.len() {
+    let preferred: Vec<char> = PREFERRED.chars().filter(is_in).collect();
+    match preferred.len() {
         0 if negated => None,
         0 => ranges.first().map(|(first, _)| *first),
-        count => Some(friendly[variant % count]),
+        count => Some(preferred[variant % count]),
     }
 }
 

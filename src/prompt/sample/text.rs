@@ -8,7 +8,7 @@ use super::{Sampler, conjunction::Conjunction, pattern::Pattern};
 const MAX_CHARS: usize = 500;
 
 /// How much a pattern is stretched, and which of its branches are taken, in the order tried.
-const STRETCHES: [(usize, usize); 7] = [(1, 0), (0, 0), (4, 0), (1, 1), (1, 2), (12, 0), (40, 0)];
+const REPETITIONS: [(usize, usize); 7] = [(1, 0), (0, 0), (4, 0), (1, 1), (1, 2), (12, 0), (40, 0)];
 
 /// Words to try where a pattern is beyond us, or asks for several things at once.
 const WORDS: [&str; 10] =
@@ -26,7 +26,7 @@ impl Sampler<'_, '_> {
         let mut found: Vec<String> = Vec::new();
         let patterns: Vec<&str> = conjunction.all("pattern").filter_map(Value::as_str).collect();
         for pattern in patterns.iter().filter_map(|pattern| Pattern::parse(pattern)) {
-            for (more, branch) in STRETCHES.into_iter().chain([(shortest, 0)]) {
+            for (more, branch) in REPETITIONS.into_iter().chain([(shortest, 0)]) {
                 let sample = |variant| pattern.sample(more, branch, variant, MAX_CHARS);
                 let (Some(first), Some(this)) = (sample(0), sample(variant)) else { continue };
                 if variant > 0 && first == this {

@@ -8,29 +8,29 @@ use crate::validator::{SchemaError, Validator};
 
 /// A compiled schema.
 #[derive(Debug)]
-pub(super) struct Judge(Validator);
+pub(super) struct SampleValidator(Validator);
 
-impl Judge {
+impl SampleValidator {
     pub(super) fn new(schema: &Value) -> Result<Self, SchemaError> {
         Validator::new(schema).map(Self)
     }
 
     /// Where `value` does not fit, as JSON Pointers; none if it does.
-    pub(super) fn places_of_violations(&self, value: &Value) -> Vec<String> {
+    pub(super) fn violation_paths(&self, value: &Value) -> Vec<String> {
         self.0.violations(value).into_iter().map(|violation| violation.path).collect()
     }
 }
 
 /// The patterns of a schema, each compiled once.
 #[derive(Debug, Default)]
-pub(super) struct Patterns(RefCell<HashMap<String, Option<Judge>>>);
+pub(super) struct Patterns(RefCell<HashMap<String, Option<SampleValidator>>>);
 
 impl Patterns {
     /// Whether `text` matches `pattern`, in the dialect of JSON Schema.
     pub(super) fn matches(&self, pattern: &str, text: &str) -> bool {
         let mut compiled = self.0.borrow_mut();
         if !compiled.contains_key(pattern) {
-            let judge = Judge::new(&json!({"pattern": pattern})).ok();
+            let judge = SampleValidator::new(&json!({"pattern": pattern})).ok();
             compiled.insert(pattern.to_owned(), judge);
         }
         matches!(compiled.get(pattern), Some(Some(judge)) if judge.0.is_valid(&text.into()))
