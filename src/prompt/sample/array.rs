@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Extent, FULL_DEPTH, Place, Sampler, conjunction::Conjunction};
+use super::{Extent, FULL_DEPTH, DrawContext, Sampler, conjunction::Conjunction};
 
 /// Longer arrays are no example.
 const MAX_ITEMS: usize = 50;
@@ -14,9 +14,9 @@ impl<'s> Sampler<'s, '_> {
     pub(super) fn array(
         &mut self,
         conjunction: &Conjunction<'s>,
-        place: Place<'s, '_>,
+        context: DrawContext<'s, '_>,
     ) -> Option<Value> {
-        let (length, contained) = self.lengths(conjunction, place)?;
+        let (length, contained) = self.lengths(conjunction, context)?;
         let is_unique = conjunction.has("uniqueItems");
         let mut items: Vec<Value> = Vec::with_capacity(length);
         for at in 0..length {
@@ -30,10 +30,10 @@ impl<'s> Sampler<'s, '_> {
             }
             let item = self.at(&at.to_string(), |sampler| {
                 let tries = if is_unique { UNIQUE_ATTEMPTS } else { 1 };
-                let first = if is_unique { place.variant + at } else { place.variant };
+                let first = if is_unique { context.variant + at } else { context.variant };
                 (first..first + tries).find_map(|variant| {
-                    let place = Place { depth: place.depth + 1, variant, ..place };
-                    let item = sampler.value(&schemas, place)?;
+                    let context = DrawContext { depth: context.depth + 1, variant, ..context };
+                    let item = sampler.value(&schemas, context)?;
                     (!is_unique || !items.contains(&item)).then_some(item)
                 })
             });
@@ -50,7 +50,7 @@ impl<'s> Sampler<'s, '_> {
     fn lengths(
         &mut self,
         conjunction: &Conjunction<'s>,
-        place: Place<'s, '_>,
+        context: DrawContext<'s, '_>,
     ) -> Option<(usize, usize)> {
         let contains = conjunction.all("contains").next().is_some();
         let contained = conjunction.at_least("minContains").max(usize::from(contains));
@@ -65,7 +65,7 @@ impl<'s> Sampler<'s, '_> {
         if least > MAX_ITEMS || least > most {
             return self.give_up();
         }
-        let is_full = self.extent != Extent::Least && !place.again && place.depth <= FULL_DEPTH;
+        let is_full = self.extent != Extent::Minimal && !context.is_recursive && context.depth <= FULL_DEPTH;
         let shown = if is_full { (fixed + contained).max(1) } else { 0 };
         let mut lengths = vec![shown.clamp(least, most)];
         for length in [least, least + fixed, least + 1, least + 2] {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::{Map, Value};
 
-use super::{Place, Sampler};
+use super::{DrawContext, Sampler};
 
 /// How many schemas may speak about one value.
 const MAX_PARTS: usize = 100;
@@ -94,7 +94,7 @@ pub(super) struct Conjunction<'s> {
     /// The references that led to some of them.
     pub(super) targets: Vec<&'s Value>,
     /// Whether one of the references had led to this place before.
-    pub(super) again: bool,
+    pub(super) is_recursive: bool,
     negations: Vec<&'s Map<String, Value>>,
 }
 
@@ -110,11 +110,11 @@ impl<'s> Sampler<'s, '_> {
     pub(super) fn expand(
         &mut self,
         schemas: &[&'s Value],
-        place: &Place<'s, '_>,
+        context: &DrawContext<'s, '_>,
     ) -> Option<Conjunction<'s>> {
         let mut conjunction =
-            Conjunction { parts: Vec::new(), targets: Vec::new(), again: false, negations: Vec::new() };
-        self.expand_into(&mut conjunction, schemas, place).then_some(conjunction)
+            Conjunction { parts: Vec::new(), targets: Vec::new(), is_recursive: false, negations: Vec::new() };
+        self.expand_into(&mut conjunction, schemas, context).then_some(conjunction)
     }
 
     /// Adds `schemas` to what is known about a value; false where nothing can fit them.
@@ -122,7 +122,7 @@ impl<'s> Sampler<'s, '_> {
         &mut self,
         conjunction: &mut Conjunction<'s>,
         schemas: &[&'s Value],
-        place: &Place<'s, '_>,
+        context: &DrawContext<'s, '_>,
     ) -> bool {
         let mut waiting: VecDeque<&Value> = schemas.iter().copied().collect();
         while let Some(schema) = waiting.pop_front() {
@@ -139,12 +139,12 @@ impl<'s> Sampler<'s, '_> {
             }
             conjunction.parts.push(members);
             if let Some((_, target)) = self.document.target(members) {
-                conjunction.again |= place.is_within(target);
+                conjunction.is_recursive |= context.has_followed(target);
                 conjunction.targets.push(target);
                 waiting.push_back(target);
             }
-            let is_again = place.again || conjunction.again;
-            self.branches(members, is_again, &mut waiting);
+            let is_recursive_here = context.is_recursive || conjunction.is_recursive;
+            self.branches(members, is_recursive_here, &mut waiting);
             if let Some(Value::Object(not)) = members.get("not") {
                 conjunction.negations.push(not);
             }
@@ -155,7 +155,7 @@ impl<'s> Sampler<'s, '_> {
     fn branches(
         &mut self,
         members: &'s Map<String, Value>,
-        is_again: bool,
+        is_recursive_here: bool,
         waiting: &mut VecDeque<&'s Value>,
     ) {
         let list = |keyword: &str| members.get(keyword).and_then(Value::as_array);
@@ -165,7 +165,7 @@ impl<'s> Sampler<'s, '_> {
                 continue;
             };
             let mut branches: Vec<&Value> = branches.iter().collect();
-            if is_again {
+            if is_recursive_here {
                 branches.sort_by_key(|branch| weight(branch));
             }
             waiting.push_back(branches[self.choose(branches.len())]);

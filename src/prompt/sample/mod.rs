@@ -47,7 +47,7 @@ enum Extent {
     /// example fills in.
     Required,
     /// Nothing.
-    Least,
+    Minimal,
     /// Everything.
     Full,
 }
@@ -74,7 +74,7 @@ pub(super) fn sample_object(schema: &Value) -> Result<Value, SampleError> {
 fn sample<'s>(document: &'s Value, schemas: &[&'s Value]) -> Result<Value, SampleError> {
     let judge = SampleValidator::new(document).map_err(SampleError::Schema)?;
     let patterns = Patterns::default();
-    for extent in [Extent::Required, Extent::Least, Extent::Full] {
+    for extent in [Extent::Required, Extent::Minimal, Extent::Full] {
         let mut choices = Choices::default();
         for _ in 0..ATTEMPTS {
             choices.rewind();
@@ -87,7 +87,7 @@ fn sample<'s>(document: &'s Value, schemas: &[&'s Value]) -> Result<Value, Sampl
                 values_left: MAX_VALUES,
                 dead_end: None,
             };
-            let drawn = sampler.value(schemas, Place::default());
+            let drawn = sampler.value(schemas, DrawContext::default());
             let (dead_end, values_left) = (sampler.dead_end.take(), sampler.values_left);
             let failing = match drawn {
                 Some(value) => {
@@ -110,31 +110,31 @@ fn sample<'s>(document: &'s Value, schemas: &[&'s Value]) -> Result<Value, Sampl
 
 /// Where in the sample a value is drawn.
 #[derive(Clone, Copy, Debug, Default)]
-struct Place<'s, 'a> {
+struct DrawContext<'s, 'a> {
     depth: usize,
     /// How many values like this one must differ from it: which of the possible ones to take.
     variant: usize,
     /// The references that led here.
-    within: Option<&'a Within<'s, 'a>>,
+    refs: Option<&'a RefChain<'s, 'a>>,
     /// Whether one of them led here before, so that only what must be there is.
-    again: bool,
+    is_recursive: bool,
 }
 
 /// A chain of references, innermost first.
 #[derive(Debug)]
-struct Within<'s, 'a> {
+struct RefChain<'s, 'a> {
     target: &'s Value,
-    outer: Option<&'a Within<'s, 'a>>,
+    outer: Option<&'a RefChain<'s, 'a>>,
 }
 
-impl<'s> Place<'s, '_> {
-    fn is_within(&self, target: &'s Value) -> bool {
-        let mut within = self.within;
-        while let Some(link) = within {
+impl<'s> DrawContext<'s, '_> {
+    fn has_followed(&self, target: &'s Value) -> bool {
+        let mut refs = self.refs;
+        while let Some(link) = refs {
             if std::ptr::eq(link.target, target) {
                 return true;
             }
-            within = link.outer;
+            refs = link.outer;
         }
         false
     }
@@ -155,45 +155,45 @@ struct Sampler<'s, 'c> {
 
 impl<'s> Sampler<'s, '_> {
     /// A value that is meant to fit all of `schemas`.
-    fn value(&mut self, schemas: &[&'s Value], place: Place<'s, '_>) -> Option<Value> {
-        if self.values_left == 0 || place.depth > MAX_DEPTH {
+    fn value(&mut self, schemas: &[&'s Value], context: DrawContext<'s, '_>) -> Option<Value> {
+        if self.values_left == 0 || context.depth > MAX_DEPTH {
             return self.give_up();
         }
         self.values_left -= 1;
-        let Some(conjunction) = self.expand(schemas, &place) else {
+        let Some(conjunction) = self.expand(schemas, &context) else {
             return self.give_up();
         };
-        let place = Place { again: place.again || conjunction.again, ..place };
+        let context = DrawContext { is_recursive: context.is_recursive || conjunction.is_recursive, ..context };
         // The chain of references grows with the stack, one link for each that led here.
-        self.within(&conjunction.targets, &conjunction, place)
+        self.refs(&conjunction.targets, &conjunction, context)
     }
 
-    fn within(
+    fn refs(
         &mut self,
         targets: &[&'s Value],
         conjunction: &Conjunction<'s>,
-        place: Place<'s, '_>,
+        context: DrawContext<'s, '_>,
     ) -> Option<Value> {
         match targets {
-            [] => self.draw(conjunction, place),
+            [] => self.draw(conjunction, context),
             [target, rest @ ..] => {
-                let link = Within { target, outer: place.within };
-                self.within(rest, conjunction, Place { within: Some(&link), ..place })
+                let link = RefChain { target, outer: context.refs };
+                self.refs(rest, conjunction, DrawContext { refs: Some(&link), ..context })
             }
         }
     }
 
-    fn draw(&mut self, conjunction: &Conjunction<'s>, place: Place<'s, '_>) -> Option<Value> {
+    fn draw(&mut self, conjunction: &Conjunction<'s>, context: DrawContext<'s, '_>) -> Option<Value> {
         if let Some(allowed) = conjunction.allowed_values() {
             if allowed.is_empty() {
                 return self.give_up();
             }
-            let chosen = self.choose(allowed.len()) + place.variant;
+            let chosen = self.choose(allowed.len()) + context.variant;
             return Some(allowed[chosen % allowed.len()].clone());
         }
         let suggestions = conjunction.suggestions();
         let chosen = self.choose(suggestions.before.len() + 1 + suggestions.after.len());
-        if let Some(value) = suggestions.before.get(chosen + place.variant) {
+        if let Some(value) = suggestions.before.get(chosen + context.variant) {
             return Some((*value).clone());
         }
         if chosen > suggestions.before.len() {
@@ -208,13 +208,13 @@ impl<'s> Sampler<'s, '_> {
             Kind::Null => Some(Value::Null),
             Kind::Boolean => {
                 let second = self.choose(2) == 1;
-                Some(Value::Bool((place.variant % 2 == 1) == second))
+                Some(Value::Bool((context.variant % 2 == 1) == second))
             }
-            Kind::Integer => self.number(conjunction, true, place.variant),
-            Kind::Number => self.number(conjunction, false, place.variant),
-            Kind::String => self.text(conjunction, place.variant),
-            Kind::Array => return self.array(conjunction, place),
-            Kind::Object => return self.object(conjunction, place),
+            Kind::Integer => self.number(conjunction, true, context.variant),
+            Kind::Number => self.number(conjunction, false, context.variant),
+            Kind::String => self.text(conjunction, context.variant),
+            Kind::Array => return self.array(conjunction, context),
+            Kind::Object => return self.object(conjunction, context),
         };
         drawn.or_else(|| self.give_up())
     }

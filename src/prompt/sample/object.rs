@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Extent, FULL_DEPTH, Place, Sampler, conjunction::Conjunction, pattern::Pattern};
+use super::{Extent, FULL_DEPTH, DrawContext, Sampler, conjunction::Conjunction, pattern::Pattern};
 use crate::prompt::judge::Patterns;
 
 /// How often properties may bring further schemas with them.
@@ -15,28 +15,28 @@ impl<'s> Sampler<'s, '_> {
     pub(super) fn object(
         &mut self,
         conjunction: &Conjunction<'s>,
-        place: Place<'s, '_>,
+        context: DrawContext<'s, '_>,
     ) -> Option<Value> {
         // Dependent schemas are gathered on top of what was known.
         let mut known = conjunction.clone();
         let forbidden: Vec<&str> = conjunction.forbidden_names().collect();
-        let mut names = self.names(&known, &forbidden, place)?;
+        let mut names = self.names(&known, &forbidden, context)?;
         for _ in 0..MAX_ROUNDS {
             let dependent = dependent_schemas(&known, &names);
             let before = known.parts.len();
-            if !self.expand_into(&mut known, &dependent, &place) {
+            if !self.expand_into(&mut known, &dependent, &context) {
                 return self.give_up();
             }
             if known.parts.len() == before {
                 break;
             }
-            names = self.names(&known, &forbidden, place)?;
+            names = self.names(&known, &forbidden, context)?;
         }
         let mut members = Map::new();
         for name in names {
             let schemas = schemas_of(self.patterns, &known, &name);
             let value = self.at(&name, |sampler| {
-                sampler.value(&schemas, Place { depth: place.depth + 1, ..place })
+                sampler.value(&schemas, DrawContext { depth: context.depth + 1, ..context })
             })?;
             members.insert(name, value);
         }
@@ -48,7 +48,7 @@ impl<'s> Sampler<'s, '_> {
         &mut self,
         conjunction: &Conjunction<'s>,
         forbidden: &[&str],
-        place: Place<'s, '_>,
+        context: DrawContext<'s, '_>,
     ) -> Option<Vec<String>> {
         let required = required(conjunction);
         let declared: Vec<&str> = conjunction
@@ -62,7 +62,7 @@ impl<'s> Sampler<'s, '_> {
         }
         let most = conjunction.at_most("maxProperties").unwrap_or(usize::MAX);
         let mut optional = most.saturating_sub(required.len());
-        let is_full = self.extent != Extent::Least && !place.again && place.depth < FULL_DEPTH;
+        let is_full = self.extent != Extent::Minimal && !context.is_recursive && context.depth < FULL_DEPTH;
         // Left out first, or shown first; the other way is tried later.
         let shown_at = usize::from(self.extent == Extent::Required);
         let mut names: Vec<String> = Vec::new();
@@ -125,7 +125,7 @@ impl<'s> Sampler<'s, '_> {
                     later => format!("key{}", later + 1),
                 });
             } else if let Some(Value::String(name)) =
-                self.value(&rules, Place { variant, ..Place::default() })
+                self.value(&rules, DrawContext { variant, ..DrawContext::default() })
             {
                 candidates.push(name);
             }
