@@ -45,7 +45,7 @@
 
 mod details;
 mod inline;
-mod judge;
+mod validation;
 mod lines;
 mod outline;
 mod refs;

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{judge::SampleValidator, sample::sample_object, *};
+use super::{validation::SampleValidator, sample::sample_object, *};
 
 fn contract(parameters: Value) -> FunctionContract {
     FunctionContract::new("tool").unwrap().with_parameters(parameters).unwrap()

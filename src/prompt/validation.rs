@@ -30,9 +30,9 @@ impl Patterns {
     pub(super) fn matches(&self, pattern: &str, text: &str) -> bool {
         let mut compiled = self.0.borrow_mut();
         if !compiled.contains_key(pattern) {
-            let judge = SampleValidator::new(&json!({"pattern": pattern})).ok();
-            compiled.insert(pattern.to_owned(), judge);
+            let validation = SampleValidator::new(&json!({"pattern": pattern})).ok();
+            compiled.insert(pattern.to_owned(), validation);
         }
-        matches!(compiled.get(pattern), Some(Some(judge)) if judge.0.is_valid(&text.into()))
+        matches!(compiled.get(pattern), Some(Some(validation)) if validation.0.is_valid(&text.into()))
     }
 }

@@ -23,7 +23,7 @@ use self::{
     conjunction::{Conjunction, Kind},
 };
 use super::{
-    judge::{SampleValidator, Patterns},
+    validation::{SampleValidator, Patterns},
     refs::Document,
 };
 use crate::validator::SchemaError;
@@ -72,7 +72,7 @@ pub(super) fn sample_object(schema: &Value) -> Result<Value, SampleError> {
 
 /// A value that fits all of `schemas`, to be judged by the document that they belong to.
 fn sample<'s>(document: &'s Value, schemas: &[&'s Value]) -> Result<Value, SampleError> {
-    let judge = SampleValidator::new(document).map_err(SampleError::Schema)?;
+    let validation = SampleValidator::new(document).map_err(SampleError::Schema)?;
     let patterns = Patterns::default();
     for extent in [Extent::Required, Extent::Minimal, Extent::Full] {
         let mut choices = Choices::default();
@@ -91,7 +91,7 @@ fn sample<'s>(document: &'s Value, schemas: &[&'s Value]) -> Result<Value, Sampl
             let (dead_end, values_left) = (sampler.dead_end.take(), sampler.values_left);
             let failing = match drawn {
                 Some(value) => {
-                    let places = judge.violation_paths(&value);
+                    let places = validation.violation_paths(&value);
                     if places.is_empty() {
                         return Ok(value);
                     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Extent, FULL_DEPTH, DrawContext, Sampler, conjunction::Conjunction, pattern::Pattern};
-use crate::prompt::judge::Patterns;
+use crate::prompt::validation::Patterns;
 
 /// How often properties may bring further schemas with them.
 const MAX_ROUNDS: usize = 4;
