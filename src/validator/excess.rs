@@ -111,8 +111,7 @@ fn is_short_integer(text: &str) -> bool {
 /// Return true if computing with a number is cheap. An exponent spells in a few characters what is
 /// written out.
 fn is_short(text: &str) -> bool {
-    text.len() <= CHEAP_FRACTION
-        && !text.as_bytes().iter().any(|byte| matches!(byte, b'e' | b'E'))
+    text.len() <= CHEAP_FRACTION && !text.as_bytes().iter().any(|byte| matches!(byte, b'e' | b'E'))
 }
 
 fn is_supported_number(number: &Number) -> bool {

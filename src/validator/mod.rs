@@ -138,7 +138,8 @@ impl Validator {
             return Verdict::Refused(Box::new(Violation::too_much_text(value)));
         }
         let visits = Tariff::verdict(weight.parts);
-        let (fits, exhausted) = self.run_metered(value, visits, |node| self.compiled.is_valid(node));
+        let (fits, exhausted) =
+            self.run_metered(value, visits, |node| self.compiled.is_valid(node));
         if exhausted {
             return Verdict::Refused(Box::new(Violation::too_costly(value)));
         }
@@ -185,7 +186,8 @@ impl Validator {
 
     /// Return the value that `text` spells, if it is JSON and fits.
     pub fn validate_json(&self, text: &str) -> Result<Value, Vec<Violation>> {
-        let value = serde_json::from_str(text).map_err(|err| vec![Violation::invalid_json(&err)])?;
+        let value =
+            serde_json::from_str(text).map_err(|err| vec![Violation::invalid_json(&err)])?;
         let violations = self.violations(&value);
         if violations.is_empty() { Ok(value) } else { Err(violations) }
     }

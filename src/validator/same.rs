@@ -29,7 +29,8 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
 
 /// Return true if no two of `items` are equal.
 pub(super) fn is_unique(items: &[Value]) -> bool {
-    if items.len() <= MAX_PAIRWISE && !items.iter().any(|item| item.is_array() || item.is_object()) {
+    if items.len() <= MAX_PAIRWISE && !items.iter().any(|item| item.is_array() || item.is_object())
+    {
         let mut rest = items.iter();
         while let Some(item) = rest.next() {
             if rest.clone().any(|other| equal(item, other)) {

@@ -70,7 +70,8 @@ impl Tariff {
                 }
                 ("patternProperties", Value::Object(parts)) => {
                     tariff.name_patterns += parts.len();
-                    let max_states = parts.keys().map(|pattern| patterns::max_states(pattern)).max();
+                    let max_states =
+                        parts.keys().map(|pattern| patterns::max_states(pattern)).max();
                     tariff.max_states = tariff.max_states.max(max_states.unwrap_or(0));
                 }
                 ("enum" | "const", listed) => tariff.listed = tariff.listed.max(size(listed)),
