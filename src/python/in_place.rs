@@ -18,7 +18,7 @@ use pyo3::{
 };
 use serde_json::{Number, Value};
 
-use crate::validator::{Keys, MAX_VISITS, Meter, Tariff, equal};
+use crate::validator::{Keys, MAX_VISITS, Meter, CostModel, equal};
 
 /// A Python object that is plain JSON.
 type Plain<'py> = Borrowed<'py, 'py, PyAny>;
@@ -44,10 +44,10 @@ impl Json for InPlace {
     fn with_string_node<T>(
         buffer: &mut (),
         string: &str,
-        judge: impl FnOnce(Metered<'_>) -> T,
+        validate: impl FnOnce(Metered<'_>) -> T,
     ) -> T {
-        let meter = Meter::new(MAX_VISITS, Tariff::PLAIN);
-        Pyo3::with_string_node(buffer, string, |node| judge(Metered { node, meter: &meter }))
+        let meter = Meter::new(MAX_VISITS, CostModel::PLAIN);
+        Pyo3::with_string_node(buffer, string, |node| validate(Metered { node, meter: &meter }))
     }
 }
 

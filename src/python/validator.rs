@@ -98,9 +98,9 @@ impl Compiled {
     /// Return true if `value` fits. Only for what [`Compiled::parse`] made: an object of another
     /// origin may be deeper than the stack.
     pub(crate) fn is_valid(&self, value: &Bound<'_, PyAny>) -> bool {
-        let tariff = self.core.tariff();
-        if !tariff.backtracks() && !tariff.validates_names() {
-            let meter = Meter::new(MAX_VISITS, tariff);
+        let cost_model = self.core.cost_model();
+        if !cost_model.backtracks() && !cost_model.validates_names() {
+            let meter = Meter::new(MAX_VISITS, cost_model);
             let fits = self.in_place.is_valid(Metered::new(value, &meter));
             if !meter.is_exhausted() {
                 return fits;

@@ -19,11 +19,11 @@ use super::{
 
 /// A schema may hold this many values, resources included.
 const MAX_VALUES: usize = 200_000;
-/// Numbers of more than [`LONG_NUMBER`] characters may have this many in all, resources included:
+/// Numbers of more than [`LONG_NUMBER_CHARS`] characters may have this many in all, resources included:
 /// meta-schemas ask for items that differ, and the crate compares them all with one another.
 const MAX_LONG_NUMBERS: usize = 20_000;
 /// Shorter numbers differ as floats where they differ.
-const LONG_NUMBER: usize = 15;
+const LONG_NUMBER_CHARS: usize = 15;
 /// Arrays and objects may be listed this often, resources included, for the same reason.
 const MAX_LISTED: usize = 1_000;
 /// A schema may hold this many patterns, resources included.
@@ -249,7 +249,7 @@ fn is_culprit(reason: &ReferencingError, key: &str, target: &str, base: &str) ->
 fn long_number_chars(value: &Value) -> usize {
     match value {
         Value::Number(number) => {
-            Some(decimal::expanded_len(number)).filter(|length| *length > LONG_NUMBER).unwrap_or(0)
+            Some(decimal::expanded_len(number)).filter(|length| *length > LONG_NUMBER_CHARS).unwrap_or(0)
         }
         Value::Array(items) => items.iter().map(long_number_chars).sum(),
         Value::Object(members) => members.values().map(long_number_chars).sum(),

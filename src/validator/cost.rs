@@ -16,7 +16,7 @@ use super::{
 };
 
 /// How often a value may be judged at one place.
-const MAX_JUDGEMENTS: usize = 10_000;
+const MAX_EVALUATIONS: usize = 10_000;
 /// How deep references and combinations that judge the same value may be nested: each level of
 /// a value takes as many frames of the stack.
 const MAX_IN_PLACE: usize = 64;
@@ -30,8 +30,8 @@ pub(super) fn check(documents: Documents<'_>) -> Result<(), SchemaError> {
         let cost = graph.cost(document, uri, 0);
         let (what, limit) = if graph.too_far {
             ("references that lead on and on", MAX_STEPS)
-        } else if cost.judgements > MAX_JUDGEMENTS {
-            ("references by which the same value is judged again and again", MAX_JUDGEMENTS)
+        } else if cost.evaluations > MAX_EVALUATIONS {
+            ("references by which the same value is judged again and again", MAX_EVALUATIONS)
         } else if cost.in_place > MAX_IN_PLACE {
             ("references and combinations nested too deep", MAX_IN_PLACE)
         } else {
@@ -69,33 +69,33 @@ fn targets(documents: Documents<'_>) -> HashMap<String, &Value> {
 #[derive(Clone, Copy)]
 struct Cost {
     /// How often one value, and one value at each place within it, is judged.
-    judgements: usize,
+    evaluations: usize,
     /// Number of schemas that that judge the same value are nested in one another.
     in_place: usize,
 }
 
 /// A schema without parts.
-const ONCE: Cost = Cost { judgements: 1, in_place: 1 };
+const SINGLE: Cost = Cost { evaluations: 1, in_place: 1 };
 
 struct Graph<'a> {
     targets: HashMap<String, &'a Value>,
-    /// The cost of schemas seen, by address; [`ONCE`] while they are being looked at.
+    /// The cost of schemas seen, by address; [`SINGLE`] while they are being looked at.
     known: HashMap<usize, Cost>,
     too_far: bool,
 }
 
 impl<'a> Graph<'a> {
     fn cost(&mut self, schema: &'a Value, base: &str, steps: usize) -> Cost {
-        let Value::Object(members) = schema else { return ONCE };
+        let Value::Object(members) = schema else { return SINGLE };
         let address = std::ptr::from_ref(schema) as usize;
         if let Some(known) = self.known.get(&address) {
             return *known;
         }
         if steps > MAX_STEPS {
             self.too_far = true;
-            return ONCE;
+            return SINGLE;
         }
-        self.known.insert(address, ONCE);
+        self.known.insert(address, SINGLE);
         let cost = self.sum(members, base, steps + 1);
         self.known.insert(address, cost);
         cost
@@ -105,7 +105,7 @@ impl<'a> Graph<'a> {
         let own = ["$id", "id"].iter().find_map(|key| members.get(*key)?.as_str());
         let own = own.map(|id| resolve(base, id));
         let base = own.as_deref().unwrap_or(base);
-        let mut total = ONCE;
+        let mut total = SINGLE;
         for (key, value) in members {
             match key.as_str() {
                 "$ref" | "$dynamicRef" | "$recursiveRef" => {
@@ -128,17 +128,17 @@ impl<'a> Graph<'a> {
                 // A member has one name, so only one of these judges it.
                 "properties" => {
                     let parts = value.as_object().into_iter().flat_map(Map::values);
-                    let costs = parts.map(|part| self.cost(part, base, steps).judgements);
+                    let costs = parts.map(|part| self.cost(part, base, steps).evaluations);
                     total.part(costs.max().unwrap_or(0));
                 }
                 "patternProperties" => {
                     for part in value.as_object().into_iter().flat_map(Map::values) {
-                        total.part(self.cost(part, base, steps).judgements);
+                        total.part(self.cost(part, base, steps).evaluations);
                     }
                 }
                 "prefixItems" | "items" if value.is_array() => {
                     let parts = value.as_array().into_iter().flatten();
-                    let costs = parts.map(|part| self.cost(part, base, steps).judgements);
+                    let costs = parts.map(|part| self.cost(part, base, steps).evaluations);
                     total.part(costs.max().unwrap_or(0));
                 }
                 "items"
@@ -148,7 +148,7 @@ impl<'a> Graph<'a> {
                 | "additionalProperties"
                 | "unevaluatedProperties"
                 | "propertyNames" => {
-                    total.part(self.cost(value, base, steps).judgements);
+                    total.part(self.cost(value, base, steps).evaluations);
                 }
                 _ => {}
             }
@@ -186,12 +186,12 @@ fn percent_decoded(text: &str) -> String {
 impl Cost {
     /// Add a schema that judges the same value.
     fn same_value(&mut self, other: Self) {
-        self.part(other.judgements);
+        self.part(other.evaluations);
         self.in_place = self.in_place.max(other.in_place.saturating_add(1));
     }
 
     /// Add a schema that judges a part of the value.
-    fn part(&mut self, judgements: usize) {
-        self.judgements = self.judgements.saturating_add(judgements);
+    fn part(&mut self, evaluations: usize) {
+        self.evaluations = self.evaluations.saturating_add(evaluations);
     }
 }

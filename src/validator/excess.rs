@@ -7,7 +7,7 @@ use serde_json::{Number, Value};
 
 use super::{
     sentence::push_step,
-    tariff::{BYTES, CHEAP_FRACTION},
+    cost_model::{BYTES, CHEAP_FRACTION},
 };
 
 /// How deep a schema or a value may be nested.

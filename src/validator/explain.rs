@@ -14,9 +14,9 @@ use super::{
 };
 
 /// How many alternatives of an `anyOf` are told apart.
-const ALTERNATIVES: usize = 5;
+const MAX_ALTERNATIVES: usize = 5;
 /// How far into nested alternatives an explanation goes.
-const NESTING: usize = 3;
+const MAX_EXPLAINED_NESTING: usize = 3;
 
 /// What an explanation may quote.
 #[derive(Clone, Copy)]
@@ -196,10 +196,10 @@ fn alternatives(
         return format!("is not {}", either(&seen));
     }
     let mut text = format!("fits none of {} alternatives", context.len());
-    if nesting >= NESTING {
+    if nesting >= MAX_EXPLAINED_NESTING {
         return text;
     }
-    for (index, branch) in context.iter().take(ALTERNATIVES).enumerate() {
+    for (index, branch) in context.iter().take(MAX_ALTERNATIVES).enumerate() {
         let Some(first) =
             branch.first().filter(|error| !super::metered::is_exhausted(error.instance()))
         else {

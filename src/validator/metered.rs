@@ -21,8 +21,8 @@ use jsonschema::{
 use serde_json::{Map, Number, Value};
 
 use super::{
-    decimal, same,
-    tariff::{BYTES, Tariff},
+    decimal, equality,
+    cost_model::{BYTES, CostModel},
 };
 
 /// What an error reports as its value once the meter has run out. A model does not write it by
@@ -33,7 +33,7 @@ const EXHAUSTED: &str = "\u{FFFF}spent";
 #[derive(Debug)]
 pub(crate) struct Meter {
     left: Cell<usize>,
-    tariff: Tariff,
+    cost_model: CostModel,
 }
 
 thread_local! {
@@ -44,8 +44,8 @@ thread_local! {
 
 impl Meter {
     /// Create a meter that runs out after `visits`.
-    pub(crate) fn new(visits: usize, tariff: Tariff) -> Self {
-        Self { left: Cell::new(visits), tariff }
+    pub(crate) fn new(visits: usize, cost_model: CostModel) -> Self {
+        Self { left: Cell::new(visits), cost_model }
     }
 
     /// Return true if there are no looks left.
@@ -72,18 +72,18 @@ impl Meter {
 
     /// Take as many looks as reading `text` is worth.
     pub(crate) fn read(&self, text: &str) {
-        self.charge(self.tariff.text(text.len()));
+        self.charge(self.cost_model.text(text.len()));
     }
 
     /// Take as many looks as the name of a member is worth.
     pub(crate) fn name(&self, name: &str) {
-        self.charge(self.tariff.name(name.len()));
+        self.charge(self.cost_model.name(name.len()));
     }
 
     /// Take as many looks as computing with a number of so many digits is worth.
     #[cfg(feature = "python")]
     pub(crate) fn compute(&self, digits: usize) {
-        self.charge(self.tariff.arithmetic(digits));
+        self.charge(self.cost_model.arithmetic(digits));
     }
 
     /// Take `visits`, as far as there are any.
@@ -119,10 +119,10 @@ impl Meter {
         }
     }
 
-    /// Run `judge` with this meter for names as well.
-    pub(super) fn with_names<T>(self: &Rc<Self>, judge: impl FnOnce() -> T) -> T {
+    /// Run `validate` with this meter for names as well.
+    pub(super) fn with_names<T>(self: &Rc<Self>, validate: impl FnOnce() -> T) -> T {
         let before = NAME_METER.replace(Some(Rc::clone(self)));
-        let result = judge();
+        let result = validate();
         NAME_METER.set(before);
         result
     }
@@ -241,7 +241,7 @@ impl<'a> Node<'a, MeteredJson> for Metered<'a> {
         let Some(meter) = self.meter else {
             return Some(MeteredNumber { number, short: Cow::Borrowed(number) });
         };
-        let (short, visits) = meter.tariff.number(number);
+        let (short, visits) = meter.cost_model.number(number);
         meter.charge(visits);
         // Once the meter has run out a number is as good as another.
         let short = if meter.is_exhausted() { Cow::Owned(Number::from(0)) } else { short };
@@ -299,7 +299,7 @@ impl<'a> Node<'a, MeteredJson> for Metered<'a> {
                 return false;
             }
         }
-        same::equal(self.value, expected)
+        equality::equal(self.value, expected)
     }
 
     fn to_value(&self) -> Cow<'a, Value> {
@@ -308,7 +308,7 @@ impl<'a> Node<'a, MeteredJson> for Metered<'a> {
         } else {
             // Within alternatives the crate keeps copies, and of what the schema lists as well.
             if let Some(meter) = self.meter {
-                meter.charge(meter.tariff.error());
+                meter.charge(meter.cost_model.error());
                 meter.walk(self.value);
             }
             Cow::Borrowed(self.value)
@@ -399,7 +399,7 @@ impl<'a> Array<'a, MeteredJson> for Items<'a> {
                 }
             }
         }
-        same::is_unique(self.items)
+        equality::is_unique(self.items)
     }
 }
 

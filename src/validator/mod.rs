@@ -30,12 +30,12 @@ mod documents;
 mod error;
 mod excess;
 mod explain;
-mod light;
+mod bounds;
 mod metered;
 mod patterns;
-mod same;
+mod equality;
 mod sentence;
-mod tariff;
+mod cost_model;
 #[cfg(test)]
 mod tests;
 mod violation;
@@ -43,10 +43,10 @@ mod violation;
 pub use self::{error::SchemaError, excess::MAX_DEPTH, violation::Violation};
 
 #[cfg(feature = "python")]
-pub(crate) use self::same::{Keys, equal};
+pub(crate) use self::equality::{Keys, equal};
 #[cfg(any(test, feature = "python"))]
-pub(crate) use self::tariff::MAX_VISITS;
-pub(crate) use self::{compile::compile, metered::Meter, tariff::Tariff};
+pub(crate) use self::cost_model::MAX_VISITS;
+pub(crate) use self::{compile::compile, metered::Meter, cost_model::CostModel};
 
 use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 
@@ -74,9 +74,9 @@ pub struct Validator {
     /// Explanations quote it.
     schema: Arc<Value>,
     /// What a look at a value is worth.
-    tariff: Tariff,
+    cost_model: CostModel,
     /// Values that weigh no more cannot take more looks than a verdict may.
-    light: usize,
+    bounds: usize,
 }
 
 /// What a validator makes of a value.
@@ -101,20 +101,20 @@ impl Validator {
 
     /// Compile a schema whose `$ref`s may lead to `resources`.
     pub fn with_resources(schema: &Value, resources: &Resources) -> Result<Self, SchemaError> {
-        let tariff = Tariff::of(Documents { schema, resources });
-        let visits = (!tariff.backtracks()).then(|| light::visits(schema, tariff.reading()));
+        let cost_model = CostModel::of(Documents { schema, resources });
+        let visits = (!cost_model.backtracks()).then(|| bounds::visits(schema, cost_model.reading()));
         Ok(Self {
             compiled: Arc::new(compile(schema, resources)?),
             schema: Arc::new(schema.clone()),
-            tariff,
-            light: visits.flatten().map_or(0, |visits| tariff::MAX_VISITS / visits),
+            cost_model,
+            bounds: visits.flatten().map_or(0, |visits| cost_model::MAX_VISITS / visits),
         })
     }
 
     /// What a look at a value is worth.
     #[cfg(feature = "python")]
-    pub(crate) fn tariff(&self) -> Tariff {
-        self.tariff
+    pub(crate) fn cost_model(&self) -> CostModel {
+        self.cost_model
     }
 
     /// Return true if `value` fits. One nested deeper than [`MAX_DEPTH`] does not, nor one with a
@@ -131,13 +131,13 @@ impl Validator {
             let excess = excess(value).unwrap_or_else(|| Violation::too_costly(value));
             return Verdict::Refused(Box::new(excess));
         };
-        if weight.parts <= self.light && !weight.has_long_numbers {
+        if weight.parts <= self.bounds && !weight.has_long_numbers {
             return Verdict::of(self.compiled.is_valid(Metered::unmetered(value)));
         }
-        if self.tariff.backtracks() && patterns::too_much_text(value) {
+        if self.cost_model.backtracks() && patterns::too_much_text(value) {
             return Verdict::Refused(Box::new(Violation::too_much_text(value)));
         }
-        let visits = Tariff::verdict(weight.parts);
+        let visits = CostModel::verdict(weight.parts);
         let (fits, exhausted) =
             self.run_metered(value, visits, |node| self.compiled.is_valid(node));
         if exhausted {
@@ -146,19 +146,19 @@ impl Validator {
         Verdict::of(fits)
     }
 
-    /// Run `judge`, and tells whether it took more looks at `value` than these.
+    /// Run `validate`, and tells whether it took more looks at `value` than these.
     fn run_metered<T>(
         &self,
         value: &Value,
         visits: usize,
-        judge: impl FnOnce(Metered<'_>) -> T,
+        validate: impl FnOnce(Metered<'_>) -> T,
     ) -> (T, bool) {
-        let meter = Meter::new(visits, self.tariff);
-        if !self.tariff.validates_names() {
-            return (judge(Metered::new(value, &meter)), meter.is_exhausted());
+        let meter = Meter::new(visits, self.cost_model);
+        if !self.cost_model.validates_names() {
+            return (validate(Metered::new(value, &meter)), meter.is_exhausted());
         }
         let meter = Rc::new(meter);
-        let result = meter.with_names(|| judge(Metered::new(value, &meter)));
+        let result = meter.with_names(|| validate(Metered::new(value, &meter)));
         (result, meter.is_exhausted())
     }
 
@@ -172,7 +172,7 @@ impl Validator {
     }
 
     fn explain(&self, value: &Value) -> Vec<Violation> {
-        let meter = Rc::new(Meter::new(self.tariff.explanation(), self.tariff));
+        let meter = Rc::new(Meter::new(self.cost_model.explanation(), self.cost_model));
         let found: Vec<_> = meter.with_names(|| {
             self.compiled
                 .iter_errors(Metered::new(value, &meter))

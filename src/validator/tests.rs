@@ -4,7 +4,7 @@ use proptest::{prelude::*, sample::select};
 use serde_json::{Map, Value, json};
 
 use super::{
-    MAX_VISITS, Validator, excess, light,
+    MAX_VISITS, Validator, excess, bounds,
     metered::{Meter, Metered},
 };
 
@@ -107,11 +107,11 @@ proptest! {
     #[test]
     fn a_schema_looks_no_more_often_than_its_keywords_say(schema in schema(), value in value()) {
         let Ok(validator) = Validator::new(&schema) else { return Ok(()) };
-        let bound = light::visits(&schema, validator.tariff.reading());
-        prop_assert_eq!(validator.light, bound.map_or(0, |visits| MAX_VISITS / visits));
+        let bound = bounds::visits(&schema, validator.cost_model.reading());
+        prop_assert_eq!(validator.bounds, bound.map_or(0, |visits| MAX_VISITS / visits));
         let weight = excess::weigh(&value).unwrap();
         let Some(bound) = bound.filter(|_| !weight.has_long_numbers) else { return Ok(()) };
-        let meter = Rc::new(Meter::new(usize::MAX, validator.tariff));
+        let meter = Rc::new(Meter::new(usize::MAX, validator.cost_model));
         let fits = meter.with_names(|| validator.compiled.is_valid(Metered::new(&value, &meter)));
         prop_assert!(meter.used() <= bound * weight.parts, "{} of {bound}", meter.used());
         prop_assert_eq!(validator.compiled.is_valid(Metered::unmetered(&value)), fits);
@@ -136,7 +136,7 @@ fn plain_schemas_are_judged_without_a_meter() {
         }},
         "properties": {"rows": {"type": "array", "items": {"$ref": "#/$defs/Row"}}},
     });
-    assert!(Validator::new(&schema).unwrap().light > 500);
+    assert!(Validator::new(&schema).unwrap().bounds > 500);
 }
 
 #[test]
@@ -149,6 +149,6 @@ fn schemas_that_refer_to_themselves_or_elsewhere_are_metered() {
         json!({"items": {"$anchor": "x"}}),
         json!({"pattern": "(?=a)b"}),
     ] {
-        assert_eq!(Validator::new(&schema).unwrap().light, 0, "{schema}");
+        assert_eq!(Validator::new(&schema).unwrap().bounds, 0, "{schema}");
     }
 }

@@ -33,7 +33,7 @@ const FRACTION: usize = 8;
 
 /// What looks are worth under one schema.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Tariff {
+pub(crate) struct CostModel {
     scale: Scale,
     /// Number of patterns for the names of members.
     name_patterns: usize,
@@ -47,7 +47,7 @@ pub(crate) struct Tariff {
     validates_names: bool,
 }
 
-impl Tariff {
+impl CostModel {
     /// That of a schema which asks for nothing.
     pub(crate) const PLAIN: Self = Self {
         scale: Scale::PLAIN,
@@ -59,28 +59,28 @@ impl Tariff {
     };
 
     pub(super) fn of(documents: Documents<'_>) -> Self {
-        let mut tariff = Self { backtracks: patterns::any_backtracks(documents), ..Self::PLAIN };
+        let mut cost_model = Self { backtracks: patterns::any_backtracks(documents), ..Self::PLAIN };
         for (_, document) in documents.iter() {
-            scale_of(&mut tariff.scale, "", document);
+            scale_of(&mut cost_model.scale, "", document);
         }
         let _ = documents.walk::<()>(|member| {
             match (member.key, member.value) {
                 ("pattern", Value::String(pattern)) => {
-                    tariff.max_states = tariff.max_states.max(patterns::max_states(pattern));
+                    cost_model.max_states = cost_model.max_states.max(patterns::max_states(pattern));
                 }
                 ("patternProperties", Value::Object(parts)) => {
-                    tariff.name_patterns += parts.len();
+                    cost_model.name_patterns += parts.len();
                     let max_states =
                         parts.keys().map(|pattern| patterns::max_states(pattern)).max();
-                    tariff.max_states = tariff.max_states.max(max_states.unwrap_or(0));
+                    cost_model.max_states = cost_model.max_states.max(max_states.unwrap_or(0));
                 }
-                ("enum" | "const", listed) => tariff.listed = tariff.listed.max(size(listed)),
-                ("propertyNames", _) => tariff.validates_names = true,
+                ("enum" | "const", listed) => cost_model.listed = cost_model.listed.max(size(listed)),
+                ("propertyNames", _) => cost_model.validates_names = true,
                 _ => {}
             }
             ControlFlow::Continue(())
         });
-        tariff
+        cost_model
     }
 
     /// Return the number of looks that a verdict on a value of this weight may take.
