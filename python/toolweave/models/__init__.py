@@ -1,7 +1,7 @@
-"""Models: anything that answers a conversation, in one form.
+"""Models: adapters from providers, functions and recordings to `ChatModel`.
 
-Wherever a model is taken, a `ChatModel` is accepted, and so is an async function of the messages or
-an async generator function. `complete` asks any of them:
+Every parameter that takes a model accepts a `ChatModel`, an async function of the messages, or an
+async generator function. `complete` sends a request to any of them:
 
     >>> import asyncio
     >>> from toolweave.models import complete
@@ -12,12 +12,12 @@ an async generator function. `complete` asks any of them:
     >>> reply.messages[0].text, reply.finish_reason.value
     ('Hello there.', 'stop')
 
-`toolweave.models.http` asks any OpenAI-compatible endpoint with nothing in between, and needs no
-extra. The clients of providers are in modules of their own, which need the extra of that name:
-`toolweave.models.openai` (any OpenAI-compatible endpoint, Azure), `.anthropic` and `.litellm`. None
-of them takes a reply that was cut off for a whole one, and each lets go of its connection when
-nobody reads any more. `toolweave.models.fallback` puts models behind each other,
-`toolweave.models.replay` plays recorded replies, `toolweave.testing` scripted ones.
+`toolweave.models.http` sends requests to any OpenAI-compatible endpoint without a client library,
+and needs no extra. Each adapter of a provider's client is a module that needs the extra of the same
+name: `toolweave.models.openai` (any OpenAI-compatible endpoint, Azure), `.anthropic` and
+`.litellm`. All of them report a truncated reply as such, and close the connection when the reader
+stops. `toolweave.models.fallback` chains models, `toolweave.models.replay` replays recorded
+replies, and `toolweave.testing` has scripted ones.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Models behind Anthropic's API.
+"""Models of Anthropic's API.
 
     from toolweave.models import complete
     from toolweave.models.anthropic import AnthropicModel
@@ -7,7 +7,7 @@
     reply = await complete(model, "Hello!")
 
 Needs the extra `anthropic`. Requests go through the client of that name, which also reads the
-environment (``ANTHROPIC_API_KEY``, ``ANTHROPIC_BASE_URL``) and tries again before the first byte.
+environment (``ANTHROPIC_API_KEY``, ``ANTHROPIC_BASE_URL``) and retries until the first byte.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .clients import (
     items,
 )
 from .serialization import serialize_request
-from .streaming import closing, count, field, finish, map_errors, read_reply, text
+from .streaming import closing, count, field, finish_update, map_errors, read_reply, text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -66,36 +66,37 @@ _STATUSES = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-"""What the API would have answered with, had its stream not begun already."""
+"""HTTP statuses of error types, for errors within a stream whose response was 200."""
 
 
 class AnthropicModel(ClientModel["AsyncAnthropic"]):
-    """A model of Anthropic, or of a server that speaks as theirs does.
+    """A model of Anthropic, or of a server with a compatible API.
 
-    The signatures that the API puts on its thinking are not kept, so thoughts cannot be sent back.
-    Where thinking is switched on (by `extra`), the API may demand them in a history with native
-    calls; inline calls need none.
+    Signatures of thinking blocks are not kept, so thinking cannot be sent back. With thinking
+    enabled (by `extra`), the API may require those blocks in a history with native calls; inline
+    calls need none.
 
     Args:
-        model: The name of the model.
-        client: A client to use, such as one for Bedrock or Vertex; it is not closed with this
+        model: Name of the model.
+        client: Client to use, such as one for Bedrock or Vertex. It is not closed with this
             object.
-        base_url: Where the API is, without ``/v1``.
-        api_key: The key. Without one the client looks in the environment; where `base_url` is
-            given, there need not be any.
-        max_tokens: How long a reply may be, in tokens, where the options do not say. The API
-            insists on a limit.
-        timeout: Seconds to wait for the next bytes.
-        max_retries: How often the client asks again where nothing has come yet.
-        name: What traces call the model; `model` if not given.
-        provider: Whose model it is.
-        native_tools: Whether it makes native calls.
-        strict: Whether the API is to enforce the schemas of tools; it takes only some schemas then.
-        extra: Further arguments for ``messages.create``, for every request.
+        base_url: URL of the API, without ``/v1``.
+        api_key: The API key. If not given, the client reads the environment; with `base_url`, no
+            key is required.
+        max_tokens: Maximum length of a reply, in tokens, unless the options of a request set one.
+            The API requires a limit.
+        timeout: Maximum seconds between two reads.
+        max_retries: Maximum number of retries by the client before the reply begins.
+        name: Name of the model in traces; defaults to `model`.
+        provider: Provider of the model.
+        native_tools: True if the model makes native calls.
+        strict: If true, the API enforces the schemas of tools; it then supports only a subset of
+            JSON Schema.
+        extra: Further arguments of ``messages.create``, for every request.
 
     Raises:
         ImportError: The extra is not installed.
-        ValueError: Options contradict each other, or the key cannot be one.
+        ValueError: Options contradict each other, or the API key is invalid.
     """
 
     def __init__(
@@ -141,7 +142,7 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
 
         def make() -> AsyncAnthropic:
             made = cast("AsyncAnthropic", anthropic.AsyncAnthropic(**settings))
-            # Servers of one's own want no key, but the client insists on one.
+            # Self-hosted servers need no key, but the client requires one.
             if base_url is not None and made.api_key is None and made.auth_token is None:
                 made.api_key = "none"
             return made
@@ -152,11 +153,11 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
         self._strict = strict
         self._extra = dict(checked_extra(extra or {}))
         self.name: str = model if name is None else name
-        """What traces call the model."""
+        """Name of the model in traces."""
         self.provider = provider
-        """Whose model it is."""
+        """Provider of the model."""
         self.native_tools = native_tools
-        """Whether it makes native calls."""
+        """True if the model makes native calls."""
 
     async def stream(
         self,
@@ -165,30 +166,30 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,
     ) -> AsyncIterator[Update]:
-        """Answers, piece by piece. A `seed` is not known to this API and left out.
+        """Stream the reply. The API has no `seed`, so that option is omitted.
 
         Raises:
-            MessageError: A message cannot be said to such a model.
-            ModelError: The model could not be asked, or broke off. `status` is None where the
+            MessageError: A message cannot be expressed in this API.
+            ModelError: The request failed, or the reply was interrupted. `status` is None if the
                 connection failed; the client's exception is the cause.
-            ValueError: Tools were given to a model without native calls, or the options name a
-                tool that is not there.
+            ValueError: Tools were given to a model without native calls, or the options name an
+                unknown tool.
         """
         if tools and not self.native_tools:
             raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
-        asked = await serialize_request(
+        request = await serialize_request(
             lambda: self._request(messages, tools, options), messages, tools
         )
         client = self._clients.get()
 
-        async def ask() -> Stream:
-            return cast("Stream", await cast("Any", client.messages.create)(**asked))
+        async def open_stream() -> Stream:
+            return cast("Stream", await cast("Any", client.messages.create)(**request))
 
-        def failed(error: Exception) -> Exception:
+        def to_model_error(error: Exception) -> Exception:
             secrets = (client.api_key, client.auth_token)
             return failure(error, self.provider, secrets, statuses=_STATUSES)
 
-        events = map_errors(items(ask, self.provider), failed)
+        events = map_errors(items(open_stream, self.provider), to_model_error)
         async with closing(read_reply(events, EventReader(self.name), self.name)) as updates:
             async for update in updates:
                 yield update
@@ -199,41 +200,41 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
         tools: Sequence[FunctionContract],
         options: ModelOptions | None,
     ) -> dict[str, Any]:
-        system, said = to_anthropic(messages)
-        asked: dict[str, Any] = {
+        system, converted = to_anthropic(messages)
+        request: dict[str, Any] = {
             "model": self._model,
             "max_tokens": self._max_tokens,
             **self._extra,
         }
-        asked |= {"messages": said, "stream": True}
+        request |= {"messages": converted, "stream": True}
         if system is not None:
-            asked["system"] = system
+            request["system"] = system
         if tools:
-            asked["tools"] = [_definition(contract, strict=self._strict) for contract in tools]
+            request["tools"] = [_definition(contract, strict=self._strict) for contract in tools]
         if options is None:
-            return asked
+            return request
         if options.max_tokens is not None:
-            asked["max_tokens"] = options.max_tokens
+            request["max_tokens"] = options.max_tokens
         if options.stop:
-            asked["stop_sequences"] = list(options.stop)
+            request["stop_sequences"] = list(options.stop)
         choice = checked_tool_choice(options, tools)
         if choice is not None:
             kinds = {"auto": "auto", "none": "none", "required": "any"}
             kind = kinds.get(choice)
-            asked["tool_choice"] = {"type": kind} if kind else {"type": "tool", "name": choice}
-        asked.update(checked_extra(options.extra))
-        # In the body, because not every version of the client has arguments for these.
+            request["tool_choice"] = {"type": kind} if kind else {"type": "tool", "name": choice}
+        request.update(checked_extra(options.extra))
+        # In the body, since some versions of the client have no arguments for these.
         body: dict[str, Any] = {}
         if options.temperature is not None:
             body["temperature"] = options.temperature
         if options.top_p is not None:
             body["top_p"] = options.top_p
         if options.response_schema is not None:
-            wanted = {"type": "json_schema", "schema": dict(options.response_schema)}
-            body["output_config"] = {"format": wanted}
+            output_format = {"type": "json_schema", "schema": dict(options.response_schema)}
+            body["output_config"] = {"format": output_format}
         if body:
-            asked["extra_body"] = {**body, **(asked.get("extra_body") or {})}
-        return asked
+            request["extra_body"] = {**body, **(request.get("extra_body") or {})}
+        return request
 
 
 def _definition(contract: FunctionContract, *, strict: bool) -> dict[str, Any]:
@@ -249,10 +250,10 @@ def _definition(contract: FunctionContract, *, strict: bool) -> dict[str, Any]:
 
 
 class EventReader:
-    """Turns the events of one reply into updates.
+    """Converter from the events of one reply to updates.
 
     Args:
-        model: Whose reply it is, for the log.
+        model: Name of the model, for the log.
     """
 
     def __init__(self, model: str) -> None:
@@ -263,11 +264,11 @@ class EventReader:
 
     @property
     def finished(self) -> bool:
-        """Whether the server has said why the reply ended."""
+        """True if the server has sent a stop reason."""
         return self._reason is not None
 
     def push(self, item: object) -> Iterator[Update]:
-        """What one event says."""
+        """Yield the updates of one event."""
         kind, index = field(item, "type"), count(field(item, "index"))
         if kind == "message_start":
             yield from self._used(field(field(item, "message"), "usage"))
@@ -280,35 +281,35 @@ class EventReader:
             yield from self._used(field(item, "usage"))
 
     def finish(self) -> FinishUpdate:
-        """Why the reply ended: ``missing`` if the server did not say, or nothing we know."""
-        return finish(self._reason, _FINISH, self._model)
+        """Return the end of the reply: ``missing`` if its reason is absent or unknown."""
+        return finish_update(self._reason, _FINISH, self._model)
 
     def _begin(self, index: int, block: object) -> Iterator[Update]:
-        if (said := text(field(block, "text"))) is not None:
-            yield TextDelta(said)
+        if (content := text(field(block, "text"))) is not None:
+            yield TextDelta(content)
         if (thought := text(field(block, "thinking"))) is not None:
             yield ReasoningDelta(thought)
         if field(block, "type") == "tool_use":
             call = _Call(len(self._calls), text(field(block, "id")))
             self._calls[index] = call
-            # Whole where a server does not stream it; else an empty object.
-            whole = field(block, "input")
-            arguments = json.dumps(whole, ensure_ascii=False) if whole else None
+            # Complete if the server does not stream it; an empty object otherwise.
+            complete = field(block, "input")
+            arguments = json.dumps(complete, ensure_ascii=False) if complete else None
             yield ToolCallUpdate(call.id, call.number, text(field(block, "name")), arguments)
 
     def _more(self, index: int, delta: object) -> Iterator[Update]:
-        if (said := text(field(delta, "text"))) is not None:
-            yield TextDelta(said)
+        if (content := text(field(delta, "text"))) is not None:
+            yield TextDelta(content)
         if (thought := text(field(delta, "thinking"))) is not None:
             yield ReasoningDelta(thought)
         arguments = text(field(delta, "partial_json"))
         call = self._calls.get(index)
-        # Tools of the provider's own stream their arguments as well.
+        # The provider's built-in tools stream their arguments as well.
         if arguments is not None and call is not None:
             yield ToolCallUpdate(call.id, call.number, None, arguments)
 
     def _used(self, usage: object) -> Iterator[Update]:
-        """The totals so far. Tokens that are read from or written to a cache are counted apart."""
+        """Yield the totals so far. The API counts cached tokens separately."""
         cached = count(field(usage, "cache_read_input_tokens"))
         written = count(field(usage, "cache_creation_input_tokens"))
         prompt = count(field(usage, "input_tokens")) + cached + written

@@ -1,4 +1,4 @@
-"""What all clients of providers have in common: their connections, their keys, their failures."""
+"""Connections, keys and errors: the common part of the adapters of provider clients."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from ..protocols import ModelOptions
 
 MAX_DETAIL = 500
-"""Characters of what a server says about an error."""
+"""Maximum length of a server's error text, in characters."""
 
-_MAX_SAID = 1 << 14
-"""Characters of it that are looked through for keys; no more of it is told."""
+_MAX_REDACTED = 1 << 14
+"""Characters of an error text that are searched for keys; the rest is dropped."""
 
 
 class Closable(Protocol):
     """A client of a provider."""
 
     def close(self) -> Awaitable[None]:
-        """Closes its connections."""
+        """Close the connections of the client."""
         ...
 
 
@@ -49,47 +49,47 @@ C = TypeVar("C", bound=Closable)
 
 
 class Clients(Generic[C]):
-    """One client for each event loop, because connections belong to the loop that made them.
+    """One client for each event loop, because connections belong to the loop that opened them.
 
-    A model object can so be used in one `asyncio.run` after another.
+    This allows one model object to be used in several calls of `asyncio.run`.
 
     Args:
-        make: Makes a client.
-        given: A client to use everywhere instead; it stays with whoever made it.
+        make: Function that creates a client.
+        given: Client to use on every loop instead. It is not closed; the caller owns it.
     """
 
     def __init__(self, make: Callable[[], C], given: C | None) -> None:
         self._make = make
         self._given = given
-        # Made at once, to hear early of what is missing; for the first loop that asks.
+        # Created at once, to fail early if a setting is missing; used by the first loop.
         self._first = make() if given is None else None
-        self._made: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, C] = (
+        self._by_loop: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, C] = (
             weakref.WeakKeyDictionary()
         )
 
     def get(self) -> C:
-        """The client for the running loop."""
+        """Return the client of the running loop."""
         if self._given is not None:
             return self._given
         loop = running_loop()
-        client = self._made.get(loop)
+        client = self._by_loop.get(loop)
         if client is None:
             client, self._first = self._first or self._make(), None
-            self._made[loop] = client
+            self._by_loop[loop] = client
         return client
 
     async def aclose(self) -> None:
-        """Closes the client that was made for the running loop, if there is one."""
-        client = self._made.pop(asyncio.get_running_loop(), None)
+        """Close the client that was created for the running loop, if there is one."""
+        client = self._by_loop.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.close()
 
 
 class ClientModel(Generic[C]):
-    """A model behind a client. As a context manager it closes its connections in the end."""
+    """A model that uses a provider's client. As a context manager it closes its connections."""
 
     provider: str
-    """Whose model it is."""
+    """Provider of the model."""
     _model: str
     _clients: Clients[C]
 
@@ -108,52 +108,54 @@ class ClientModel(Generic[C]):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Closes the connections of the running loop; a client that was given stays open."""
+        """Close the connections of the running loop; a client that was passed in stays open."""
         await self._clients.aclose()
 
 
 class Response(Protocol):
-    """The HTTP response behind a stream."""
+    """HTTP response of a stream."""
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Its headers, by name in any case."""
+        """Headers of the response, by case-insensitive name."""
         ...
 
     @property
     def url(self) -> object:
-        """Where it comes from."""
+        """URL of the request."""
         ...
 
 
 class Stream(Protocol):
-    """What a client of a provider gives for a reply: items, and the response they come from."""
+    """Stream of a provider's client: the chunks of a reply, and their HTTP response."""
 
     @property
     def response(self) -> Response:
-        """The response."""
+        """HTTP response of the stream."""
         ...
 
     def __anext__(self) -> Awaitable[object]:
-        """The next chunk or event."""
+        """Return the next chunk or event."""
         ...
 
     def close(self) -> Awaitable[None]:
-        """Lets go of the connection."""
+        """Close the connection."""
         ...
 
 
-async def items(ask: Callable[[], Awaitable[Stream]], provider: str) -> AsyncIterator[object]:
-    """What the stream of a client gives; its connection is let go in every case.
+async def items(
+    open_stream: Callable[[], Awaitable[Stream]], provider: str
+) -> AsyncIterator[object]:
+    """Yield the items of a client's stream, and close its connection in any case.
 
     Args:
-        ask: Sends the request.
-        provider: Whose client it is.
+        open_stream: Function that sends the request.
+        provider: Provider of the model.
 
     Raises:
-        ModelError: The answer is no stream at all.
+        ModelError: The response is not a stream.
     """
-    stream = await ask()
+    stream = await open_stream()
     try:
         empty = True
         while True:
@@ -165,9 +167,9 @@ async def items(ask: Callable[[], Awaitable[Stream]], provider: str) -> AsyncIte
             yield item
         kind = stream.response.headers.get("content-type", "")
         if empty and not kind.startswith("text/event-stream"):
-            peer = server_label(str(stream.response.url))
+            server = server_label(str(stream.response.url))
             raise ModelError(
-                f"{peer} answered with {kind or 'something'}, which is no stream; "
+                f"{server} answered with {kind or 'something'}, which is no stream; "
                 "is the base URL the right one?",
                 provider,
             )
@@ -176,11 +178,12 @@ async def items(ask: Callable[[], Awaitable[Stream]], provider: str) -> AsyncIte
 
 
 def checked_key(key: str | None) -> str | None:
-    """A key as it is.
+    """Check an API key, and return it.
 
     Raises:
-        TypeError: It is no string.
-        ValueError: No key looks like that; the text does not repeat it, as the HTTP client would.
+        TypeError: The key is not a string.
+        ValueError: The key is invalid. Unlike that of the HTTP client, the message does not
+            repeat it.
     """
     if key is not None and not isinstance(cast("object", key), str):
         raise wrong_type("api_key", "a string or None", key)
@@ -190,10 +193,10 @@ def checked_key(key: str | None) -> str | None:
 
 
 def checked_tool_choice(options: ModelOptions, tools: Sequence[FunctionContract]) -> str | None:
-    """The choice, where there is something to choose from.
+    """Check the tool choice of a request, and return it; None if there are no tools.
 
     Raises:
-        ValueError: It names a tool that is not there.
+        ValueError: The choice names an unknown tool.
     """
     choice = options.tool_choice
     if choice is None or choice in ("auto", "none"):
@@ -206,10 +209,10 @@ def checked_tool_choice(options: ModelOptions, tools: Sequence[FunctionContract]
 
 
 def checked_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What goes to the client as it is.
+    """Check extra arguments that are passed to the client unchanged, and return them.
 
     Raises:
-        ValueError: It would replace what the adapter decides.
+        ValueError: An argument is set by the adapter itself.
     """
     for name in ("messages", "model", "stream", "tools"):
         if name in extra:
@@ -223,66 +226,66 @@ def failure(
     secrets: Iterable[object],
     *,
     statuses: Mapping[str, int] | None = None,
-    silent: bool = False,
-    peer: str | None = None,
+    no_response: bool = False,
+    server: str | None = None,
 ) -> ModelError:
-    """What a client's exception comes to, without the keys; one of ours stays as it is.
+    """Return a client's exception as a `ModelError` without keys; a `ModelError` is kept.
 
     Args:
         error: The exception.
-        provider: Whose client it is.
-        secrets: The keys.
-        statuses: HTTP statuses by the type of an error, for errors that come within a stream.
-        silent: Whether the server said nothing, whatever the exception claims.
-        peer: Who was asked, where the exception does not know.
+        provider: Provider of the model.
+        secrets: Keys to redact.
+        statuses: HTTP statuses by error type, for errors within a stream.
+        no_response: True if the server sent no response, whatever status the exception has.
+        server: Label of the server, for exceptions that do not know their request.
     """
     secrets = tuple(secrets)
     if isinstance(error, ModelError):
-        said = redacted(str(error), secrets)
-        if said == str(error):
+        message = redacted(str(error), secrets)
+        if message == str(error):
             return error
-        return ModelError(said, error.provider, error.status, error.retry_after, error.transient)
+        return ModelError(message, error.provider, error.status, error.retry_after, error.transient)
     body = _body(error)
     status: object = getattr(error, "status_code", None)
-    if silent:
+    if no_response:
         status = None
-    elif not isinstance(status, int) or status < 400:  # of the response that had begun
+    elif not isinstance(status, int) or status < 400:  # the status of a started stream
         status = _status_in(body, statuses or {})
     detail = redacted(_detail(error, body), secrets)
     detail = " ".join(detail.split())
     if len(detail) > MAX_DETAIL:
         detail = detail[:MAX_DETAIL] + "..."
     known = status if isinstance(status, int) else None
-    peer = redacted(peer or _asked(error) or provider, secrets)
+    server = redacted(server or _requested_server(error) or provider, secrets)
     if known is not None:
-        said = f"{peer} answered with status {known}: {detail}"
+        message = f"{server} answered with status {known}: {detail}"
     elif isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-        said = f"{peer} sent a chunk that cannot be read: {detail}"
+        message = f"{server} sent a chunk that cannot be read: {detail}"
     else:
-        said = f"{peer}: {detail}"
-    transient = silent or is_transient_error(error, known, body)
-    return ModelError(said, provider, known, retry_after(error), transient)
+        message = f"{server}: {detail}"
+    transient = no_response or is_transient_error(error, known, body)
+    return ModelError(message, provider, known, retry_after(error), transient)
 
 
-def _asked(error: Exception) -> str | None:
-    """Who was asked, if the exception of a client knows."""
-    # Without a request, clients of HTTP raise where they are asked for it.
+def _requested_server(error: Exception) -> str | None:
+    """Return the label of the server of a request, if the client's exception knows it."""
+    # HTTP clients raise on access to a missing `request`.
     request = getattr(error, "request", None) if hasattr(error, "__dict__") else None
     url = getattr(request, "url", None)
     return None if url is None else server_label(str(url))
 
 
 def redacted(text: str, secrets: Iterable[object]) -> str:
-    """A text without the keys that may be in it, nor any eight characters of one in a row.
+    """Return a text without keys, and without any eight consecutive characters of one.
 
-    They are found in any case, and as strings, URLs and HTML escape them.
+    Matching ignores case, and covers keys escaped as in JSON strings, URLs and HTML.
     """
     keys = [secret for secret in secrets if isinstance(secret, str) and secret.strip()]
-    return _without_keys(text[:_MAX_SAID], keys) if keys else text
+    return _without_keys(text[:_MAX_REDACTED], keys) if keys else text
 
 
 def _body(error: Exception) -> object:
-    """What the server said, without the wrapping."""
+    """Return the error object of a response body."""
     body = getattr(error, "body", None)
     if isinstance(body, Mapping):
         inner = cast("Mapping[str, Any]", body).get("error")
@@ -305,12 +308,12 @@ def _detail(error: Exception, body: object) -> str:
         message = cast("Mapping[str, Any]", body).get("message")
         if isinstance(message, str) and message:
             return message
-    said = str(getattr(error, "message", None) or error) or type(error).__name__
-    # "Connection error." alone helps nobody.
+    text = str(getattr(error, "message", None) or error) or type(error).__name__
+    # "Connection error." alone does not help; the cause does.
     cause = error.__cause__
-    if cause is None or str(cause) in said:
-        return said
-    return f"{said} ({type(cause).__name__}: {cause})"
+    if cause is None or str(cause) in text:
+        return text
+    return f"{text} ({type(cause).__name__}: {cause})"
 
 
 def check_options(
@@ -325,11 +328,11 @@ def check_options(
     strict: object,
     extra: object,
 ) -> None:
-    """Refuse what no client could use, in words that name the parameter.
+    """Check the common options of adapters.
 
     Raises:
-        TypeError: An option is of the wrong type.
-        ValueError: An option has a value that it cannot have.
+        TypeError: An option has the wrong type.
+        ValueError: An option has an invalid value.
     """
     check_text("model", model, empty=False)
     for option, text in {"base_url": base_url, "name": name, "provider": provider}.items():

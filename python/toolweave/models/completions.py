@@ -1,8 +1,8 @@
-"""OpenAI's chat completions: what is asked, and how the chunks of an answer are read.
+"""OpenAI's chat completions: building requests and reading the chunks of replies.
 
-For every client that speaks them; the chunks may be objects or dicts. What servers get wrong is put
-right here, as far as it can be known: ids or indexes that are missing or repeat, names that come
-with every fragment, reasoning under either name.
+The chunks may be the objects of any client, or dicts. The reader tolerates common deviations of
+servers: missing or repeated ids and indexes, names in every fragment, and reasoning under
+different field names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .._core import (
     to_openai,
 )
 from .clients import checked_extra, checked_tool_choice
-from .streaming import count, field, finish, text
+from .streaming import count, field, finish_update, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ _FINISH = {
 }
 
 
-def request(
+def build_request(
     messages: Sequence[Message],
     tools: Sequence[FunctionContract],
     options: ModelOptions | None,
@@ -51,44 +51,44 @@ def request(
     strict: bool = False,
     reasoning: bool = False,
 ) -> dict[str, Any]:
-    """The arguments of ``chat.completions.create`` for a streamed reply, all but the model.
+    """Return the arguments of ``chat.completions.create`` for a streamed reply, except the model.
 
     Args:
         messages: The conversation.
-        tools: What the model may call.
-        options: What the request asks for beyond that.
-        strict: Whether the provider is to enforce the schemas.
-        reasoning: Whether to send reasoning back.
+        tools: Tools that the model may call.
+        options: Options of the request.
+        strict: If true, the provider enforces the schemas.
+        reasoning: If true, send reasoning back.
 
     Raises:
-        MessageError: A message cannot be said to such a model.
-        ValueError: The options name a tool that is not there, or set what is not theirs to set.
+        MessageError: A message cannot be expressed in this API.
+        ValueError: The options name an unknown tool, or `extra` sets a reserved field.
     """
-    asked: dict[str, Any] = {
+    request: dict[str, Any] = {
         "messages": to_openai(messages, reasoning=reasoning),
         "stream": True,
         "stream_options": {"include_usage": True},
     }
     if tools:
-        asked["tools"] = [_definition(contract, strict=strict) for contract in tools]
+        request["tools"] = [_definition(contract, strict=strict) for contract in tools]
     if options is None:
-        return asked
+        return request
     for name in ("temperature", "top_p", "max_tokens", "seed"):
         value = getattr(options, name)
         if value is not None:
-            asked[name] = value
+            request[name] = value
     if options.stop:
-        asked["stop"] = list(options.stop)
+        request["stop"] = list(options.stop)
     if options.response_schema is not None:
         schema = {"name": "reply", "schema": dict(options.response_schema), "strict": strict}
-        asked["response_format"] = {"type": "json_schema", "json_schema": schema}
+        request["response_format"] = {"type": "json_schema", "json_schema": schema}
     choice = checked_tool_choice(options, tools)
     if choice in ("auto", "none", "required"):
-        asked["tool_choice"] = choice
+        request["tool_choice"] = choice
     elif choice is not None:
-        asked["tool_choice"] = {"type": "function", "function": {"name": choice}}
-    asked.update(checked_extra(options.extra))
-    return asked
+        request["tool_choice"] = {"type": "function", "function": {"name": choice}}
+    request.update(checked_extra(options.extra))
+    return request
 
 
 def _definition(contract: FunctionContract, *, strict: bool) -> dict[str, Any]:
@@ -99,12 +99,12 @@ def _definition(contract: FunctionContract, *, strict: bool) -> dict[str, Any]:
 
 
 class ChunkReader:
-    """Turns the chunks of one reply into updates.
+    """Converter from the chunks of one reply to updates.
 
-    Only the first of several choices is read. After the last chunk comes `finish`.
+    Only the first of several choices is read. Call `finish` after the last chunk.
 
     Args:
-        model: Whose reply it is, for the log.
+        model: Name of the model, for the log.
     """
 
     def __init__(self, model: str) -> None:
@@ -117,15 +117,15 @@ class ChunkReader:
 
     @property
     def finished(self) -> bool:
-        """Whether the server has said why the reply ended."""
+        """True if the server has sent a finish reason."""
         return self._reason is not None
 
     def push(self, chunk: object) -> Iterator[Update]:
-        """What one chunk says: nothing at all if it only keeps the connection alive."""
+        """Yield the updates of one chunk; none if it only keeps the connection alive."""
         choices = field(chunk, "choices")
         if isinstance(choices, Sequence):
             for choice in cast("Sequence[object]", choices):
-                if not field(choice, "index"):  # some leave it out where there is one choice
+                if not field(choice, "index"):  # optional on some servers if there is one choice
                     yield from self._choice(choice)
         usage = _usage(field(chunk, "usage"))
         if usage is not None and usage != self._usage:
@@ -133,10 +133,10 @@ class ChunkReader:
             yield usage
 
     def finish(self) -> FinishUpdate:
-        """Why the reply ended: ``missing`` if the server did not say, or nothing we know."""
-        # Some say `stop` even after calls.
-        said = "tool_calls" if self._reason == "stop" and self._calls else self._reason
-        return finish(said, _FINISH, self._model)
+        """Return the end of the reply: ``missing`` if its reason is absent or unknown."""
+        # Some servers send `stop` even after calls.
+        reason = "tool_calls" if self._reason == "stop" and self._calls else self._reason
+        return finish_update(reason, _FINISH, self._model)
 
     def _choice(self, choice: object) -> Iterator[Update]:
         delta = field(choice, "delta")
@@ -162,7 +162,7 @@ class ChunkReader:
         index = field(fragment, "index")
         index = index if isinstance(index, int) else None
         arguments = field(function, "arguments")
-        if isinstance(arguments, Mapping):  # an object where its text should be
+        if isinstance(arguments, Mapping):  # an object instead of JSON text
             arguments = json.dumps(arguments, ensure_ascii=False)
         arguments = text(arguments)
         if identity is None and index is None and name is None and arguments is None:
@@ -172,30 +172,30 @@ class ChunkReader:
             call = self._begin(identity, index)
         elif call.id is None and identity is not None:
             call.id = identity
-            call.told = False
+            call.reported = False
             self._by_id[identity] = call
-        if name == call.name:  # some repeat it with each fragment
+        if name == call.name:  # some servers repeat the name in each fragment
             name = None
-        if name is None and arguments is None and call.told:
+        if name is None and arguments is None and call.reported:
             return None
         call.name += name or ""
-        call.written = call.written or arguments is not None
-        call.told = True
+        call.has_arguments = call.has_arguments or arguments is not None
+        call.reported = True
         return ToolCallUpdate(call.id, call.number, name, arguments)
 
     def _find(self, identity: str | None, index: int | None, name: str | None) -> _Call | None:
-        """The call that a fragment belongs to, or nothing if it begins one."""
+        """Return the call that a fragment belongs to, or None if it starts a call."""
         by_index = None if index is None else self._by_index.get(index)
         if identity is not None and identity in self._by_id:
             known = self._by_id[identity]
-            # Ids may repeat, but not at one index.
+            # Ids may repeat, but not at the same index.
             begins = name is not None and index is not None and index != known.index
             return by_index if begins else known
         if by_index is not None:
-            # An index that is used again, for a call of its own: with an id of its own and a
-            # name, or, without ids, with another name after arguments have begun.
+            # An index can be reused for another call: with a different id and a name, or,
+            # without ids, with a different name after arguments have started.
             other_id = identity is not None and by_index.id is not None
-            other_name = name is not None and name != by_index.name and by_index.written
+            other_name = name is not None and name != by_index.name and by_index.has_arguments
             begins = (name is not None) if other_id else other_name
             return None if begins else by_index
         if index is None and name is None and self._calls:
@@ -221,25 +221,25 @@ class _Call:
         self.id = identity
         self.index = index
         self.name = ""
-        # Whether what is known of it, and whether any of its arguments, has been handed on.
-        self.told = False
-        self.written = False
+        # True if all that is known of the call, or any of its arguments, has been yielded.
+        self.reported = False
+        self.has_arguments = False
 
 
 def _content(content: object) -> Iterator[Update]:
-    """Text, or the texts and thoughts of a list of parts, which some servers send."""
+    """Yield the text, or the texts and reasoning of the list of parts that some servers send."""
     if isinstance(content, str):
         if content:
             yield TextDelta(content)
     elif isinstance(content, Sequence):
         for part in cast("Sequence[object]", content):
-            if (said := text(field(part, "text"))) is not None:
-                yield TextDelta(said)
+            if (content_text := text(field(part, "text"))) is not None:
+                yield TextDelta(content_text)
             thoughts = field(part, "thinking")
             if isinstance(thoughts, Sequence):
                 for thought in cast("Sequence[object]", thoughts):
-                    if (said := text(field(thought, "text"))) is not None:
-                        yield ReasoningDelta(said)
+                    if (reasoning := text(field(thought, "text"))) is not None:
+                        yield ReasoningDelta(reasoning)
 
 
 def _usage(usage: object) -> UsageUpdate | None:

@@ -1,4 +1,4 @@
-"""Asking any model, whatever it is."""
+"""Requests to a model in any form, without tools to run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def as_model(model: Model, parameter: str = "model") -> ChatModel:
-    """Anything that is accepted as a model, as a `ChatModel`.
+    """Return a model in any form as a `ChatModel`.
 
     Example:
         >>> async def echo(messages):
@@ -31,12 +31,11 @@ def as_model(model: Model, parameter: str = "model") -> ChatModel:
         FunctionModel(echo)
 
     Args:
-        model: A `ChatModel`, which comes back as it is; or a function, which becomes a
-            `FunctionModel`.
-        parameter: What errors call it.
+        model: A `ChatModel`, returned unchanged, or a function, wrapped in a `FunctionModel`.
+        parameter: Name of the parameter in errors.
 
     Raises:
-        TypeError: It is neither; says what would be.
+        TypeError: `model` is neither.
     """
     if isinstance(model, type):
         raise TypeError(
@@ -49,12 +48,12 @@ def as_model(model: Model, parameter: str = "model") -> ChatModel:
     given = type(model).__name__
     if hasattr(model, "__aiter__"):
         raise TypeError(
-            f"{parameter} must answer many times, and this {given} only once; "
-            "pass the function that makes it"
+            f"{parameter} must be reusable, but a {given} can be iterated only once; "
+            "pass the function that creates it"
         )
     raise TypeError(
         f"{parameter} must have a method `stream`, be an async function of the messages that "
-        f"returns a str, or an async generator function of strs; this is of the type {given}"
+        f"returns a str, or an async generator function of strs; got {given}"
     )
 
 
@@ -65,33 +64,34 @@ async def complete(
     tools: Sequence[FunctionContract] = (),
     options: ModelOptions | None = None,
 ) -> JoinedReply:
-    """Asks a model and waits for the whole reply.
+    """Send a request to a model and wait for the complete reply.
 
-    Calls in the text stay text; see `NaturalToolUse` for those.
+    Calls in the text stay text; `NaturalToolUse` parses and runs them.
 
     Args:
         model: A model in any form.
         messages: A conversation in any form.
-        tools: What the model may call natively.
-        options: What the request asks for beyond that.
+        tools: Tools that the model may call natively.
+        options: Options of the request.
 
     Returns:
-        The reply as messages, why it ended, and what could not be taken as it came: a native call
-        that is not whole is in `problems`, never in `messages`.
+        The messages of the reply, its finish reason and its problems. An incomplete native call is
+        in `problems`, never in `messages`.
 
     Raises:
-        MessageError: The conversation cannot be read, or not be said to this model.
-        ModelError: The model could not be asked, or broke off.
+        MessageError: The conversation is invalid, or cannot be expressed in the API.
+        ModelError: The request failed, or the reply was interrupted.
     """
     running_loop()
     check_type("options", options, ModelOptions, "a ModelOptions", none=True)
-    asked = as_model(model)
-    read = drop_excess_calls(as_messages(messages))
-    name: str = getattr(asked, "name", type(asked).__name__)
-    provider: str = getattr(asked, "provider", "unknown")
+    chat_model = as_model(model)
+    conversation = drop_excess_calls(as_messages(messages))
+    name: str = getattr(chat_model, "name", type(chat_model).__name__)
+    provider: str = getattr(chat_model, "provider", "unknown")
     joiner = Joiner()
     with tracing.chat(name, provider=provider, options=options) as span:
-        async with closing(asked.stream(read, tools=tools, options=options)) as updates:
+        stream = chat_model.stream(conversation, tools=tools, options=options)
+        async with closing(stream) as updates:
             async for update in updates:
                 joiner.push(update)
                 if isinstance(update, UsageUpdate):

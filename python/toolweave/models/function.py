@@ -20,22 +20,21 @@ if TYPE_CHECKING:
     from ..protocols import FunctionModel as Function
     from ..protocols import ModelOptions
 
-_RIGHT = "an async function that returns a str, or an async generator function of strs"
+_EXPECTED = "an async function that returns a str, or an async generator function of strs"
 
 
 class FunctionModel:
-    """A model that is a function of the messages.
+    """A model implemented by a function of the messages.
 
-    The function is given neither tools nor options: it writes text, in which calls may stand.
+    The function receives neither tools nor options: it returns text, which may contain calls.
 
     Args:
         function: An async function that returns the reply, or an async generator function that
-            yields the pieces of it. A function that blocks has to be handed to
-            `asyncio.to_thread` by one that does not.
-        name: What traces and errors call it; the name of the function if not given.
+            yields pieces of it. Run blocking code in it with `asyncio.to_thread`.
+        name: Name of the model in traces and errors; defaults to the name of the function.
 
     Raises:
-        TypeError: It is no such function.
+        TypeError: `function` is neither.
 
     Example:
         >>> import asyncio
@@ -51,7 +50,7 @@ class FunctionModel:
     def __init__(self, function: Function, *, name: str | None = None) -> None:
         check_text("name", name, none=True)
         self.name: str = _name(function) if name is None else name
-        """What traces and errors call it."""
+        """Name of the model in traces and errors."""
         _check(function, self.name)
         self._function = cast("Callable[[Sequence[Message]], object]", function)
 
@@ -65,11 +64,11 @@ class FunctionModel:
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,  # noqa: ARG002 - a function has none
     ) -> AsyncIterator[Update]:
-        """Answers with what the function returns or yields.
+        """Stream what the function returns or yields.
 
         Raises:
-            ModelError: The function raised; that is the cause.
-            TypeError: It returned or yielded something else than text.
+            ModelError: The function raised an exception, which is the cause.
+            TypeError: The function returned or yielded something other than text.
             ValueError: Tools were given.
         """
         if tools:
@@ -80,35 +79,35 @@ class FunctionModel:
         try:
             answer = self._function(messages)
         except Exception as err:
-            raise self._failed(err) from err
+            raise self._to_model_error(err) from err
         if isinstance(answer, AsyncIterable):
             source = cast("AsyncIterable[object]", answer)
         elif isinstance(answer, Awaitable):
-            source = _one(cast("Awaitable[object]", answer))
+            source = _single(cast("Awaitable[object]", answer))
         else:
             raise TypeError(
                 f"the model function {self.name} returned {type(answer).__name__}, "
-                f"but is not async; a model is {_RIGHT}"
+                f"but is not async; a model is {_EXPECTED}"
             )
-        async with closing(map_errors(source, self._failed)) as pieces:
+        async with closing(map_errors(source, self._to_model_error)) as pieces:
             async for piece in pieces:
                 if not isinstance(piece, str):
                     raise TypeError(
                         f"the model function {self.name} answered with {type(piece).__name__}; "
-                        f"a model is {_RIGHT}"
+                        f"a model is {_EXPECTED}"
                     )
                 if piece:
                     yield TextDelta(piece)
         yield FinishUpdate("stop")
 
-    def _failed(self, err: Exception) -> Exception:
+    def _to_model_error(self, err: Exception) -> Exception:
         if isinstance(err, ToolweaveError):
             return err
-        said = f"the model function {self.name} raised {type(err).__name__}: {err}"
-        return ModelError(said, transient=is_transient_error(err, None, None))
+        message = f"the model function {self.name} raised {type(err).__name__}: {err}"
+        return ModelError(message, transient=is_transient_error(err, None, None))
 
 
-async def _one(answer: Awaitable[object]) -> AsyncIterator[object]:
+async def _single(answer: Awaitable[object]) -> AsyncIterator[object]:
     yield await answer
 
 
@@ -120,17 +119,17 @@ def _name(function: object) -> str:
 
 
 def _check(function: object, name: str) -> None:
-    """Refuses what can be seen not to be a model before it is called."""
+    """Check that a function can be a model, without calling it."""
     if inspect.isgeneratorfunction(function):
         raise TypeError(
-            f"the model function {name} is a generator but not async; it must be {_RIGHT}"
+            f"the model function {name} is a generator but not async; it must be {_EXPECTED}"
         )
     if not callable(function) or isinstance(function, type):
         what = f"the class {name}" if isinstance(function, type) else type(function).__name__
-        raise TypeError(f"a model function must be {_RIGHT}, not {what}")
+        raise TypeError(f"a model function must be {_EXPECTED}, not {what}")
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # functions of C may not tell
+    except (TypeError, ValueError):  # built-in functions may have no signature
         return
     try:
         signature.bind(())

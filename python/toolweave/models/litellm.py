@@ -1,4 +1,4 @@
-"""Models behind LiteLLM: a hundred providers, by names such as ``groq/llama-3.3-70b``.
+"""Models through LiteLLM: many providers, with names such as ``groq/llama-3.3-70b``.
 
     from toolweave.models import complete
     from toolweave.models.litellm import LiteLLMModel
@@ -6,10 +6,10 @@
     model = LiteLLMModel("ollama_chat/qwen3", base_url="http://127.0.0.1:11434")
     reply = await complete(model, "Hello!")
 
-Needs the extra `litellm`, which is large: the package is imported when the first model is made.
-Then it fetches nothing from the network, and leaves logging and the environment as they were; it
-does add filters for its own warnings. An application that has imported it before keeps the settings
-that it made.
+Needs the extra `litellm`, which is large: the package is imported when the first model is created.
+That import does not access the network, and leaves logging and the environment unchanged, apart
+from filters for LiteLLM's own warnings. If the application has imported LiteLLM before, its
+settings are kept.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..extras import require
 from .clients import check_options, checked_extra, checked_key, failure
-from .completions import ChunkReader, request
+from .completions import ChunkReader, build_request
 from .serialization import serialize_request
 from .servers import server_label
 from .streaming import closing, map_errors, read_reply
@@ -35,27 +35,27 @@ if TYPE_CHECKING:
 
 
 class LiteLLMModel:
-    """A model that LiteLLM knows how to ask.
+    """A model that LiteLLM supports.
 
-    Where the provider says neither why a reply ended nor what it used, LiteLLM makes up a reason
-    and counts tokens itself. The reason is not believed: such a reply counts as cut off.
+    If the provider reports neither a finish reason nor usage, LiteLLM invents a reason and counts
+    tokens itself. The invented reason is ignored: such a reply counts as truncated.
 
     Args:
-        model: The model, with its provider, as LiteLLM spells it.
-        base_url: Where the API is, for servers of one's own.
-        api_key: The key. Without one LiteLLM looks in the environment.
+        model: Model and provider, in LiteLLM's notation.
+        base_url: URL of the API, for self-hosted servers.
+        api_key: The API key. If not given, LiteLLM reads the environment.
         timeout: Seconds to wait for the provider.
-        max_retries: How often to ask again where nothing has come yet.
-        name: What traces call the model; `model` if not given.
-        provider: Whose model it is; the part of `model` before the slash if not given.
-        native_tools: Whether it makes native calls.
-        strict: Whether the provider is to enforce the schemas of tools and replies.
-        extra: Further arguments for ``litellm.acompletion``, for every request, such as
+        max_retries: Maximum number of retries before the reply begins.
+        name: Name of the model in traces; defaults to `model`.
+        provider: Provider of the model; defaults to the part of `model` before the slash.
+        native_tools: True if the model makes native calls.
+        strict: If true, the provider enforces the schemas of tools and replies.
+        extra: Further arguments of ``litellm.acompletion``, for every request, such as
             ``{"drop_params": True}``.
 
     Raises:
         ImportError: The extra is not installed.
-        ValueError: The key cannot be one.
+        ValueError: The API key is invalid.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class LiteLLMModel:
             strict=strict,
             extra=extra,
         )
-        self._litellm = _imported()
+        self._litellm = _import_litellm()
         settings: dict[str, Any] = {
             "api_base": base_url,
             "api_key": checked_key(api_key),
@@ -94,14 +94,14 @@ class LiteLLMModel:
         self._settings |= checked_extra(extra or {})
         self._model = model
         self._key = api_key
-        self._peer = None if base_url is None else server_label(base_url)
+        self._server = None if base_url is None else server_label(base_url)
         self._strict = strict
         self.name: str = model if name is None else name
-        """What traces call the model."""
+        """Name of the model in traces."""
         self.provider: str = provider or (model.partition("/")[0] if "/" in model else "litellm")
-        """Whose model it is."""
+        """Provider of the model."""
         self.native_tools = native_tools
-        """Whether it makes native calls."""
+        """True if the model makes native calls."""
 
     def __repr__(self) -> str:
         return f"LiteLLMModel({self._model!r}, provider={self.provider!r})"
@@ -113,49 +113,51 @@ class LiteLLMModel:
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,
     ) -> AsyncIterator[Update]:
-        """Answers, piece by piece.
+        """Stream the reply.
 
         Raises:
-            MessageError: A message cannot be said to such a model.
-            ModelError: The model could not be asked, or broke off. `status` is None where the
+            MessageError: A message cannot be expressed in this API.
+            ModelError: The request failed, or the reply was interrupted. `status` is None if the
                 connection failed; LiteLLM's exception is the cause.
-            ValueError: Tools were given to a model without native calls, or the options name a
-                tool that is not there.
+            ValueError: Tools were given to a model without native calls, or the options name an
+                unknown tool.
         """
         if tools and not self.native_tools:
             raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
-        asked = {"model": self._model, **self._settings}
-        asked |= await serialize_request(
-            lambda: request(messages, tools, options, strict=self._strict), messages, tools
+        request = {"model": self._model, **self._settings}
+        request |= await serialize_request(
+            lambda: build_request(messages, tools, options, strict=self._strict), messages, tools
         )
-        reader = _Reader(self.name)
-        chunks = map_errors(self._chunks(asked, reader), self._failed)
+        reader = _LiteLLMChunkReader(self.name)
+        chunks = map_errors(self._chunks(request, reader), self._to_model_error)
         async with closing(read_reply(chunks, reader, self.name)) as updates:
             async for update in updates:
                 yield update
 
-    async def _chunks(self, asked: dict[str, Any], reader: _Reader) -> AsyncIterator[object]:
-        reader.stream = stream = await self._litellm.acompletion(**asked)
+    async def _chunks(
+        self, request: dict[str, Any], reader: _LiteLLMChunkReader
+    ) -> AsyncIterator[object]:
+        reader.stream = stream = await self._litellm.acompletion(**request)
         async with closing(stream):
             async for chunk in stream:
                 yield chunk
 
-    def _failed(self, error: Exception) -> Exception:
+    def _to_model_error(self, error: Exception) -> Exception:
         origin = error
-        # What broke a stream off is wrapped.
+        # LiteLLM wraps the exception that interrupted a stream.
         while isinstance(inner := getattr(origin, "original_exception", None), Exception):
             origin = inner
         return failure(
             origin,
             self.provider,
             _secrets(self._key),
-            silent=self._is_connection(origin),
-            # Of the requests that its exceptions have, many are made up.
-            peer=self._peer,
+            no_response=self._is_connection_error(origin),
+            # Many of its exceptions have an invented request.
+            server=self._server,
         )
 
-    def _is_connection(self, error: BaseException) -> bool:
-        """Whether the connection failed, for which LiteLLM makes up a status."""
+    def _is_connection_error(self, error: BaseException) -> bool:
+        """Return True if the connection failed; LiteLLM invents a status for that."""
         if isinstance(error, (self._litellm.APIConnectionError, self._litellm.Timeout)):
             return True
         chain: BaseException | None = error
@@ -164,40 +166,40 @@ class LiteLLMModel:
         return chain is not None
 
 
-class _Reader(ChunkReader):
+class _LiteLLMChunkReader(ChunkReader):
     stream: Any = None
 
     def finish(self) -> FinishUpdate:
-        """Why the reply ended, as far as the provider said so."""
-        said = (
+        """Return the end of the reply, with a reason only if the provider sent one."""
+        reasons = (
             getattr(self.stream, "received_finish_reason", self._reason),
             getattr(self.stream, "intermittent_finish_reason", None),
         )
-        if not any(said):
+        if not any(reasons):
             self._reason = None
         return super().finish()
 
 
 def _secrets(key: str | None) -> list[str]:
-    """What must not be shown: the key, and those that LiteLLM may have found itself."""
+    """Return the keys to redact: the given one, and those that LiteLLM reads by itself."""
     found = [value for name, value in os.environ.items() if name.endswith("_API_KEY")]
     return [secret for secret in (key, *found) if secret]
 
 
-def _imported() -> Any:
+def _import_litellm() -> Any:
     if "litellm" in sys.modules:
         return require("litellm", "litellm")
-    with _untouched():
+    with _preserved_environment():
         litellm = require("litellm", "litellm")
-    # It would print advice to the terminal with each error.
+    # Otherwise it prints advice to the terminal with each error.
     litellm.suppress_debug_info = True
     return litellm
 
 
 @contextmanager
-def _untouched() -> Generator[None]:
-    """Keeps the import from changing how the process logs and is configured."""
-    # No prices from the network, no variables from a file `.env`.
+def _preserved_environment() -> Generator[None]:
+    """Keep an import from changing logging and the environment of the process."""
+    # Load no prices from the network, and no variables from a `.env` file.
     quiet = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
     quiet = {name: value for name, value in quiet.items() if name not in os.environ}
     before = {name: (logger.level, list(logger.handlers)) for name, logger in _loggers()}
@@ -207,7 +209,7 @@ def _untouched() -> Generator[None]:
     finally:
         for name in quiet:
             os.environ.pop(name, None)
-        # What it logs then reaches the application's handlers, like everybody's.
+        # Its records then reach the handlers of the application, like all others.
         for name, logger in _loggers():
             level, handlers = before.get(name, (logging.NOTSET, []))
             logger.setLevel(level)
@@ -215,7 +217,7 @@ def _untouched() -> Generator[None]:
 
 
 def _loggers() -> list[tuple[str, logging.Logger]]:
-    """The loggers that it changes, as far as they exist."""
+    """Return the existing loggers that LiteLLM changes."""
     known = cast("dict[str, object]", logging.root.manager.loggerDict)
     return [
         (name, logger)

@@ -1,4 +1,4 @@
-"""Models behind OpenAI's API, or any API like it: vLLM, Ollama, llama.cpp, Groq, Azure, ...
+"""Models of OpenAI's API, and of compatible ones: vLLM, Ollama, llama.cpp, Groq, Azure, ...
 
     from toolweave.models import complete
     from toolweave.models.openai import OpenAIModel
@@ -7,7 +7,7 @@
     reply = await complete(model, "Hello!")
 
 Needs the extra `openai`. Requests go through the client of that name, which also reads the
-environment (``OPENAI_API_KEY``, ``OPENAI_BASE_URL``) and tries again before the first byte.
+environment (``OPENAI_API_KEY``, ``OPENAI_BASE_URL``) and retries until the first byte.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from .clients import (
     failure,
     items,
 )
-from .completions import ChunkReader, request
+from .completions import ChunkReader, build_request
 from .serialization import serialize_request
 from .servers import provider_for_url
 from .streaming import closing, map_errors, read_reply
-from .unsupported import log_unsupported, unsupported_parameter, without
+from .unsupported import log_unsupported, unsupported_parameter, without_parameters
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -42,38 +42,39 @@ if TYPE_CHECKING:
     from ..protocols import ModelOptions
 
 _NO_KEY = "none"
-"""Sent where no key is known: servers of one's own want none, but the client insists."""
+"""Placeholder for a missing key: self-hosted servers need none, but the client requires one."""
 
 
 class OpenAIModel(ClientModel["AsyncOpenAI"]):
-    """A model of OpenAI, of Azure OpenAI, or of a server that speaks as they do.
+    """A model of OpenAI, of Azure OpenAI, or of a server with a compatible API.
 
-    A server that refuses ``stream_options``, ``stop`` or ``max_tokens`` (which newer models of
-    OpenAI's know as ``max_completion_tokens``) is asked again without it; the log says so, and the
-    object remembers it.
+    If a server rejects ``stream_options``, ``stop`` or ``max_tokens`` (newer models of OpenAI
+    require ``max_completion_tokens``), the request is repeated without the parameter. This is
+    logged, and later requests omit the parameter from the start.
 
     Args:
-        model: The name of the model there; for Azure, of the deployment.
-        client: A client to use; it is not closed with this object.
-        base_url: Where the API is.
-        api_key: The key. Without one the client looks in the environment; where `base_url` is
-            given, there need not be any.
-        azure_endpoint: The Azure OpenAI resource, such as ``https://acme.openai.azure.com``.
-        api_version: The version of Azure's API, such as ``2024-10-21``.
-        timeout: Seconds to wait for the next bytes.
-        max_retries: How often the client asks again where nothing has come yet.
-        name: What traces call the model; `model` if not given.
-        provider: Whose model it is. If not given, ``openai``, ``azure.ai.openai``, or the host of
-            any other server.
-        native_tools: Whether it makes native calls.
-        strict: Whether the provider is to enforce the schemas of tools and replies; it takes only
-            some schemas then.
-        send_reasoning: Whether earlier reasoning is sent back, as ``reasoning_content``.
-        extra: Further arguments for ``chat.completions.create``, for every request.
+        model: Name of the model; for Azure, of the deployment.
+        client: Client to use. It is not closed with this object.
+        base_url: URL of the API.
+        api_key: The API key. If not given, the client reads the environment; with `base_url`, no
+            key is required.
+        azure_endpoint: URL of the Azure OpenAI resource, such as
+            ``https://acme.openai.azure.com``.
+        api_version: Version of Azure's API, such as ``2024-10-21``.
+        timeout: Maximum seconds between two reads.
+        max_retries: Maximum number of retries by the client before the reply begins.
+        name: Name of the model in traces; defaults to `model`.
+        provider: Provider of the model. Defaults to ``openai``, ``azure.ai.openai``, or the host
+            of any other server.
+        native_tools: True if the model makes native calls.
+        strict: If true, the provider enforces the schemas of tools and replies; it then supports
+            only a subset of JSON Schema.
+        send_reasoning: If true, earlier reasoning is sent back as ``reasoning_content``.
+        extra: Further arguments of ``chat.completions.create``, for every request.
 
     Raises:
         ImportError: The extra is not installed.
-        ValueError: Options contradict each other, or the key cannot be one.
+        ValueError: Options contradict each other, or the API key is invalid.
     """
 
     def __init__(
@@ -144,18 +145,18 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
             raise ValueError(str(err)) from err
         self._model = model
         self.name: str = model if name is None else name
-        """What traces call the model."""
-        where = base_url or os.environ.get("OPENAI_BASE_URL")
+        """Name of the model in traces."""
+        url = base_url or os.environ.get("OPENAI_BASE_URL")
         if client is not None:
-            where = str(client.base_url)
-        self.provider: str = provider or ("azure.ai.openai" if azure else provider_for_url(where))
-        """Whose model it is."""
+            url = str(client.base_url)
+        self.provider: str = provider or ("azure.ai.openai" if azure else provider_for_url(url))
+        """Provider of the model."""
         self.native_tools = native_tools
-        """Whether it makes native calls."""
+        """True if the model makes native calls."""
         self._strict = strict
         self._send_reasoning = send_reasoning
         self._extra = dict(checked_extra(extra or {}))
-        self._refused: frozenset[str] = frozenset()
+        self._unsupported: frozenset[str] = frozenset()
 
     async def stream(
         self,
@@ -164,20 +165,20 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,
     ) -> AsyncIterator[Update]:
-        """Answers, piece by piece.
+        """Stream the reply.
 
         Raises:
-            MessageError: A message cannot be said to such a model.
-            ModelError: The model could not be asked, or broke off. `status` is None where the
+            MessageError: A message cannot be expressed in this API.
+            ModelError: The request failed, or the reply was interrupted. `status` is None if the
                 connection failed; the client's exception is the cause.
-            ValueError: Tools were given to a model without native calls, or the options name a
-                tool that is not there.
+            ValueError: Tools were given to a model without native calls, or the options name an
+                unknown tool.
         """
         if tools and not self.native_tools:
             raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
-        asked = {"model": self._model, **self._extra}
-        asked |= await serialize_request(
-            lambda: request(
+        request = {"model": self._model, **self._extra}
+        request |= await serialize_request(
+            lambda: build_request(
                 messages, tools, options, strict=self._strict, reasoning=self._send_reasoning
             ),
             messages,
@@ -185,10 +186,12 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
         )
         client = self._clients.get()
 
-        def failed(error: Exception) -> Exception:
+        def to_model_error(error: Exception) -> Exception:
             return failure(error, self.provider, [client.api_key])
 
-        chunks = map_errors(items(lambda: self._open(client, asked), self.provider), failed)
+        chunks = map_errors(
+            items(lambda: self._open(client, request), self.provider), to_model_error
+        )
         reader = ChunkReader(self.name)
         async with closing(read_reply(chunks, reader, self.name)) as updates:
             async for update in updates:
@@ -197,19 +200,20 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
     async def _open(
         self,
         client: AsyncOpenAI,
-        asked: Mapping[str, Any],
-        refused: frozenset[str] = frozenset(),
+        request: Mapping[str, Any],
+        unsupported: frozenset[str] = frozenset(),
     ) -> AsyncStream[ChatCompletionChunk]:
         create = cast("Any", client.chat.completions.create)
         try:
-            chunks = await create(**without(asked, self._refused | refused))
+            chunks = await create(**without_parameters(request, self._unsupported | unsupported))
         except Exception as err:
-            status, said = getattr(err, "status_code", None), f"{getattr(err, 'param', None)} {err}"
-            name = unsupported_parameter(status, said, asked, self._refused | refused)
+            status = getattr(err, "status_code", None)
+            text = f"{getattr(err, 'param', None)} {err}"
+            name = unsupported_parameter(status, text, request, self._unsupported | unsupported)
             if name is None:
                 raise
-            return await self._open(client, asked, refused | {name})
-        if refused:
-            log_unsupported(self.name, refused)
-            self._refused |= refused
+            return await self._open(client, request, unsupported | {name})
+        if unsupported:
+            log_unsupported(self.name, unsupported)
+            self._unsupported |= unsupported
         return cast("AsyncStream[ChatCompletionChunk]", chunks)

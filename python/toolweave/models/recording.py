@@ -66,7 +66,7 @@ class RecordedReply:
         """Reads a recording.
 
         Raises:
-            MessageError: The conversation cannot be read.
+            MessageError: The conversation is invalid.
             ValueError: Something else is missing or wrong; says what.
         """
         deltas: object = fields.get("deltas")

@@ -92,7 +92,7 @@ class ReplayModel:
         self._speed = speed
         self._max_pause = max_pause
         self.name: str = name or self._replies[0].model or "replay"
-        """What traces call the model."""
+        """Name of the model in traces."""
         self.native_tools = native_tools
         """Whether it passes for one that makes native calls."""
 

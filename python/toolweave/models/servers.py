@@ -1,4 +1,4 @@
-"""Servers, as errors and traces name them: by host and path, and never by user or query."""
+"""Labels of servers in errors and traces: host and path, without user and query."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _OPENAI = "openai.com"
 
 
 def server_label(url: str) -> str:
-    """The host and path of a URL, and its port where that is not the usual one.
+    """Return the host and path of a URL, with its port unless that is the default.
 
     Example:
         >>> server_label("http://me:secret@127.0.0.1:8080/v1/chat/completions?key=secret")
@@ -18,7 +18,7 @@ def server_label(url: str) -> str:
 
 
 def provider_for_url(url: str | None) -> str:
-    """Whose model answers at a URL in the way of OpenAI: ``openai``, or the host of another.
+    """Return the provider of an OpenAI-compatible API: ``openai``, or the host of another.
 
     Example:
         >>> provider_for_url(None), provider_for_url("https://api.openai.com/v1")
@@ -37,5 +37,5 @@ def _host(url: str) -> str:
     host = parts.hostname or ""
     if ":" in host:
         host = f"[{host}]"
-    usual = {"http": 80, "https": 443}.get(parts.scheme)
-    return host if parts.port in (None, usual) else f"{host}:{parts.port}"
+    default = {"http": 80, "https": 443}.get(parts.scheme)
+    return host if parts.port in (None, default) else f"{host}:{parts.port}"

@@ -1,4 +1,4 @@
-"""Reading what streams: closed in every case, and failing in one way."""
+"""Reading of streams: they are closed in every case, and their errors are translated."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def closing(source: AsyncIterable[T]) -> AsyncGenerator[AsyncIterable[T], None]:
-    """Closes `source` at the end, where it can be closed.
+    """Close `source` on exit, if it can be closed.
 
-    Generators have an ``aclose``, the streams of clients a ``close`` or both. Whoever reads only
-    the beginning of a stream lets go of its connection this way.
+    Generators have an ``aclose``; the streams of clients have a ``close`` or both. Use this to
+    release the connection of a stream that is not read to its end.
     """
     try:
         yield source
@@ -45,11 +45,11 @@ async def closing(source: AsyncIterable[T]) -> AsyncGenerator[AsyncIterable[T], 
 
 
 async def map_errors(
-    source: AsyncIterable[T], failed: Callable[[Exception], Exception]
+    source: AsyncIterable[T], convert: Callable[[Exception], Exception]
 ) -> AsyncIterator[T]:
-    """Yields what `source` does, closes it, and raises what `failed` makes of its exceptions.
+    """Yield the items of `source`, close it, and convert its exceptions with `convert`.
 
-    Exceptions of whoever reads do not pass through here; cancellation passes as it is.
+    Exceptions of the reader are not converted, nor is cancellation.
     """
     async with closing(source):
         iterator = aiter(source)
@@ -59,7 +59,7 @@ async def map_errors(
             except StopAsyncIteration:
                 return
             except Exception as err:
-                failure = failed(err)
+                failure = convert(err)
                 if failure is err:
                     raise
                 raise failure from err
@@ -67,9 +67,9 @@ async def map_errors(
 
 
 def field(value: object, name: str) -> object:
-    """A field of an object or of a dict; None where there is none.
+    """Return a field of an object or a dict; None if it is absent.
 
-    Clients do not check what servers send, so nothing is certain to be there.
+    Clients do not validate what servers send, so any field may be missing.
     """
     if isinstance(value, Mapping):
         return cast("Mapping[str, object]", value).get(name)
@@ -77,43 +77,43 @@ def field(value: object, name: str) -> object:
 
 
 def text(value: object) -> str | None:
-    """Text that is not empty."""
+    """Return `value` if it is a non-empty text."""
     return value if isinstance(value, str) and value else None
 
 
 def count(value: object) -> int:
-    """A count; 0 where it is none."""
+    """Return `value` if it is a positive integer, otherwise 0."""
     return value if isinstance(value, int) and value > 0 else 0
 
 
-class Reader(Protocol):
-    """Turns what a client gives for one reply into updates."""
+class ReplyReader(Protocol):
+    """Converter from a client's chunks or events of one reply to updates."""
 
     @property
     def finished(self) -> bool:
-        """Whether the server has said why the reply ended."""
+        """True if the server has sent a finish reason."""
         ...
 
     def push(self, item: object, /) -> Iterable[Update]:
-        """What one chunk or event says; often nothing."""
+        """Return the updates of one chunk or event, if any."""
         ...
 
     def finish(self) -> FinishUpdate:
-        """Why the reply ended, once everything has come."""
+        """Return the end of the reply, after the last item."""
         ...
 
 
 async def read_reply(
-    items: AsyncIterable[object], reader: Reader, model: str
+    items: AsyncIterable[object], reader: ReplyReader, model: str
 ) -> AsyncIterator[Update]:
-    """The updates of one reply, and last why it ended.
+    """Yield the updates of one reply, ending with its `FinishUpdate`.
 
-    What breaks after the server has said that is of no matter: the reply is whole.
+    An error after the finish reason is ignored, since the reply is complete.
 
     Args:
         items: The chunks or events of a client; closed in every case.
-        reader: What understands them.
-        model: Whose reply it is, for the log.
+        reader: Converter of the items.
+        model: Name of the model, for the log.
     """
     async with closing(items):
         iterator = aiter(items)
@@ -134,20 +134,20 @@ async def read_reply(
     yield reader.finish()
 
 
-def finish(said: str | None, known: Mapping[str, str], model: str) -> FinishUpdate:
-    """Why a reply ended, in our words: ``missing`` if nobody said so, or nothing we know.
+def finish_update(reason: str | None, known: Mapping[str, str], model: str) -> FinishUpdate:
+    """Return the end of a reply: ``missing`` if its reason is absent or unknown.
 
     Args:
-        said: What the server said.
-        known: Our words for what it may say.
-        model: Whose reply it is, for the log.
+        reason: Finish reason that the server sent.
+        known: Finish reasons of this API, and those of `FinishUpdate` that they mean.
+        model: Name of the model, for the log.
     """
-    reason = known.get((said or "").lower())
-    if reason is None:
+    finish = known.get((reason or "").lower())
+    if finish is None:
         logger.warning(
             "reply of %s ended %s; it is taken as cut off",
             model,
-            "without a finish reason" if said is None else f"with the finish reason {said!r}",
-            extra={"model": model, "finish_reason": said},
+            "without a finish reason" if reason is None else f"with the finish reason {reason!r}",
+            extra={"model": model, "finish_reason": reason},
         )
-    return FinishUpdate(reason or "missing")
+    return FinishUpdate(finish or "missing")

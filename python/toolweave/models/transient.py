@@ -1,4 +1,4 @@
-"""Whether a failure may pass by itself, and how long the server asks to wait for that."""
+"""Classification of errors as transient, and the delay that a server asks for."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 _EXHAUSTED = frozenset({"insufficient_quota", "billing_hard_limit_reached", "credit_balance"})
-"""Words for a 429 that is no matter of waiting."""
+"""Error codes of a status 429 that waiting does not resolve."""
 
 _CONNECTIONS = frozenset({"APIConnectionError", "TransportError", "Timeout"})
-"""Names of the clients' classes for connections that failed. The clients are not imported here."""
+"""Class names of connection errors of clients, which are not imported here."""
 
 _LONGEST_CHAIN = 20
 
 
 def is_transient_error(error: BaseException, status: int | None, body: object) -> bool | None:
-    """Whether a failure may pass; None where its status says so.
+    """Return True if an error is transient; None if its status decides.
 
     Args:
-        error: What the client raised.
-        status: The HTTP status, where there is one.
-        body: What the server said, without the wrapping.
+        error: Exception of the client.
+        status: HTTP status of the response, if there is one.
+        body: Error object of the response body.
     """
     if status is not None:
-        return False if _words(body) & _EXHAUSTED else None
+        return False if _error_codes(body) & _EXHAUSTED else None
     link: BaseException | None = error
     for _ in range(_LONGEST_CHAIN):
         if link is None:
             break
-        # A chunk that cannot be read is most often one that was cut.
+        # An unreadable chunk is most often a truncated one.
         if isinstance(
             link, (ConnectionError, TimeoutError, json.JSONDecodeError, UnicodeDecodeError)
         ) or any(kind.__name__ in _CONNECTIONS for kind in type(link).__mro__):
@@ -42,23 +42,23 @@ def is_transient_error(error: BaseException, status: int | None, body: object) -
 
 
 def retry_after(error: BaseException) -> float | None:
-    """The seconds that a server asks to wait, if it does.
+    """Return the delay that a server asks for, in seconds; None if it asks for none.
 
     Args:
-        error: What the client raised; its response has the headers.
+        error: Exception of the client, whose response has the headers.
     """
     headers: object = getattr(getattr(error, "response", None), "headers", None)
     if not isinstance(headers, Mapping):
         return None
-    said = cast("Mapping[str, str]", headers)
+    fields = cast("Mapping[str, str]", headers)
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
-            seconds = float(said.get(name, "")) * unit
+            seconds = float(fields.get(name, "")) * unit
         except ValueError:
             continue
         if math.isfinite(seconds) and seconds >= 0:
             return seconds
-    date = email.utils.parsedate_tz(said.get("retry-after", ""))
+    date = email.utils.parsedate_tz(fields.get("retry-after", ""))
     if date is None:
         return None
     try:
@@ -67,7 +67,7 @@ def retry_after(error: BaseException) -> float | None:
         return None
 
 
-def _words(body: object) -> set[str]:
+def _error_codes(body: object) -> set[str]:
     if not isinstance(body, Mapping):
         return set()
     fields = cast("Mapping[str, Any]", body)

@@ -1,4 +1,4 @@
-"""Asking again without what a server does not know."""
+"""Repeating requests without parameters that a server does not support."""
 
 from __future__ import annotations
 
@@ -11,39 +11,39 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _OPTIONAL = ("stream_options", "stop", "max_tokens")
-"""What not every server takes, and what a request makes sense without."""
+"""Parameters that some servers reject, and that a request can omit."""
 
 
 def unsupported_parameter(
-    status: object, said: str, asked: Mapping[str, Any], before: frozenset[str]
+    status: object, text: str, request: Mapping[str, Any], omitted: frozenset[str]
 ) -> str | None:
-    """The parameter that a server does not take, if it is one that can be left out.
+    """Return the parameter that a server rejected, if the request can omit it.
 
     Args:
-        status: The HTTP status of its answer.
-        said: What it said.
-        asked: What the request was to say.
-        before: What has been left out already.
+        status: HTTP status of the response.
+        text: Error text of the response.
+        request: Fields of the request.
+        omitted: Parameters that have been omitted already.
     """
     if status not in (400, 422):
         return None
     for name in _OPTIONAL:
-        if name in asked and name not in before and re.search(rf"\b{name}\b", said):
+        if name in request and name not in omitted and re.search(rf"\b{name}\b", text):
             return name
     return None
 
 
-def without(asked: Mapping[str, Any], refused: frozenset[str]) -> dict[str, Any]:
-    """The request without these parameters, or with what newer servers call them."""
-    kept = {name: value for name, value in asked.items() if name not in refused}
-    if "max_tokens" in refused and "max_tokens" in asked:
-        kept["max_completion_tokens"] = asked["max_tokens"]
-    return kept
+def without_parameters(request: Mapping[str, Any], omitted: frozenset[str]) -> dict[str, Any]:
+    """Return a request without some parameters, or with the newer names of those."""
+    remaining = {name: value for name, value in request.items() if name not in omitted}
+    if "max_tokens" in omitted and "max_tokens" in request:
+        remaining["max_completion_tokens"] = request["max_tokens"]
+    return remaining
 
 
-def log_unsupported(model: str, refused: frozenset[str]) -> None:
-    """Says what a server has refused and a model has been asked without."""
-    names = sorted(refused)
+def log_unsupported(model: str, omitted: frozenset[str]) -> None:
+    """Log the parameters that a server rejected, and that requests now omit."""
+    names = sorted(omitted)
     logger.warning(
         "%s refuses %s; asked without",
         model,

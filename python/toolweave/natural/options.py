@@ -93,8 +93,8 @@ def resolve_executor(
     """The executor that is given, or one made of the tools and options.
 
     Raises:
-        ContractError: A name is given twice, or a definition is none.
-        ToolDefinitionError: A tool has no function, or none that can serve it.
+        ContractError: Two tools share a name, or a definition is invalid.
+        ToolDefinitionError: A tool has no function, or an unsuitable one.
         ValueError: There is an executor, and something that it has of its own besides.
     """
     check_type("executor", executor, ToolExecutor, "a ToolExecutor", none=True)

@@ -95,10 +95,10 @@ class NaturalToolUseParser:
         **options: As for `Parser`.
 
     Raises:
-        ContractError: A tool cannot be called by its name, or two share one.
-        SchemaError: The parameters of a tool are not a JSON Schema.
-        TypeError: The model is none, or an option has the wrong type.
-        ValueError: An option has a value that it cannot have.
+        ContractError: The name of a tool is invalid, or two tools share a name.
+        SchemaError: The parameters of a tool are not a valid JSON Schema.
+        TypeError: The model is not a model, or an option has the wrong type.
+        ValueError: An option has an invalid value.
 
     Example:
         >>> import asyncio
@@ -158,7 +158,7 @@ class NaturalToolUseParser:
 
     @property
     def provider(self) -> str:
-        """Whose model it is."""
+        """Provider of the model."""
         return str(getattr(self.model, "provider", "unknown"))
 
     def describe(self, contracts: Sequence[FunctionContract]) -> str:
@@ -177,12 +177,12 @@ class NaturalToolUseParser:
 
         Args:
             messages: A conversation in any form.
-            tools: What the model may call this time; its own tools if not given.
-            options: What the request asks for beyond that.
+            tools: Tools for this request; defaults to the tools of the parser.
+            options: Options of the request.
 
         Raises:
             ConsolidationError: The conversation cannot be written as text.
-            MessageError: The conversation cannot be read.
+            MessageError: The conversation is invalid.
         """
         prepared = self._tool_cache.of(self._tools if tools is None else tools)
         return self._request(messages, prepared, options)[0]
@@ -199,8 +199,8 @@ class NaturalToolUseParser:
 
         Args:
             messages: A conversation in any form.
-            tools: What the model may call this time; its own tools if not given.
-            options: What the request asks for beyond that.
+            tools: Tools for this request; defaults to the tools of the parser.
+            options: Options of the request.
             call_ids: Gives the id of the call at a position in this reply, in place of
                 `id_factory`. Ids that the provider gave stay.
 
@@ -210,10 +210,10 @@ class NaturalToolUseParser:
 
         Raises:
             ConsolidationError: The conversation cannot be written as text.
-            MessageError: The conversation cannot be read, or not be said to this model.
-            ModelError: The model could not be asked, or broke off. What had come before has been
-                yielded, and no call that was open has been completed.
-            ToolUseParsingError: There is a call that cannot be run, in strict mode. What stood
+            MessageError: The conversation is invalid, or cannot be expressed in the API.
+            ModelError: The request failed, or the reply was interrupted. What arrived before has
+                been yielded, and no unfinished call has been completed.
+            ToolUseParsingError: A call is invalid, in strict mode. What stood
                 before it has been yielded.
         """
         prepared = self._tool_cache.of(self._tools if tools is None else tools)
@@ -258,14 +258,14 @@ class NaturalToolUseParser:
 
         Args:
             messages: A conversation in any form.
-            tools: What the model may call this time; its own tools if not given.
-            options: What the request asks for beyond that.
+            tools: Tools for this request; defaults to the tools of the parser.
+            options: Options of the request.
 
         Raises:
             ConsolidationError: The conversation cannot be written as text.
-            MessageError: The conversation cannot be read, or not be said to this model.
-            ModelError: The model could not be asked, or broke off.
-            ToolUseParsingError: There is a call that cannot be run, in strict mode.
+            MessageError: The conversation is invalid, or cannot be expressed in the API.
+            ModelError: The request failed, or the reply was interrupted.
+            ToolUseParsingError: A call is invalid, in strict mode.
         """
         written: list[TextDelta | ReasoningDelta | ToolCall | UsageUpdate | None] = []
         # A native call stands where it began, and is known when the reply is over.

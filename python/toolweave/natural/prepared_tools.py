@@ -124,9 +124,9 @@ class PreparedToolsCache:
         """The offer of these tools.
 
         Raises:
-            ContractError: A tool cannot be called by its name, or two share one.
-            SchemaError: The parameters of a tool are not a JSON Schema.
-            TypeError: Something in `tools` is no tool.
+            ContractError: The name of a tool is invalid, or two tools share a name.
+            SchemaError: The parameters of a tool are not a valid JSON Schema.
+            TypeError: An item of `tools` is not a tool.
         """
         given = _contracts_of(tools)
         # As a rule the contracts are the very same objects as last time, which compare at once.
@@ -150,7 +150,7 @@ def _contracts_of(tools: Tools) -> tuple[tuple[FunctionContract, ...], frozenset
 
     Raises:
         ContractError: A definition is wrong.
-        TypeError: Something in `tools` is no tool.
+        TypeError: An item of `tools` is not a tool.
     """
     if isinstance(tools, Toolset):
         now = tools.snapshot()

@@ -248,9 +248,9 @@ class ReplyRun(Run["ToolUseEvent"]):
             The messages of the reply.
 
         Raises:
-            ModelError: The model could not be asked, or broke off. What it called before has its
+            ModelError: The request failed, or the reply was interrupted. Earlier calls have their
                 results.
-            ToolUseParsingError: There is a call that cannot be run, in strict mode.
+            ToolUseParsingError: A call is invalid, in strict mode.
         """
         async with self:
             async for _ in self:

@@ -50,10 +50,10 @@ class FunctionCalling:
         **options: As for `ToolExecutor`.
 
     Raises:
-        ContractError: A name is given twice, or a definition is none.
-        ToolDefinitionError: A tool has no function, or none that can serve it.
-        TypeError: The model is none, or an option is not known.
-        ValueError: An option has a value that it cannot have.
+        ContractError: Two tools share a name, or a definition is invalid.
+        ToolDefinitionError: A tool has no function, or an unsuitable one.
+        TypeError: The model is not a model, or an option is unknown.
+        ValueError: An option has an invalid value.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class FunctionCalling:
 
         Args:
             messages: A conversation in any form.
-            options: What the request asks for.
+            options: Options of the request.
             run_id: The run that the messages belong to.
             chat_id: The conversation that the messages belong to.
             offered: Whether the model is told of the tools. Without them it has to answer.
@@ -145,7 +145,7 @@ class FunctionCalling:
 
         Args:
             messages: A conversation in any form.
-            options: What the request asks for.
+            options: Options of the request.
 
         Yields:
             The events of the reply and of its calls as they happen, the `ToolAggregateMessage` if
@@ -155,10 +155,10 @@ class FunctionCalling:
 
         Raises:
             ConsolidationError: The conversation cannot be written as text.
-            MessageError: The conversation cannot be read, or not be said to this model.
-            ModelError: The model could not be asked, or broke off. What it called before has its
-                results, and has been yielded.
-            ToolUseParsingError: There is a call that cannot be run, in strict mode; as above.
+            MessageError: The conversation is invalid, or cannot be expressed in the API.
+            ModelError: The request failed, or the reply was interrupted. Earlier calls have their
+                results, and have been yielded.
+            ToolUseParsingError: A call is invalid, in strict mode.
         """
         async with self.open(messages, options=options) as reply:
             async for event in reply:
@@ -178,7 +178,7 @@ class FunctionCalling:
 
         Args:
             messages: A conversation in any form.
-            options: What the request asks for.
+            options: Options of the request.
 
         Returns:
             The messages of the reply: thoughts and texts, then the calls with their results, then
@@ -187,9 +187,9 @@ class FunctionCalling:
 
         Raises:
             ConsolidationError: The conversation cannot be written as text.
-            MessageError: The conversation cannot be read, or not be said to this model.
-            ModelError: The model could not be asked, or broke off.
-            ToolUseParsingError: There is a call that cannot be run, in strict mode.
+            MessageError: The conversation is invalid, or cannot be expressed in the API.
+            ModelError: The request failed, or the reply was interrupted.
+            ToolUseParsingError: A call is invalid, in strict mode.
         """
         reply = self.open(messages, options=options)
         said = list(await reply.wait())
@@ -232,11 +232,11 @@ class NaturalToolUse(FunctionCalling):
         **options: As for `Parser` and `ToolExecutor`.
 
     Raises:
-        ContractError: A tool cannot be called by its name, or two share one.
-        SchemaError: The parameters of a tool are not a JSON Schema.
-        ToolDefinitionError: A tool has no function, or none that can serve it.
-        TypeError: The model is none, or an option is not known.
-        ValueError: An option has a value that it cannot have.
+        ContractError: The name of a tool is invalid, or two tools share a name.
+        SchemaError: The parameters of a tool are not a valid JSON Schema.
+        ToolDefinitionError: A tool has no function, or an unsuitable one.
+        TypeError: The model is not a model, or an option is unknown.
+        ValueError: An option has an invalid value.
 
     Example:
         >>> import asyncio

@@ -16,7 +16,7 @@ from ..exceptions import ModelError
 from ..executor.pools import run_blocking
 from ..models import closing
 from ..models.clients import checked_key, redacted
-from ..models.completions import ChunkReader, request
+from ..models.completions import ChunkReader, build_request
 from ..models.streaming import field, read_reply
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Endpoint:
         Raises:
             ModelError: No connection, the server refused, or what it sent is no reply.
         """
-        asked = {"model": self.name, **request(messages, tools, options)}
+        asked = {"model": self.name, **build_request(messages, tools, options)}
         del asked["stream_options"]  # not every server takes it
         chunks = self._chunks(json.dumps(asked).encode())
         reply = read_reply(_in_threads(chunks), ChunkReader(self.name), self.name)

@@ -165,7 +165,7 @@ def test_a_fork_cannot_read_the_replies_of_its_parent() -> None:
         model = model_at(server)
         endpoint = model.endpoint
         for _ in range(TIMES):
-            body = endpoint.body(endpoint.asked(as_messages("Wait."), (), None))
+            body = endpoint.body(endpoint.request(as_messages("Wait."), (), None))
             reply = endpoint.client.send(endpoint.url, endpoint.headers(None), body, wakeup=None)
             ended_well(child_of(lambda: in_child([reply])))  # noqa: B023 - called at once
             reply.close()

@@ -1,4 +1,4 @@
-"""Requests that are made together, whose replies are wanted as wholes."""
+"""Batches of concurrent requests whose replies are returned complete."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
 
 
 class BatchResult(NamedTuple):
-    """What came of one request."""
+    """Result of one request."""
 
     number: int
-    """Which it was."""
+    """Number of the request."""
     text: str
-    """The whole text of the reply, as far as it came."""
+    """Text of the reply, as far as it arrived."""
     finish_reason: FinishReason
-    """Why the reply ended; ``missing`` if nobody said so."""
+    """Reason for the end of the reply; ``missing`` if the server sent none."""
     usage: UsageUpdate | None
-    """The tokens it took, if that is known."""
+    """Tokens that the request used, if known."""
     error: Exception | None
-    """How the request, or its reply, failed."""
+    """Error of the request or its reply."""
 
 
 class Batch:
-    """Requests to one model that are made together, on the running event loop.
+    """Concurrent requests to one model, on the running event loop.
 
-    None of them has a task. The loop hears of all replies that have ended since it last looked at
-    once. Whoever has made a batch closes it.
+    Requests have no tasks. One callback on the loop covers all replies that have ended since the
+    previous one. The creator of a batch must close it.
 
     Args:
         endpoint: The model.
-        told: Called when there is something to take.
+        on_ready: Function that is called when there are results to take.
     """
 
     def __init__(self, endpoint: Endpoint, on_ready: Callable[[], object]) -> None:
@@ -58,57 +58,57 @@ class Batch:
         except BaseException:
             self._wakeup.close()
             raise
-        self._wakeup.listen(self._batch.key, self._on_ready)
+        self._wakeup.subscribe(self._batch.key, self._on_ready)
 
     def start(
         self, number: int, messages: Sequence[Message], options: ModelOptions | None = None
     ) -> None:
-        """Makes a request.
+        """Send a request.
 
         Args:
-            number: What it is known by here: another for each.
+            number: Number of the request, unique in the batch.
             messages: The conversation.
-            options: What the request asks for beyond that.
+            options: Options of the request.
 
         Raises:
-            MessageError: A message cannot be said to such a model.
-            ValueError: The key, or what the options say, cannot be sent.
+            MessageError: A message cannot be expressed in this API.
+            ValueError: The API key or an option is invalid.
         """
-        self._send(number, _PendingRequest(self._endpoint.asked(messages, (), options)))
+        self._send(number, _PendingRequest(self._endpoint.request(messages, (), options)))
 
     def take(self) -> list[BatchResult]:
-        """What has come since the last look, but of requests that were stopped."""
-        outcomes: list[BatchResult] = []
+        """Return the results since the previous call, except those of stopped requests."""
+        results: list[BatchResult] = []
         for number, text, finish, usage, failure in self._batch.take():
-            asked = self._pending.pop(number, None)
-            if asked is None:
+            request = self._pending.pop(number, None)
+            if request is None:
                 continue
             error = None
             if failure is not None:
-                error = self._handle_failure(number, asked, failure)
+                error = self._handle_failure(number, request, failure)
                 if error is None:
                     continue
             reason = FinishReason.MISSING if finish is None else FinishReason(finish)
             if error is None:
-                self._endpoint.remember(asked.refused)
-                self._endpoint.check(reason)
-            outcomes.append(BatchResult(number, text, reason, usage, error))
-        return outcomes
+                self._endpoint.remember_unsupported(request.unsupported)
+                self._endpoint.warn_if_missing(reason)
+            results.append(BatchResult(number, text, reason, usage, error))
+        return results
 
     def stop(self, number: int) -> None:
-        """Gives a request up, if it is not over: its connection is closed at once."""
+        """Cancel a request unless it has ended; its connection is closed at once."""
         if self._pending.pop(number, None) is not None:
             self._batch.stop(number)
 
     async def aclose(self) -> None:
-        """Gives up what is still under way, and waits until its connections have been let go."""
+        """Cancel the requests in flight, and wait until their connections are closed."""
         if self._closed:
             return
         self._closed = True
         self._pending.clear()
         try:
             self._batch.close()
-            # What had come is of no interest, but to be told when the last has ended is.
+            # The results are dropped; taking them requests the wakeup for the last one.
             self._batch.take()
             while self._batch.in_flight:
                 self._all_ended = self._loop.create_future()
@@ -117,31 +117,31 @@ class Batch:
         finally:
             if self._wait_task is not None:
                 self._wait_task.cancel()
-            self._wakeup.forget(self._batch.key)
+            self._wakeup.discard(self._batch.key)
             self._wakeup.close()
 
-    def _send(self, number: int, asked: _PendingRequest) -> None:
+    def _send(self, number: int, request: _PendingRequest) -> None:
         endpoint = self._endpoint
         self._batch.start(
             number,
             endpoint.url,
             endpoint.headers(endpoint.key()),
-            endpoint.body(asked.said, asked.refused),
+            endpoint.body(request.fields, request.unsupported),
         )
-        self._pending[number] = asked
+        self._pending[number] = request
         self._ensure_wait()
 
     def _handle_failure(
-        self, number: int, asked: _PendingRequest, failure: Failure
+        self, number: int, request: _PendingRequest, failure: Failure
     ) -> Exception | None:
-        """How a request failed; None where it is made again without what the server refuses."""
-        name = self._endpoint.refusal(failure, asked.said, asked.refused)
+        """Return a failure as an exception; None if the request was repeated without a parameter."""
+        name = self._endpoint.rejected_parameter(failure, request.fields, request.unsupported)
         if name is None:
             return self._endpoint.error(failure)
-        asked.refused |= {name}
+        request.unsupported |= {name}
         try:
-            self._send(number, asked)
-        except Exception as err:  # noqa: BLE001 - the function that gives the key may raise
+            self._send(number, request)
+        except Exception as err:  # noqa: BLE001 - the function for the key may raise anything
             return err
         return None
 
@@ -154,7 +154,7 @@ class Batch:
             self._all_ended.set_result(None)
 
     def _ensure_wait(self) -> None:
-        """Has somebody wait for replies where the loop cannot watch a bell."""
+        """Wait for replies with a future if the loop cannot watch a socket."""
         if self._wakeup.inner is None and self._wait_task is None:
             self._wait_task = asyncio.ensure_future(self._batch.ready(LoopProxy(self._loop)))
             self._wait_task.add_done_callback(self._on_wait_done)
@@ -168,12 +168,12 @@ class Batch:
 
 
 class _PendingRequest:
-    """A request under way."""
+    """A request in flight."""
 
-    __slots__ = ("refused", "said")
+    __slots__ = ("fields", "unsupported")
 
-    def __init__(self, said: dict[str, Any]) -> None:
-        self.said = said
-        """What it says, as far as every server takes it."""
-        self.refused: frozenset[str] = frozenset()
-        """What the server has refused."""
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self.fields = fields
+        """All fields of the body."""
+        self.unsupported: frozenset[str] = frozenset()
+        """Fields that the server has rejected."""

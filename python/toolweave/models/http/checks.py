@@ -1,4 +1,4 @@
-"""Options that would fail in the first request, refused before it. No value is repeated."""
+"""Early checks of options. Their errors do not repeat values, which may be secret."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def check_options(**options: object) -> None:
-    """Texts must say something, and counts count.
+    """Check text options and counts (those named ``max_...``).
 
     Raises:
-        TypeError: An option is of the wrong type.
+        TypeError: An option has the wrong type.
         ValueError: A text is empty, or a count is negative.
     """
     for name, value in options.items():
@@ -27,10 +27,10 @@ def check_options(**options: object) -> None:
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
-    """Headers must be such as can be sent.
+    """Check that headers are valid in HTTP.
 
     Raises:
-        TypeError: One of them is no text.
-        ValueError: One of them holds what no header can.
+        TypeError: The value of a header is not a string.
+        ValueError: A header has an invalid character.
     """
     HttpClient.check("http://localhost", dict(headers))

@@ -1,4 +1,4 @@
-"""What an endpoint is asked, and what its failures are in our words."""
+"""Requests to an endpoint, and its failures as exceptions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..._core import HttpClient
 from ...exceptions import ModelError
 from ...kinds import FinishReason
 from ..clients import checked_key
-from ..completions import request
+from ..completions import build_request
 from ..streaming import logger
-from ..unsupported import log_unsupported, unsupported_parameter, without
+from ..unsupported import log_unsupported, unsupported_parameter, without_parameters
 from .checks import check_options
 
 if TYPE_CHECKING:
@@ -23,50 +23,50 @@ if TYPE_CHECKING:
     from ...protocols import ModelOptions
 
 Failure: TypeAlias = "tuple[str, int | None, float | None, bool, str | None]"
-"""A sentence, the HTTP status, the seconds to wait, whether asking again may help, and the
-parameter that the server does not like."""
+"""Failure of a request: message, HTTP status, seconds to wait, True if it is transient, and the
+parameter that the server rejected."""
 
-# Made once: `json.dumps` would make one each time.
+# Created once: `json.dumps` would create one for each call.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass
 class Endpoint:
-    """One model at one address."""
+    """One model at one URL."""
 
     client: HttpClient
-    """The connections."""
+    """Connection pool."""
     url: str
-    """Where requests go; see `chat_url`."""
+    """URL of requests; see `chat_url`."""
     fixed_headers: Mapping[str, str]
-    """The headers of each request, in lower case, without the key."""
+    """Headers of each request, with lower-case names, without the key."""
     api_key: str | Callable[[], str] | None
-    """The key, or what gives one for each request."""
+    """API key, or a function that returns it for each request."""
     key_header: str
-    """Where the key goes: ``authorization``, or ``api-key`` for Azure."""
+    """Header of the key: ``authorization``, or ``api-key`` for Azure."""
     model: str
-    """What bodies call the model."""
+    """Name of the model in requests."""
     name: str
-    """What the log calls it."""
+    """Name of the model in the log."""
     provider: str
-    """Whose it is."""
+    """Provider of the model."""
     extra: Mapping[str, Any]
-    """More fields of the body."""
+    """Further fields of the body."""
     streaming: bool
-    """Whether replies come in pieces."""
+    """True if replies are streamed."""
     strict: bool
-    """Whether the provider is to enforce schemas."""
+    """True if the provider enforces schemas."""
     send_reasoning: bool
-    """Whether earlier reasoning is sent back."""
-    refused: frozenset[str] = field(default_factory=frozenset[str])
-    """Parameters that the server is known not to take."""
+    """True if earlier reasoning is sent back."""
+    unsupported: frozenset[str] = field(default_factory=frozenset[str])
+    """Parameters that the server has rejected."""
 
     def key(self) -> str | None:
-        """The key for the next request.
+        """Return the API key for the next request.
 
         Raises:
-            TypeError: It is no text.
-            ValueError: It cannot be one.
+            TypeError: The key is not a string.
+            ValueError: The key is invalid.
         """
         key = self.api_key() if callable(self.api_key) else self.api_key
         if key is not None:
@@ -74,57 +74,59 @@ class Endpoint:
         return checked_key(key)
 
     def headers(self, key: str | None) -> Mapping[str, str]:
-        """The headers of a request with this key."""
+        """Return the headers of a request with this key."""
         if key is None:
             return self.fixed_headers
-        said = f"Bearer {key}" if self.key_header == "authorization" else key
-        return {self.key_header: said, **self.fixed_headers}
+        value = f"Bearer {key}" if self.key_header == "authorization" else key
+        return {self.key_header: value, **self.fixed_headers}
 
-    def asked(
+    def request(
         self,
         messages: Sequence[Message],
         tools: Sequence[FunctionContract],
         options: ModelOptions | None,
     ) -> dict[str, Any]:
-        """What a request says, as far as every server takes it.
+        """Return all fields of a request, including those that a server may reject.
 
         Raises:
-            MessageError: A message cannot be said to such a model.
-            ValueError: The options name a tool that is not there.
+            MessageError: A message cannot be expressed in this API.
+            ValueError: The options name an unknown tool.
         """
-        asked: dict[str, Any] = {"model": self.model, **self.extra}
-        asked |= request(
+        request: dict[str, Any] = {"model": self.model, **self.extra}
+        request |= build_request(
             messages, tools, options, strict=self.strict, reasoning=self.send_reasoning
         )
         if not self.streaming:
-            asked["stream"] = False
-            del asked["stream_options"]
-        return asked
+            request["stream"] = False
+            del request["stream_options"]
+        return request
 
-    def body(self, asked: Mapping[str, Any], refused: frozenset[str] = frozenset()) -> bytes:
-        """The body of a request, without what the server is known to refuse.
+    def body(self, request: Mapping[str, Any], omitted: frozenset[str] = frozenset()) -> bytes:
+        """Return the body of a request, without unsupported parameters.
 
         Raises:
-            TypeError: Something in it is no JSON.
-            ValueError: Something in it is no JSON.
+            TypeError: A value cannot be encoded as JSON.
+            ValueError: A value cannot be encoded as JSON.
         """
-        return encoded(without(asked, self.refused | refused))
+        return encode_json(without_parameters(request, self.unsupported | omitted))
 
-    def refusal(
-        self, failure: Failure, asked: Mapping[str, Any], refused: frozenset[str]
+    def rejected_parameter(
+        self, failure: Failure, request: Mapping[str, Any], omitted: frozenset[str]
     ) -> str | None:
-        """The parameter to leave out and ask again, if that is what a failure is about."""
-        said, status, _, _, parameter = failure
-        return unsupported_parameter(status, f"{parameter} {said}", asked, self.refused | refused)
+        """Return the parameter that the server rejected, if the request can be repeated without."""
+        message, status, _, _, parameter = failure
+        return unsupported_parameter(
+            status, f"{parameter} {message}", request, self.unsupported | omitted
+        )
 
-    def remember(self, refused: frozenset[str]) -> None:
-        """These have been left out, and then the server answered."""
-        if refused - self.refused:
-            log_unsupported(self.name, refused)
-            self.refused |= refused
+    def remember_unsupported(self, omitted: frozenset[str]) -> None:
+        """Omit parameters from later requests, after a request without them succeeded."""
+        if omitted - self.unsupported:
+            log_unsupported(self.name, omitted)
+            self.unsupported |= omitted
 
-    def check(self, reason: FinishReason) -> None:
-        """Says it where a reply has ended without a reason."""
+    def warn_if_missing(self, reason: FinishReason) -> None:
+        """Log a warning if a reply has ended without a reason."""
         if reason is FinishReason.MISSING:
             logger.warning(
                 "reply of %s ended without a finish reason; it is taken as cut off",
@@ -133,32 +135,32 @@ class Endpoint:
             )
 
     def error(self, failure: Failure) -> ModelError:
-        """A failure as the exception that it is raised as; the core has left the key out of it."""
-        said, status, retry_after, transient, _ = failure
-        return ModelError(said, self.provider, status, retry_after, transient)
+        """Return a failure as an exception; its message has no key, which the core redacts."""
+        message, status, retry_after, transient, _ = failure
+        return ModelError(message, self.provider, status, retry_after, transient)
 
 
-def encoded(body: Mapping[str, Any]) -> bytes:
-    """A body as JSON.
+def encode_json(body: Mapping[str, Any]) -> bytes:
+    """Encode the body of a request as JSON.
 
     Raises:
-        TypeError: Something in it is no JSON.
-        ValueError: Something in it is no JSON.
+        TypeError: A value cannot be encoded as JSON.
+        ValueError: A value cannot be encoded as JSON.
     """
     return _ENCODER.encode(body).encode()
 
 
 def chat_url(base_url: str, model: str, api_version: str | None) -> str:
-    """The URL of chat completions.
+    """Return the URL of chat completions.
 
     Args:
-        base_url: Where the API is; for Azure, the resource.
-        model: The name of the model; for Azure, of the deployment.
-        api_version: The version of Azure's API; None for any other.
+        base_url: URL of the API; for Azure, of the resource.
+        model: Name of the model; for Azure, of the deployment.
+        api_version: Version of Azure's API; None for any other API.
 
     Raises:
-        ValueError: It is no URL of a server. The text does not repeat it: keys are found in URLs,
-            and in their place.
+        ValueError: `base_url` is not the URL of a server. The message does not repeat it, since it
+            may contain a key, or be one.
     """
     try:
         parts = urlsplit(base_url)

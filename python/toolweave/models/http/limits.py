@@ -1,4 +1,4 @@
-"""How large an answer may be."""
+"""Limits on the size of responses."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True)
 class HttpLimits:
-    """Bounds on what a server may send, in bytes. All of them are positive.
+    """Limits on the size of responses, in bytes. All of them must be positive.
 
     Raises:
-        ValueError: One of them is not.
+        ValueError: A limit is not a positive integer.
     """
 
     max_header_bytes: int = 64 << 10
-    """The head of an answer."""
+    """Maximum size of the status line and headers."""
     max_line_bytes: int = 4 << 20
-    """One line of a stream, which holds one chunk."""
+    """Maximum size of one line of a stream, which holds one chunk."""
     max_body_bytes: int = 256 << 20
-    """All of a reply."""
+    """Maximum size of a body."""
     max_queued_bytes: int = 256 << 10
-    """What may wait to be read. Past that the socket is left alone until some of it has been."""
+    """Maximum size of unread data. Above it, reading from the socket pauses."""
 
     def __post_init__(self) -> None:
         for name in fields(self):
             value: object = getattr(self, name.name)
             if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-                raise ValueError(f"{name.name} must be a positive number of bytes, not {value!r}")
+                raise ValueError(f"{name.name} must be a positive number of bytes, got {value!r}")

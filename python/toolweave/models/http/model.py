@@ -1,4 +1,4 @@
-"""Models behind any OpenAI-compatible endpoint."""
+"""Models of any OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..clients import checked_extra
 from ..serialization import serialize_request
 from ..servers import provider_for_url, server_label
 from .checks import check_headers, check_options
-from .endpoint import Endpoint, chat_url, encoded
+from .endpoint import Endpoint, chat_url, encode_json
 from .limits import HttpLimits
 from .wakeup import open_wakeup
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from ... import Event, FunctionContract, Message, Parser, Update, UsageUpdate
     from ...protocols import ModelOptions
 
-_MAX_BATCH = 64
-"""How many events are taken before the next look."""
+_MAX_EVENTS = 64
+"""Maximum number of events that are taken at once."""
 
 
 class _ReadOptions(TypedDict, total=False):
-    """How a reply is read, where calls are read in it."""
+    """Options for reading the calls of a reply."""
 
     parser: Parser
     inline: bool
@@ -48,47 +48,49 @@ class _ReadOptions(TypedDict, total=False):
 
 
 class HttpModel:
-    """A model behind OpenAI's API, Azure's, or one that speaks as they do.
+    """A model of OpenAI's API, Azure's, or a compatible one.
 
-    Requests are made in Rust; see the package. A request is tried again, where nothing of its reply
-    has come yet, after what may pass by itself: connections that fail, and statuses such as 429 or
-    503. A server that refuses ``stream_options``, ``stop`` or ``max_tokens`` (which newer models of
-    OpenAI's know as ``max_completion_tokens``) is asked again without it; the log says so, and the
-    object remembers it.
+    Requests are sent by Rust code; see the package. Transient failures (failed connections, and
+    statuses such as 429 or 503) are retried until the first byte of the reply. If a server rejects
+    ``stream_options``, ``stop`` or ``max_tokens`` (newer models of OpenAI require
+    ``max_completion_tokens``), the request is repeated without the parameter. This is logged, and
+    later requests omit the parameter from the start.
 
     Args:
-        base_url: Where the API is, such as ``https://api.openai.com/v1``; for Azure, the resource.
-        model: The name of the model there; for Azure, of the deployment.
-        api_key: The key, or a function that gives one for each request.
-        api_version: The version of Azure's API, such as ``2024-10-21``. Where it is given, URL and
-            key take the form that Azure wants.
-        headers: More headers, for every request.
-        extra: More fields for the body of every request.
-        streaming: Whether replies are to be streamed. If not, each comes in one piece, in the end.
-        name: What traces call the model; `model` if not given.
-        provider: Whose model it is. If not given, ``openai``, ``azure.ai.openai``, or the host of
-            any other server.
-        native_tools: Whether it makes native calls.
-        strict: Whether the provider is to enforce the schemas of tools and replies; it takes only
-            some schemas then.
-        send_reasoning: Whether earlier reasoning is sent back, as ``reasoning_content``.
-        max_retries: How often a request may be sent again.
-        connect_timeout: Seconds that making a connection may take.
-        first_byte_timeout: Seconds until a reply must begin.
-        idle_timeout: Seconds that the server may be silent within a reply. They do not run while
-            as much waits to be read as may wait.
-        timeout: Seconds that a request may take in all, retries and pauses of the reader included.
-        proxy: The URL of a proxy; None for none. What the environment says if not given.
-        roots: Certificates to trust besides those of the system: a file of them, or its bytes, as
-            PEM.
-        http_version: The version of HTTP; what the server speaks if not given.
-        follow_redirects: Whether redirects are followed, on the same host.
-        limits: How large an answer may be.
+        base_url: URL of the API, such as ``https://api.openai.com/v1``; for Azure, of the
+            resource.
+        model: Name of the model; for Azure, of the deployment.
+        api_key: The API key, or a function that returns it for each request.
+        api_version: Version of Azure's API, such as ``2024-10-21``. If given, the URL and the key
+            header have Azure's form.
+        headers: Further headers of every request.
+        extra: Further fields of the body of every request.
+        streaming: If true, replies are streamed; otherwise each arrives as one document.
+        name: Name of the model in traces; defaults to `model`.
+        provider: Provider of the model. Defaults to ``openai``, ``azure.ai.openai``, or the host
+            of any other server.
+        native_tools: True if the model makes native calls.
+        strict: If true, the provider enforces the schemas of tools and replies; it then supports
+            only a subset of JSON Schema.
+        send_reasoning: If true, earlier reasoning is sent back as ``reasoning_content``.
+        max_retries: Maximum number of retries of a request.
+        connect_timeout: Timeout for opening a connection, in seconds.
+        first_byte_timeout: Timeout for the first byte of a reply, in seconds.
+        idle_timeout: Timeout between two reads within a reply, in seconds. It is suspended while
+            the queue of unread data is full.
+        timeout: Timeout of the whole request, in seconds, including retries and pauses of the
+            reader.
+        proxy: URL of a proxy; None for no proxy. Defaults to the proxy of the environment.
+        roots: Root certificates to trust in addition to those of the system: the path of a PEM
+            file, or its content as bytes.
+        http_version: Version of HTTP; negotiated with the server by default.
+        follow_redirects: If true, redirects on the same host are followed.
+        limits: Limits on the size of responses.
 
     Raises:
         OSError: The file of `roots` cannot be read.
-        TypeError: An option is of the wrong type.
-        ValueError: An option is none of its kind, or the key cannot be one.
+        TypeError: An option has the wrong type.
+        ValueError: An option has an invalid value, or the API key is invalid.
     """
 
     def __init__(
@@ -141,13 +143,13 @@ class HttpModel:
         fixed = {"content-type": "application/json", "user-agent": f"toolweave/{__version__}"}
         fixed["accept"] = "text/event-stream" if streaming else "application/json"
         self.name: str = model if name is None else name
-        """What traces call the model."""
+        """Name of the model in traces."""
         self.provider: str = provider or (
             "azure.ai.openai" if azure else provider_for_url(base_url)
         )
-        """Whose model it is."""
+        """Provider of the model."""
         self.native_tools = native_tools
-        """Whether it makes native calls."""
+        """True if the model makes native calls."""
         self.endpoint = Endpoint(
             client=HttpClient(
                 server_label(url),
@@ -177,8 +179,8 @@ class HttpModel:
             strict=strict,
             send_reasoning=send_reasoning,
         )
-        """What is asked, and of whom."""
-        encoded(self.endpoint.extra)
+        """URL, model and settings of the requests."""
+        encode_json(self.endpoint.extra)
         if not callable(api_key):
             self.endpoint.key()
 
@@ -197,10 +199,10 @@ class HttpModel:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Lets go of the connections; a model that is asked again makes new ones.
+        """Release the connections; a later request opens new ones.
 
-        All models of a process with the same settings share theirs. They are closed with the last
-        of these models, but those that a reply comes by with the reply.
+        All models of a process with equal settings share their connections, which are closed with
+        the last of these models. A connection in use is closed at the end of its reply.
         """
         self.endpoint.client.close()
 
@@ -211,14 +213,14 @@ class HttpModel:
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,
     ) -> AsyncGenerator[Update, None]:
-        """Answers, piece by piece. Pieces that wait for their reader are joined.
+        """Stream the reply. Unread deltas are joined.
 
         Raises:
-            MessageError: A message cannot be said to such a model.
-            ModelError: The model could not be asked, or broke off. What had come before has been
-                yielded.
-            ValueError: Tools were given to a model without native calls, or the options name a
-                tool that is not there.
+            MessageError: A message cannot be expressed in this API.
+            ModelError: The request failed, or the reply was interrupted. What arrived before has
+                been yielded.
+            ValueError: Tools were given to a model without native calls, or the options name an
+                unknown tool.
         """
         return cast("AsyncGenerator[Update, None]", self._read(messages, tools, options, {}))
 
@@ -233,26 +235,27 @@ class HttpModel:
         deltas: bool = True,
         call_ids: Callable[[int], str] | None = None,
     ) -> AsyncGenerator[Event | UsageUpdate | FinishUpdate, None]:
-        """Answers as `stream` does, with the calls of the reply read, validated and mended.
+        """Stream the reply as `stream` does, with its calls parsed, validated and repaired.
 
         Args:
             messages: The conversation.
-            tools: What the model may call natively.
-            options: What the request asks for beyond that.
-            parser: Knows the tools whose calls are read, and how. It is not fed.
-            inline: Whether calls are looked for in the text.
-            deltas: Whether the arguments of native calls are told while they arrive.
-            call_ids: Gives the id of the call at a position; ids that the provider gave stay.
+            tools: Tools that the model may call natively.
+            options: Options of the request.
+            parser: Parser with the tools and options to use. Its own state does not change.
+            inline: If true, calls in the text are parsed.
+            deltas: If true, the arguments of native calls are emitted while they arrive.
+            call_ids: Function that returns the id of the call at a position. Ids of the provider
+                are kept.
 
         Yields:
             The events of the reply, `UsageUpdate`, and exactly one `FinishUpdate`, last.
 
         Raises:
-            MessageError: A message cannot be said to such a model.
-            ModelError: The model could not be asked, or broke off. What had come before has been
-                yielded, and no call that was open has been completed.
-            ValueError: Tools were given to a model without native calls, or the options name a
-                tool that is not there.
+            MessageError: A message cannot be expressed in this API.
+            ModelError: The request failed, or the reply was interrupted. What arrived before has
+                been yielded, and no unfinished call has been completed.
+            ValueError: Tools were given to a model without native calls, or the options name an
+                unknown tool.
         """
         read_options: _ReadOptions = {
             "parser": parser,
@@ -275,13 +278,13 @@ class HttpModel:
         if tools and not self.native_tools:
             raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
         endpoint = self.endpoint
-        refused: frozenset[str] = frozenset()
+        omitted: frozenset[str] = frozenset()
 
-        def write() -> tuple[dict[str, Any], bytes]:
-            asked = endpoint.asked(messages, tools, options)
-            return asked, endpoint.body(asked)
+        def serialize() -> tuple[dict[str, Any], bytes]:
+            fields = endpoint.request(messages, tools, options)
+            return fields, endpoint.body(fields)
 
-        asked, body = await serialize_request(write, messages, tools)
+        request, body = await serialize_request(serialize, messages, tools)
         last: Event | Update | None = None
         wakeup, loop = open_wakeup(), running_loop()
         try:
@@ -295,7 +298,7 @@ class HttpModel:
                     **read_options,
                 )
                 try:
-                    while (events := reply.take(_MAX_BATCH)) is not None:
+                    while (events := reply.take(_MAX_EVENTS)) is not None:
                         if isinstance(events, HttpLargeEvents):
                             events = await asyncio.to_thread(events.read)
                         for event in events:
@@ -305,20 +308,22 @@ class HttpModel:
                         else:
                             await wakeup.next(reply, loop)
                 finally:
-                    wakeup.forget(reply.key)
+                    wakeup.discard(reply.key)
                     reply.close()
                 failure = reply.failure
                 if failure is None:
                     break
-                name = endpoint.refusal(failure, asked, refused) if last is None else None
+                name = None
+                if last is None:
+                    name = endpoint.rejected_parameter(failure, request, omitted)
                 if name is None:
                     raise endpoint.error(failure)
-                refused |= {name}
+                omitted |= {name}
                 body = await serialize_request(
-                    partial(endpoint.body, asked, refused), messages, tools
+                    partial(endpoint.body, request, omitted), messages, tools
                 )
-            endpoint.remember(refused)
+            endpoint.remember_unsupported(omitted)
             if isinstance(last, FinishUpdate):
-                endpoint.check(last.reason)
+                endpoint.warn_if_missing(last.reason)
         finally:
             wakeup.close()

@@ -1,4 +1,4 @@
-"""How an event loop hears that replies have something."""
+"""Wakeups of an event loop for replies that have data."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ if TYPE_CHECKING:
     from ..._core import HttpReply
 
 _MAX_BATCH = 64
-"""How many readers are woken before the loop gets to do something else."""
+"""Maximum number of readers that are woken in one iteration of the loop."""
 
 
 class LoopWakeup:
-    """Wakes the readers of one event loop.
+    """Wakeup of the readers of one event loop.
 
-    It is there while a reply is read in that loop. `inner` is what requests ring; None in a loop
-    that watches no sockets, as the proactor of Windows: there each wait has a future of its own.
+    It exists while a reply is read on that loop. `inner` is the socket that requests write to. It
+    is None on a loop that cannot watch sockets, such as the proactor loop of Windows, where each
+    wait has a future of its own.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        # Not the loop itself, which holds this.
+        # A weak reference, since the loop refers to this object.
         self._loop = weakref.ref(loop)
         self._process = os.getpid()
         self._readers = 0
@@ -37,13 +38,13 @@ class LoopWakeup:
         self.inner = _create_socket(loop, self._notify)
 
     def open(self) -> None:
-        """One more reply is read."""
+        """Add a reader."""
         self._readers += 1
 
     def close(self) -> None:
-        """One reply less is read; after the last the bell is gone."""
+        """Remove a reader; after the last one, close the socket."""
         self._readers -= 1
-        # The loop of a fork shares what it watches with that of its parent.
+        # After a fork, the loop shares its selector with that of the parent.
         if self._readers or self._process != os.getpid():
             return
         loop = self._loop()
@@ -54,17 +55,17 @@ class LoopWakeup:
         if self.inner is not None:
             self.inner.close()
 
-    def listen(self, key: int, callback: Callable[[], object]) -> None:
-        """Has a function called when the rope with this key is pulled, until it is forgotten."""
+    def subscribe(self, key: int, callback: Callable[[], object]) -> None:
+        """Call a function on each wakeup for a key, until `discard`."""
         self._callbacks[key] = callback
 
-    def forget(self, key: int) -> None:
-        """Nobody listens or waits for this key any more."""
+    def discard(self, key: int) -> None:
+        """Remove the callback and the future of a key."""
         self._callbacks.pop(key, None)
         self._futures.pop(key, None)
 
     def next(self, reply: HttpReply, loop: asyncio.AbstractEventLoop) -> Awaitable[None]:
-        """There is something to take. Awaited on the loop's thread, by one task at a time."""
+        """Return an awaitable for the next data of a reply, for one task of the loop at a time."""
         if self.inner is None:
             return reply.ready(LoopProxy(loop))
         future = self._futures[reply.key] = loop.create_future()
@@ -88,7 +89,7 @@ _WAKEUPS: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, LoopWakeup] = (
 
 
 def open_wakeup() -> LoopWakeup:
-    """The bell of the running loop, open for one more reply."""
+    """Return the wakeup of the running loop, with one more reader."""
     loop = running_loop()
     wakeup = _WAKEUPS.get(loop)
     if wakeup is None:
@@ -100,7 +101,7 @@ def open_wakeup() -> LoopWakeup:
 def _create_socket(
     loop: asyncio.AbstractEventLoop, notify: Callable[[], None]
 ) -> HttpWakeup | None:
-    """A bell that the loop watches, if it can."""
+    """Return a socket that the loop watches; None if the loop cannot watch sockets."""
     try:
         wakeup = HttpWakeup()
         try:
@@ -114,19 +115,19 @@ def _create_socket(
 
 
 class LoopProxy:
-    """The loop as a request's thread sees it: what comes after its end is dropped."""
+    """Event loop for use by the thread of requests; callbacks after its end are dropped."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
 
     def create_future(self) -> asyncio.Future[None]:
-        """A future of the loop."""
+        """Create a future of the loop."""
         return self._loop.create_future()
 
     def call_soon_threadsafe(
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> None:
-        """Calls back on the loop's thread, if the loop is still there."""
+        """Schedule a callback on the loop's thread, unless the loop is closed."""
         try:
             self._loop.call_soon_threadsafe(callback, *args, context=context)
         except RuntimeError:

@@ -178,7 +178,7 @@ class NaturalStream(StreamedResponse):
 
     @property
     def provider_name(self) -> str | None:
-        """Whose model it is."""
+        """Provider of the model."""
         return self._stream.provider_name
 
     @property
