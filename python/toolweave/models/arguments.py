@@ -1,4 +1,4 @@
-"""What a model wrote for arguments, as far as it can be shown again."""
+"""Arguments of invalid calls, for histories."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _decoder = json.JSONDecoder()
 
 
 def leading_object(text: str) -> dict[str, Any] | None:
-    """The JSON object that a text begins with, if it begins with one.
+    """Return the JSON object at the start of a text; None if there is none.
 
-    For histories: a model that reads what was wrong with its call should see the call.
+    Histories show it, so that a model that reads the errors of its call also sees the call.
     """
     try:
         value: object = _decoder.raw_decode(text.lstrip())[0]

@@ -1,4 +1,4 @@
-"""Conversations in any form, as messages."""
+"""Conversion of conversations in any form to messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def as_messages(messages: Messages, parameter: str = "messages") -> list[Message]:
-    """A conversation as a list of messages.
+    """Return a conversation as a list of messages.
 
     Example:
         >>> as_messages("Hello")[0].role
@@ -32,50 +32,55 @@ def as_messages(messages: Messages, parameter: str = "messages") -> list[Message
         ['text', 'text']
 
     Args:
-        messages: One user's text; a message; a dict as `Message.to_dict` writes it (it has a
-            ``kind``) or as OpenAI's client takes it; a response message of that client; or many of
-            these, mixed as they come. Results in our form may leave out the name of their tool:
-            that of the latest call with their id holds. A dict loses its mark ``natural``, since
-            it may be anybody's: whoever trusts it passes `TextMessage.from_dict` of it.
-        parameter: What errors call them.
+        messages: A text of the user; a message; a dict in the form of `Message.to_dict` (with a
+            ``kind``) or in OpenAI's form; a response message of OpenAI's client; or an iterable of
+            these, in any mixture. Results in the form of `Message.to_dict` may omit the name of
+            their tool, which is then that of the latest call with their id. The flag ``natural``
+            of a dict is ignored, since the dict may come from an untrusted client; to keep it,
+            pass a `TextMessage.from_dict`.
+        parameter: Name of the parameter in errors.
 
     Returns:
-        The messages, those that were messages as the very same objects. Calls and results that
-        follow each other in OpenAI's form become aggregates.
+        The messages. Items that are messages already are the same objects. Consecutive calls and
+        results in OpenAI's form become aggregates.
 
     Raises:
-        MessageError: Something in a dict is missing or wrong; says which message and where.
-        TypeError: Something is no message.
+        MessageError: A field of a dict is missing or invalid. The error names the message and
+            the place.
+        TypeError: An item is not a message.
     """
     if isinstance(messages, (str, MessageBase, Mapping)) or _has_dump(messages):
-        return _Reader().read([cast("object", messages)])
+        return _MessageConverter().read([cast("object", messages)])
     if isinstance(messages, (bytes, bytearray)) or not isinstance(messages, Iterable):
         hint = "; collect it first" if isinstance(messages, AsyncIterable) else ""
         raise TypeError(
             f"{parameter} must be a str, a message, a dict, or an iterable of these, "
             f"not {type(messages).__name__}{hint}"
         )
-    return _Reader().read(messages)
+    return _MessageConverter().read(messages)
 
 
 def stored_messages(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """Dicts that this program has stored, as `as_messages` reads them; ``natural`` stays."""
-    return _Reader(trusted=True).read(messages)
+    """Convert dicts that this program has stored, keeping ``natural``; see `as_messages`."""
+    return _MessageConverter(trusted=True).read(messages)
 
 
-class _Reader:
-    """Reads the foreign entries that stand together at once, since results need their calls."""
+class _MessageConverter:
+    """Converter of messages; converts consecutive dicts of OpenAI's form together.
+
+    Results need the calls before them.
+    """
 
     def __init__(self, *, trusted: bool = False) -> None:
         self._trusted = trusted
         self._read: list[Message] = []
         self._foreign: list[Mapping[str, Any]] = []
         self._start = 0
-        # The tools by call: of the first messages, as far as anybody has asked, and of the
-        # entries that wait.
-        self._called: dict[str, str] = {}
-        self._known = 0
-        self._waiting: set[object] = set()
+        # Tool names by call id: of the messages that have been indexed so far, and the ids of
+        # calls in the dicts that have not been converted yet.
+        self._tool_names: dict[str, str] = {}
+        self._indexed = 0
+        self._pending_ids: set[object] = set()
 
     def read(self, messages: Iterable[object]) -> list[Message]:
         for index, message in enumerate(messages):
@@ -103,7 +108,7 @@ class _Reader:
             )
 
     def _own(self, message: Message) -> Message:
-        """A message that was a dict, which may come from anywhere: programs set the mark."""
+        """Return a message of a dict without its ``natural`` flag, unless dicts are trusted."""
         if isinstance(message, TextMessage) and message.natural and not self._trusted:
             return message.__replace__(natural=False)
         return message
@@ -113,30 +118,30 @@ class _Reader:
         self._read.append(message)
 
     def _wait(self, index: int, fields: Mapping[str, Any]) -> None:
-        answered = fields.get("tool_call_id") if fields.get("role") == "tool" else None
-        if isinstance(answered, str) and answered not in self._waiting:
-            name = self._tool(answered)
+        call_id = fields.get("tool_call_id") if fields.get("role") == "tool" else None
+        if isinstance(call_id, str) and call_id not in self._pending_ids:
+            name = self._tool(call_id)
             if name is not None:
-                self._add(_result(index, fields, answered, name))
+                self._add(_result(index, fields, call_id, name))
                 return
         if not self._foreign:
             self._start = index
         self._foreign.append(fields)
-        self._waiting.update(_ids(fields.get("tool_calls")))
+        self._pending_ids.update(_ids(fields.get("tool_calls")))
 
     def _tool(self, call: str) -> str | None:
-        """The tool of a call in the messages so far."""
-        for message in self._read[self._known :]:
+        """Return the name of the tool of a call in the messages so far."""
+        for message in self._read[self._indexed :]:
             if isinstance(message, (ToolCallMessage, ToolAggregateMessage)):
-                self._called.update((each.id, each.name) for each in message.tool_calls)
-        self._known = len(self._read)
-        return self._called.get(call)
+                self._tool_names.update((each.id, each.name) for each in message.tool_calls)
+        self._indexed = len(self._read)
+        return self._tool_names.get(call)
 
     def _flush(self) -> None:
         if not self._foreign:
             return
         foreign, self._foreign = self._foreign, []
-        self._waiting.clear()
+        self._pending_ids.clear()
         try:
             read = from_openai(foreign)
         except MessageError as err:
@@ -164,36 +169,36 @@ def _from_wire(index: int, fields: Mapping[str, Any]) -> Message:
 
 
 def _named(fields: Mapping[str, Any], tool_of: Callable[[str], str | None]) -> Mapping[str, Any]:
-    """Results that do not name their tool, with the name of the call that they answer."""
+    """Add the missing tool names of results, from the calls that they belong to."""
     results = cast("object", fields.get("toolResults"))
     if fields["kind"] != MessageKind.TOOL_RESULT or not isinstance(results, (list, tuple)):
         return fields
     named: list[object] = []
     for result in cast("Iterable[object]", results):
         if isinstance(result, Mapping):
-            told = cast("Mapping[str, Any]", result)
-            call = told.get("toolCallId")
+            result_fields = cast("Mapping[str, Any]", result)
+            call = result_fields.get("toolCallId")
             name = None
-            if told.get("name") is None and isinstance(call, str):
+            if result_fields.get("name") is None and isinstance(call, str):
                 name = tool_of(call)
-            named.append({**told, "name": name} if name else told)
+            named.append({**result_fields, "name": name} if name else result_fields)
         else:
             named.append(result)
     return {**fields, "toolResults": named}
 
 
 def _result(index: int, fields: Mapping[str, Any], call: str, name: str) -> ToolResultMessage:
-    """A result in OpenAI's form whose call is one of our messages."""
+    """Convert a result in OpenAI's form whose call has been converted already."""
     function = {"name": name, "arguments": "{}"}
-    asked = {"role": "assistant", "tool_calls": [{"id": call, "function": function}]}
+    request = {"role": "assistant", "tool_calls": [{"id": call, "function": function}]}
     try:
-        (both,) = from_openai([asked, fields])
+        (both,) = from_openai([request, fields])
     except MessageError as err:
         raise _moved(err, index) from None
     return ToolResultMessage(cast("ToolAggregateMessage", both).tool_results)
 
 
 def _moved(err: MessageError, index: int) -> MessageError:
-    """The error, about the message at another position."""
+    """Return the error with the position of its message changed."""
     named = "message" if err.index is None else f"message {err.index}"
     return MessageError(f"message {index}{str(err).removeprefix(named)}", index, err.path)

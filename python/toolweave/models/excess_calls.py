@@ -1,7 +1,7 @@
-"""The calls of a reply that made too many, which no later request repeats.
+"""Removal of calls beyond the limit of a reply from later requests.
 
-A model that writes ``<F/>`` a hundred thousand times would otherwise read each of these calls
-again, with a sentence on why it was not run, in every request from then on.
+Otherwise, after a model writes ``<F/>`` a hundred thousand times, every later request repeats each
+of these calls with an error.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 
 
 def drop_excess_calls(messages: Sequence[Message]) -> Sequence[Message]:
-    """Leave out the calls that were one too many, with their results.
+    """Return messages without the calls beyond the limit of a reply, and their results.
 
-    The last result that stays has a line that counts them; where none stays, one of theirs does.
+    The last remaining result gets a line with their number. If none remains, one of the dropped
+    results is kept for that line.
 
     Args:
-        messages: The messages, which stay as they are.
+        messages: The messages. They are not modified.
 
     Returns:
-        What a model is sent: the very same messages where no reply made too many calls.
+        The messages for a request; `messages` itself if no reply made too many calls.
     """
     if not any(_is_excess(result) for result in _results(messages)):
         return messages
@@ -51,7 +52,7 @@ def _results(messages: Iterable[Message]) -> Iterator[ToolResult]:
 
 
 def _turns(messages: Iterable[Message]) -> Iterator[list[Message]]:
-    """The messages, those with results behind the one with their calls."""
+    """Group messages, each with the result messages that follow it."""
     turn: list[Message] = []
     for message in messages:
         if turn and not isinstance(message, ToolResultMessage):
@@ -66,11 +67,11 @@ def _trimmed(
     turn: Iterable[Message], kept: Sequence[ToolResult], excess_calls: Sequence[ToolResult]
 ) -> Iterator[Message]:
     if kept:
-        said = f"{kept[-1].result}\n[{len(excess_calls)} more calls were not run"
-        carrier = kept[-1].__replace__(result=f"{said}: the reply made too many]")
+        text = f"{kept[-1].result}\n[{len(excess_calls)} more calls were not run"
+        carrier = kept[-1].__replace__(result=f"{text}: the reply made too many]")
     else:
-        said = f"{len(excess_calls)} calls were not run: the reply made too many"
-        carrier = excess_calls[0].__replace__(result=said)
+        text = f"{len(excess_calls)} calls were not run: the reply made too many"
+        carrier = excess_calls[0].__replace__(result=text)
     left_out = {result.tool_call_id for result in excess_calls} - {carrier.tool_call_id}
     for message in turn:
         if isinstance(message, ToolAggregateMessage):

@@ -1,4 +1,4 @@
-"""Models behind each other: when one cannot answer, the next one is asked.
+"""Chains of models: if one fails, the next one gets the request.
 
     from toolweave.models.fallback import FallbackModel
     from toolweave.models.openai import OpenAIModel
@@ -8,9 +8,9 @@
         OpenAIModel("qwen3", base_url="http://127.0.0.1:8080/v1", max_retries=0),
     )
 
-A failure that may pass (a full server, a broken connection) is met with another attempt after a
-pause, any other with the next model. That holds until the first piece of a reply has come: what has
-been read cannot be taken back, so what breaks after that is raised as it is.
+A transient failure (an overloaded server, a lost connection) is retried after a delay; any other
+failure moves on to the next model. This ends with the first update of a reply: updates that have
+been read cannot be taken back, so later errors are raised unchanged.
 """
 
 from __future__ import annotations
@@ -51,53 +51,53 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.models")
 
 RETRY = RetryPolicy(3, initial=1.0)
-"""What is done where nothing else is said: three attempts, after pauses of 1 and 2 seconds."""
+"""Default policy: three attempts, with delays of 1 and 2 seconds."""
 
 
 @dataclass
 class CapturedModel:
-    """Who has answered within a block of `capture_model`."""
+    """Model that has answered within a block of `capture_model`."""
 
     model: ChatModel | None = None
-    """The model that answered last; None before one has."""
-    by: dict[FallbackModel, ChatModel] = field(
+    """Model that answered last; None before the first answer."""
+    by_chain: dict[FallbackModel, ChatModel] = field(
         default_factory=dict["FallbackModel", "ChatModel"], repr=False
     )
-    """The model that answered last, by the chain that it is in."""
+    """Models that answered last, by their chains."""
 
 
-_answer: contextvars.ContextVar[CapturedModel | None] = contextvars.ContextVar(
+_captured: contextvars.ContextVar[CapturedModel | None] = contextvars.ContextVar(
     "toolweave_answer", default=None
 )
 
 
 @contextlib.contextmanager
 def capture_model() -> Generator[CapturedModel, None, None]:
-    """Notes which model of a `FallbackModel` answers the requests within.
+    """Record which model of a `FallbackModel` answers the requests within a block.
 
-    Tasks that begin within the block belong to it. So it is known who answered which request, also
-    where one object serves many at once.
+    Tasks that start within the block belong to it, so each request can be attributed even if one
+    chain serves many of them at once.
 
     Example:
         >>> from toolweave.models import complete
-        >>> from toolweave.models.fallback import FallbackModel, answering
+        >>> from toolweave.models.fallback import FallbackModel, capture_model
         >>> from toolweave.testing import ScriptedModel
         >>> model = FallbackModel(
         ...     ScriptedModel(ModelError("no"), name="one"), ScriptedModel("Hi!", name="two")
         ... )
         >>> async def main():
-        ...     with answering() as answer:
+        ...     with capture_model() as captured:
         ...         await complete(model, "Hello!")
-        ...     return answer.model.name
+        ...     return captured.model.name
         >>> asyncio.run(main())
         'two'
     """
-    answer = CapturedModel()
-    token = _answer.set(answer)
+    captured = CapturedModel()
+    token = _captured.set(captured)
     try:
-        yield answer
+        yield captured
     finally:
-        _answer.reset(token)
+        _captured.reset(token)
 
 
 @dataclass(frozen=True)
@@ -113,21 +113,21 @@ class _Failure:
 
 
 class FallbackModel:
-    """A chain of models that answers as the first of them that can.
+    """A chain of models: the first one that succeeds answers.
 
-    As a context manager it closes the connections of all.
+    As a context manager it closes the connections of all models.
 
     Args:
-        *models: The models in any form, the preferred one first.
-        retry: How often each is asked again after a failure that may pass, and after which pauses;
-            None for once each. A server that asks to wait is not asked before that; where it asks
-            for more than `maximum` seconds, the next model is. Clients that try again by
-            themselves do so within each of these attempts: give them ``max_retries=0``.
-        random: Gives numbers from 0 up to 1, for the jitter of pauses.
-        sleep: Waits for so many seconds.
+        *models: Models in any form, the preferred one first.
+        retry: Policy for transient failures of each model; None for one attempt each. The delay
+            that a server asks for is observed; if it is longer than `maximum` seconds, the next
+            model is used. Retries of clients happen within each of these attempts: create the
+            clients with ``max_retries=0``.
+        random: Function that returns numbers from 0 to 1, for the jitter of delays.
+        sleep: Async function that waits for a number of seconds.
 
     Raises:
-        TypeError: Something is no model.
+        TypeError: An argument is not a model.
         ValueError: There are no models.
 
     Example:
@@ -155,10 +155,10 @@ class FallbackModel:
         check_callable("random", random, "a function without arguments")
         check_callable("sleep", sleep, "an async function of seconds", "seconds")
         self.models: tuple[ChatModel, ...] = tuple(as_model(each, "models") for each in models)
-        """The models, the preferred one first."""
+        """Models of the chain, the preferred one first."""
         self._retry = RetryPolicy(1) if retry is None else retry
-        # A model raises a `ModelError`; one that somebody has written may raise what it got.
-        self._failing = (ModelError, asyncio.TimeoutError, *self._retry.retry_on)
+        # Models raise a `ModelError`; custom ones may raise the exceptions of their client.
+        self._caught = (ModelError, asyncio.TimeoutError, *self._retry.retry_on)
         self._random = random
         self._sleep = sleep
         self._last = self.models[0]
@@ -168,26 +168,26 @@ class FallbackModel:
 
     @property
     def current(self) -> ChatModel:
-        """The model that answered last; before any has, the preferred one.
+        """Model that answered last; the preferred one before the first answer.
 
-        Within a block of `capture_model`, the one that answered last there.
+        Within a block of `capture_model`, the model that answered last in that block.
         """
-        answer = _answer.get()
-        return self._last if answer is None else answer.by.get(self, self._last)
+        captured = _captured.get()
+        return self._last if captured is None else captured.by_chain.get(self, self._last)
 
     @property
     def name(self) -> str:
-        """What traces and costs call it: the name of `current`."""
+        """Name of `current`, for traces and costs."""
         return _name(self.current)
 
     @property
     def provider(self) -> str:
-        """Whose model it is: the provider of `current`."""
+        """Provider of `current`."""
         return str(getattr(self.current, "provider", "unknown"))
 
     @property
     def native_tools(self) -> bool:
-        """Whether all of them make native calls. What is written as text, each of them can read."""
+        """True if all models make native calls. Otherwise calls go in the text, which suits all."""
         return all(_is_native(model) for model in self.models)
 
     async def __aenter__(self) -> Self:
@@ -202,7 +202,7 @@ class FallbackModel:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Closes the connections of all models."""
+        """Close the connections of all models."""
         async with contextlib.AsyncExitStack() as stack:
             for model in self.models:
                 if (close := getattr(model, "aclose", None)) is not None:
@@ -215,63 +215,65 @@ class FallbackModel:
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,
     ) -> AsyncIterator[Update]:
-        """Answers, piece by piece, as the first model that can.
+        """Stream the reply of the first model that succeeds.
 
-        Models without native calls are passed over where there are tools. What failed attempts
-        have used is not counted.
+        If there are tools, models without native calls are skipped. The usage of failed attempts
+        is not counted.
 
         Raises:
-            MessageError: A message cannot be said to a model.
-            ModelError: None of the models could be asked; it names each, and its reason. Or a
-                reply broke off after its first piece, which is told as it was.
-            ValueError: Tools were given, and no model makes native calls; or the options name a
-                tool that is not there.
+            MessageError: A message cannot be expressed in the API of a model.
+            ModelError: All models failed; the message names each of them with its error. Or a
+                reply was interrupted after its first update; that error is raised unchanged.
+            ValueError: Tools were given, and no model makes native calls; or the options name an
+                unknown tool.
         """
-        able = [model for model in self.models if not tools or _is_native(model)]
-        if not able:
+        capable = [model for model in self.models if not tools or _is_native(model)]
+        if not capable:
             raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
         failures: list[_Failure] = []
-        for model in able:
+        for model in capable:
             attempt = 0
             while True:
                 attempt += 1
-                begun = False
+                started = False
                 try:
-                    asked = _begun(model.stream(messages, tools=tools, options=options))
-                    async with closing(asked) as updates:
+                    reply = _from_first_content(
+                        model.stream(messages, tools=tools, options=options)
+                    )
+                    async with closing(reply) as updates:
                         async for update in updates:
-                            if not begun:
-                                begun = True
-                                self._answers(model, attempt, failures)
+                            if not started:
+                                started = True
+                                self._record_answer(model, attempt, failures)
                             yield update
                 except Exception as error:
-                    if begun or not isinstance(error, self._failing):
+                    if started or not isinstance(error, self._caught):
                         raise
                     failure = _Failure(model, error, attempt)
                 else:
                     return
-                wait = self._wait(failure)
+                wait = self._delay(failure)
                 if wait is None:
                     break
-                _note("%s cannot answer now and is asked again", failure, logging.INFO, wait)
+                _log_failure("%s cannot answer now and is asked again", failure, logging.INFO, wait)
                 await self._sleep(wait)
             failures.append(failure)
-            _note("%s cannot answer and is given up", failure, logging.WARNING)
-        raise _joined(failures) from failures[-1].error
+            _log_failure("%s cannot answer and is given up", failure, logging.WARNING)
+        raise _combined_error(failures) from failures[-1].error
 
-    def _answers(self, model: ChatModel, attempt: int, failures: Sequence[_Failure]) -> None:
-        # A chain within a chain knows better who it was.
+    def _record_answer(self, model: ChatModel, attempt: int, failures: Sequence[_Failure]) -> None:
+        # A nested chain knows which of its models answered.
         leaf = model.current if isinstance(model, FallbackModel) else model
         self._last = leaf
-        answer = _answer.get()
-        if answer is not None:
-            answer.model = answer.by[self] = leaf
+        captured = _captured.get()
+        if captured is not None:
+            captured.model = captured.by_chain[self] = leaf
         if failures or attempt > 1:
             extra = {"model": _name(leaf), "attempt": attempt, "given_up": len(failures)}
             _log.info("%s answers", _name(leaf), extra=extra)
 
-    def _wait(self, failure: _Failure) -> float | None:
-        """The pause before the next attempt; None for no further one."""
+    def _delay(self, failure: _Failure) -> float | None:
+        """Return the seconds before the next attempt; None for no further attempt."""
         error, policy = failure.error, self._retry
         if failure.attempts >= policy.attempts:
             return None
@@ -282,13 +284,13 @@ class FallbackModel:
         return delay(policy, failure.attempts, self._random, error)
 
 
-async def _begun(updates: AsyncIterable[Update]) -> AsyncIterator[Update]:
-    """The updates, once there is something to read.
+async def _from_first_content(updates: AsyncIterable[Update]) -> AsyncIterator[Update]:
+    """Yield the updates, beginning with the first content.
 
     Raises:
-        ModelError: The reply ended before that, without a reason.
+        ModelError: The reply ended without content and without a reason.
     """
-    # Some providers count before they speak; that is no beginning yet.
+    # Some providers send usage first, which does not count as the start of a reply.
     held: list[Update] | None = []
     async with closing(updates):
         async for update in updates:
@@ -306,8 +308,8 @@ async def _begun(updates: AsyncIterable[Update]) -> AsyncIterator[Update]:
         raise ModelError("the reply ended before it began", transient=True)
 
 
-def _joined(failures: Sequence[_Failure]) -> ModelError:
-    """What to say when no model could answer."""
+def _combined_error(failures: Sequence[_Failure]) -> ModelError:
+    """Return the error for a chain whose models have all failed."""
     errors = [failure.error for failure in failures]
     last = errors[-1]
     waits = [error.retry_after for error in errors if isinstance(error, ModelError)]
@@ -321,7 +323,7 @@ def _joined(failures: Sequence[_Failure]) -> ModelError:
     )
 
 
-def _note(text: str, failure: _Failure, level: int, wait: float | None = None) -> None:
+def _log_failure(text: str, failure: _Failure, level: int, wait: float | None = None) -> None:
     error = failure.error
     name = _name(failure.model)
     extra = {

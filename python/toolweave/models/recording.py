@@ -1,7 +1,6 @@
-"""Replies of models, written down as they came.
+"""Recorded replies of models.
 
-A recording is a JSON file of one reply or a list of them, for people to read and to keep under
-version control:
+A recording is a JSON file of one reply or a list of replies, readable and fit for version control:
 
     {
       "model": "qwen2.5-coder-1.5b",
@@ -11,8 +10,8 @@ version control:
       "finish_reason": "stop"
     }
 
-A delta is text, or an object with one of ``reasoning``, ``tool_call`` and ``usage``. Instead of
-``messages`` there may be a ``prompt``, the text of the user, and a ``system`` prompt.
+A delta is a text, or an object with one of ``reasoning``, ``tool_call`` and ``usage``. A ``prompt``
+(the text of the user) and a ``system`` prompt can take the place of ``messages``.
 """
 
 from __future__ import annotations
@@ -51,29 +50,29 @@ class RecordedReply:
     """One reply to one conversation."""
 
     messages: tuple[Message, ...]
-    """The conversation that it answers."""
+    """Conversation that the reply answers."""
     updates: tuple[Update, ...]
-    """What came, in the pieces in which it came; a `FinishUpdate` last, unless it broke off."""
+    """Updates as they arrived, ending with a `FinishUpdate` unless there is an error."""
     times: tuple[float, ...] = ()
-    """When each piece came, in seconds from the request; empty if nobody knows."""
+    """Arrival time of each update, in seconds from the request; empty if unknown."""
     model: str | None = None
-    """Whose reply it is."""
+    """Name of the model."""
     error: ModelError | None = None
-    """How it broke off, if it did."""
+    """Error that interrupted the reply, if any."""
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> RecordedReply:
-        """Reads a recording.
+        """Create a reply from its JSON form.
 
         Raises:
             MessageError: The conversation is invalid.
-            ValueError: Something else is missing or wrong; says what.
+            ValueError: Another field is missing or invalid.
         """
         deltas: object = fields.get("deltas")
         if not isinstance(deltas, list):
             raise ValueError("a recording needs a list of `deltas`")
-        said = cast("list[object]", deltas)
-        updates = [_update(number, delta) for number, delta in enumerate(said)]
+        recorded = cast("list[object]", deltas)
+        updates = [_update(number, delta) for number, delta in enumerate(recorded)]
         times = [milliseconds / 1000 for milliseconds in fields.get("delta_ms", ())]
         if times and len(times) != len(updates):
             raise ValueError(
@@ -98,12 +97,12 @@ class RecordedReply:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The recording as `from_dict` reads it."""
-        said = [update for update in self.updates if not isinstance(update, FinishUpdate)]
+        """Return the JSON form, as `from_dict` takes it."""
+        deltas = [update for update in self.updates if not isinstance(update, FinishUpdate)]
         fields: dict[str, Any] = {
             "model": self.model,
             "messages": [message.to_dict() for message in self.messages],
-            "deltas": [_delta(update) for update in said],
+            "deltas": [_delta(update) for update in deltas],
             "delta_ms": [round(at * 1000) for at in self.times],
         }
         for update in self.updates:
@@ -120,38 +119,38 @@ class RecordedReply:
 
 
 def load(path: str | os.PathLike[str]) -> list[RecordedReply]:
-    """Reads recordings from a file, or from all files ``*.json`` of a folder that hold some.
+    """Load recordings from a file, or from the ``*.json`` files of a directory that have some.
 
     Raises:
-        OSError: There is nothing to read.
-        ValueError: A file holds something else than recordings; names the file.
+        OSError: The file or directory cannot be read.
+        ValueError: A file is not a recording. The message names the file.
     """
-    place = Path(path)
-    if place.is_dir():
-        whole = [(file, _parsed(file)) for file in sorted(place.glob("*.json"))]
+    path = Path(path)
+    if path.is_dir():
+        parsed = [(file, _parsed(file)) for file in sorted(path.glob("*.json"))]
         return [
             _reply(file, cast("object", entry))
-            for file, entries in whole
+            for file, entries in parsed
             for entry in entries
             if isinstance(entry, dict) and "deltas" in cast("dict[str, object]", entry)
         ]
-    return [_reply(place, entry) for entry in _parsed(place)]
+    return [_reply(path, entry) for entry in _parsed(path)]
 
 
 def save(replies: Iterable[RecordedReply], path: str | os.PathLike[str]) -> None:
-    """Writes recordings to a file."""
+    """Write recordings to a file."""
     text = json.dumps([reply.to_dict() for reply in replies], ensure_ascii=False, indent=2)
     Path(path).write_text(text + "\n", encoding="utf-8")
 
 
 class StreamRecorder:
-    """A model that answers as another does, and remembers how.
+    """A model that forwards requests to another model, and records the replies.
 
-    A reply that nobody read to its end is not remembered.
+    A reply that is not read to its end is not recorded.
 
     Args:
-        model: The model that answers.
-        clock: Gives the time, in seconds.
+        model: Model that answers.
+        clock: Function that returns the time in seconds.
 
     Example:
         >>> import asyncio
@@ -171,13 +170,13 @@ class StreamRecorder:
         self._model = as_model(model)
         self._clock = clock
         self.name: str = getattr(self._model, "name", type(self._model).__name__)
-        """The name of the model that answers."""
+        """Name of the model that answers."""
         self.provider: str = getattr(self._model, "provider", "unknown")
-        """Whose model that is."""
+        """Provider of the model that answers."""
         self.native_tools: bool = getattr(self._model, "native_tools", False)
-        """Whether that makes native calls."""
+        """True if the model that answers makes native calls."""
         self.replies: list[RecordedReply] = []
-        """What was recorded, in the order in which the replies ended."""
+        """Recorded replies, in the order in which they ended."""
 
     async def stream(
         self,
@@ -186,12 +185,12 @@ class StreamRecorder:
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,
     ) -> AsyncIterator[Update]:
-        """Answers as the model does.
+        """Stream the reply of the model, and record it.
 
         Raises:
-            ModelError: The model broke off; that is recorded too.
+            ModelError: The request failed, or the reply was interrupted. The error is recorded.
         """
-        asked = tuple(messages)
+        conversation = tuple(messages)
         start = self._clock()
         updates: list[Update] = []
         times: list[float] = []
@@ -210,11 +209,11 @@ class StreamRecorder:
         finally:
             if error is not None or any(isinstance(update, FinishUpdate) for update in updates):
                 self.replies.append(
-                    RecordedReply(asked, tuple(updates), tuple(times), self.name, error)
+                    RecordedReply(conversation, tuple(updates), tuple(times), self.name, error)
                 )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes what was recorded to a file that `ReplayModel` reads."""
+        """Write the recorded replies to a file, for `ReplayModel`."""
         save(self.replies, path)
 
 
@@ -250,14 +249,14 @@ def _update(number: int, delta: object) -> Update:
     if isinstance(delta, str):
         return TextDelta(delta)
     if isinstance(delta, Mapping) and len(cast("Mapping[str, Any]", delta)) == 1:
-        ((kind, said),) = cast("Mapping[str, Any]", delta).items()
+        ((kind, value),) = cast("Mapping[str, Any]", delta).items()
         if kind == "reasoning":
-            return ReasoningDelta(said)
+            return ReasoningDelta(value)
         if kind == "usage":
-            return UsageUpdate(**said)
+            return UsageUpdate(**value)
         if kind == "tool_call":
             return ToolCallUpdate(
-                said.get("id"), said.get("index"), said.get("name"), said.get("arguments")
+                value.get("id"), value.get("index"), value.get("name"), value.get("arguments")
             )
     raise ValueError(
         f"delta {number} must be a text, or an object with one of "

@@ -1,4 +1,4 @@
-"""Recorded replies, given again.
+"""Replay of recorded replies.
 
     from toolweave.models import complete
     from toolweave.models.replay import ReplayModel
@@ -6,8 +6,8 @@
     model = ReplayModel("tests/replies")
     reply = await complete(model, "What is 15 + 27?")
 
-For demonstrations and tests: what real models wrote, with their habits and in their pieces, without
-the model. `StreamRecorder` makes the recordings.
+For demonstrations and tests: the replies of real models, with their original deltas and timing,
+without the model. `StreamRecorder` creates the recordings.
 """
 
 from __future__ import annotations
@@ -38,22 +38,23 @@ if TYPE_CHECKING:
 
 
 class ReplayModel:
-    """A model that gives recorded replies.
+    """A model that replays recorded replies.
 
-    Tools and options change nothing: what was recorded is said as it was.
+    Tools and options of a request are ignored.
 
     Args:
-        recordings: The replies, or a file or folder of them.
-        match: Which one answers: that to the same ``conversation``, system prompts aside (several
-            to one conversation take turns), or the next one in ``order``, whatever was asked.
-        speed: How many times as fast as it was recorded; None for at once.
-        max_pause: The longest pause between two pieces, in seconds.
-        name: What traces call the model; that of the first recording if not given.
-        native_tools: Whether it passes for one that makes native calls.
+        recordings: Replies, or the path of a file or directory with recordings.
+        match: Choice of the reply: ``conversation`` for a reply to the same conversation, system
+            prompts aside (several replies to one conversation take turns), or ``order`` for the
+            next reply, whatever the request.
+        speed: Speed relative to the recording; None for no delays.
+        max_pause: Maximum delay between two updates, in seconds.
+        name: Name of the model in traces; defaults to that of the first recording.
+        native_tools: True to pass for a model that makes native calls.
 
     Raises:
-        OSError: There is no such file or folder.
-        ValueError: There is nothing to replay, or it cannot be read.
+        OSError: The file or directory does not exist.
+        ValueError: There are no recordings, or one is invalid.
     """
 
     provider = "replay"
@@ -88,13 +89,13 @@ class ReplayModel:
             for reply in self._replies:
                 self._by_key.setdefault(_key(reply.messages), []).append(reply)
         self._match = match
-        self._given: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
         self._speed = speed
         self._max_pause = max_pause
         self.name: str = name or self._replies[0].model or "replay"
         """Name of the model in traces."""
         self.native_tools = native_tools
-        """Whether it passes for one that makes native calls."""
+        """True if the model passes for one that makes native calls."""
 
     def __repr__(self) -> str:
         return f"ReplayModel({self.name}, {len(self._replies)} replies)"
@@ -103,13 +104,13 @@ class ReplayModel:
         self,
         messages: Sequence[Message],
         *,
-        tools: Sequence[FunctionContract] = (),  # noqa: ARG002 - what was recorded is said
+        tools: Sequence[FunctionContract] = (),  # noqa: ARG002 - the recording is fixed
         options: ModelOptions | None = None,  # noqa: ARG002
     ) -> AsyncIterator[Update]:
-        """Gives the recorded reply.
+        """Stream the recorded reply.
 
         Raises:
-            ModelError: None was recorded, or it had broken off.
+            ModelError: No reply was recorded, or the recorded reply was interrupted.
         """
         reply = self._find(messages)
         before = 0.0
@@ -128,46 +129,46 @@ class ReplayModel:
 
     def _find(self, messages: Sequence[Message]) -> RecordedReply:
         if self._match == "order":
-            number = self._take("")
+            number = self._next_number("")
             if number >= len(self._replies):
                 raise ModelError(
                     f"all {len(self._replies)} recorded replies have been given; "
-                    f"the next conversation was: {_shown(messages)}",
+                    f"the next conversation was: {_summary(messages)}",
                     self.provider,
                 )
             return self._replies[number]
         key = _key(messages)
-        fitting = self._by_key.get(key)
-        if fitting is None:
-            raise ModelError(self._nothing_fits(messages), self.provider)
-        return fitting[self._take(key) % len(fitting)]
+        matching = self._by_key.get(key)
+        if matching is None:
+            raise ModelError(self._no_match_message(messages), self.provider)
+        return matching[self._next_number(key) % len(matching)]
 
-    def _take(self, key: str) -> int:
-        number = self._given.get(key, 0)
-        self._given[key] = number + 1
+    def _next_number(self, key: str) -> int:
+        number = self._counts.get(key, 0)
+        self._counts[key] = number + 1
         return number
 
-    def _nothing_fits(self, messages: Sequence[Message]) -> str:
-        asked = _shown(messages)
-        known = {_shown(reply.messages): None for reply in self._replies}
-        near = difflib.get_close_matches(asked, known, n=3, cutoff=0.0)
+    def _no_match_message(self, messages: Sequence[Message]) -> str:
+        conversation = _summary(messages)
+        known = {_summary(reply.messages): None for reply in self._replies}
+        near = difflib.get_close_matches(conversation, known, n=3, cutoff=0.0)
         return (
-            f"no reply to this conversation was recorded: {asked}; the nearest of "
+            f"no reply to this conversation was recorded: {conversation}; the nearest of "
             f"{len(self._replies)} that were: {', '.join(near)}"
         )
 
 
 def _key(messages: Sequence[Message]) -> str:
-    """The conversation in a form that is the same for all ways to say it."""
-    said = [entry for entry in to_openai(messages) if entry["role"] != "system"]
-    return json.dumps(said, sort_keys=True)
+    """Return the conversation in a canonical form."""
+    entries = [entry for entry in to_openai(messages) if entry["role"] != "system"]
+    return json.dumps(entries, sort_keys=True)
 
 
-def _shown(messages: Sequence[Message]) -> str:
-    """The end of a conversation, and how much came before it."""
-    said = [entry for entry in to_openai(messages) if entry["role"] != "system"]
-    if not said:
+def _summary(messages: Sequence[Message]) -> str:
+    """Return the last entry of a conversation, and the number of entries before it."""
+    entries = [entry for entry in to_openai(messages) if entry["role"] != "system"]
+    if not entries:
         return "nothing"
-    last = said[-1]
-    before = f" after {len(said) - 1} more" if len(said) > 1 else ""
+    last = entries[-1]
+    before = f" after {len(entries) - 1} more" if len(entries) > 1 else ""
     return f"{last['role']} {str(last.get('content'))[:80]!r}{before}"

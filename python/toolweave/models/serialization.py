@@ -1,4 +1,4 @@
-"""Writing requests, beside the event loop where they are large."""
+"""Serialization of requests, in a thread if they are large."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# So many characters of a result take as long to write as an argument.
+# Number of characters of a result that take as long to serialize as one argument.
 _CHARACTERS = 100
-# The schemas of more tools take longer to write than a thread takes to begin.
+# The schemas of more tools take longer to serialize than a thread takes to start.
 _MANY_TOOLS = 50
 
 
 async def serialize_request(
     serialize: Callable[[], T], messages: Sequence[Message], tools: Sequence[FunctionContract] = ()
 ) -> T:
-    """Call what writes a request, in a thread if that takes long.
+    """Serialize a request, in a thread if it is large.
 
     Args:
-        serialize: Function that writes the request.
+        serialize: Function that serializes the request.
         messages: The conversation.
-        tools: What the model may call.
+        tools: Tools of the request.
     """
     if len(tools) > _MANY_TOOLS or is_large(messages):
         return await asyncio.to_thread(serialize)
@@ -37,7 +37,7 @@ async def serialize_request(
 
 
 def is_large(messages: Iterable[Message]) -> bool:
-    """Whether a conversation takes longer to write than a thread takes to begin."""
+    """Return True if a conversation takes longer to serialize than a thread takes to start."""
     parts = 0
     for message in messages:
         parts += 1

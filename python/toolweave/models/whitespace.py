@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 class WhitespaceFilter:
-    """Holds white space back until text follows it.
+    """Filter that drops white space around calls.
 
-    Models put calls on lines of their own. A reply of calls alone then has no text, which agents
-    take for an answer otherwise.
+    Models put calls on lines of their own. White space is held back until text follows it, so that
+    a reply that consists of calls has no text, which agents would take for an answer.
     """
 
     def __init__(self) -> None:
@@ -16,7 +16,7 @@ class WhitespaceFilter:
         self._called = False
 
     def text(self, text: str) -> str:
-        """More text: what of it is text for certain, together with what was held."""
+        """Add text, and return what can be emitted, including held white space."""
         if not self._waiting:
             return text
         text = self._held + text
@@ -25,10 +25,10 @@ class WhitespaceFilter:
         return "" if self._waiting else text
 
     def call(self) -> None:
-        """A call stands here: white space before it was only layout."""
+        """Add a call: the white space before it is dropped."""
         self._held = ""
         self._waiting = self._called = True
 
     def finish(self) -> str:
-        """What is still held where there was no call at all."""
+        """Return the held white space; empty if there was a call."""
         return "" if self._called else self._held

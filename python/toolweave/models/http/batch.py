@@ -134,7 +134,7 @@ class Batch:
     def _handle_failure(
         self, number: int, request: _PendingRequest, failure: Failure
     ) -> Exception | None:
-        """Return a failure as an exception; None if the request was repeated without a parameter."""
+        """Return a failure as an exception; None if the request was repeated."""
         name = self._endpoint.rejected_parameter(failure, request.fields, request.unsupported)
         if name is None:
             return self._endpoint.error(failure)
