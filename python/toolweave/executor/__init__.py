@@ -1,8 +1,8 @@
-"""Running calls: concurrently, in bounds, with one result for each.
+"""Concurrent execution of tool calls, with limits and exactly one result for each call.
 
-A `ToolExecutor` has the tools and their limits. It takes the calls of a reply and gives back an
-aggregate: every call with exactly one result, whatever a tool, an observer or a cancelled caller
-does. What happens on the way can be watched.
+A `ToolExecutor` holds the tools and their limits. It takes the calls of a reply and returns an
+aggregate in which every call has exactly one result, even if a tool or an observer raises or the
+caller is cancelled. Events can be streamed while the calls run.
 
     >>> async def main() -> None:
     ...     executor = ToolExecutor([get_weather], max_concurrency=10, timeout=30.0)

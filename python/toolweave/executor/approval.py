@@ -1,4 +1,4 @@
-"""Asking whether a call may run, and taking nothing but a clear yes for one.
+"""Approval of calls before they run. Only an explicit yes allows a call.
 
 Example:
     >>> async def main() -> None:
@@ -28,37 +28,37 @@ if TYPE_CHECKING:
     from ..protocols import Approver
 
 ApprovalOutcome: TypeAlias = Literal["allowed", "denied", "timeout", "error", "missing_approver"]
-"""How an approver was asked, and what came of it."""
+"""Outcome of asking an approver."""
 
-# What the model reads where the approver is at fault; the log says more.
+# Shown to the model if the approver failed; the log has the details.
 _FAILED = "the approver failed"
 
-# How long an approver that is no longer needed may take to leave, in seconds.
-_LEAVING = 0.1
+# How long to wait for a cancelled approver to end, in seconds.
+_CANCEL_GRACE = 0.1
 
 _log = logging.getLogger("toolweave.executor")
 
 
 @dataclass(frozen=True)
 class ApprovalRecord:
-    """What was decided, and on what."""
+    """Decision on one call."""
 
     outcome: ApprovalOutcome
-    """What was decided, or why nothing was."""
+    """The decision, or the reason why there is none."""
     reason: str | None
-    """Why; for the model to read where the call must not run."""
+    """Reason for the decision. The model reads it if the call is not allowed."""
     call: ToolCall
-    """The call as it was when the approver was asked: this one is to be run, and no other."""
+    """Copy of the call from before the approver was asked. Only this copy may be run."""
     decided_by: str | None = None
-    """The person or the rule that decided, where the approver names one."""
+    """Person or rule that decided, if the approver names one."""
 
     @property
     def allowed(self) -> bool:
-        """Whether the call may run."""
+        """True if the call may run."""
         return self.outcome == "allowed"
 
     def event(self) -> ToolApproval:
-        """The record as an event."""
+        """Return the record as an event."""
         return ToolApproval(self.call.id, self.outcome, self.reason, self.decided_by)
 
 
@@ -68,29 +68,29 @@ async def decide(
     contract: FunctionContract,
     timeout: float | None = None,
 ) -> ApprovalRecord:
-    """Asks an approver about a call.
+    """Ask an approver whether a call may run.
 
-    An approver that is no coroutine function is called in a thread: most of them ask a person,
-    and the event loop must not wait with them. What it returns may be an awaitable all the same.
+    An approver that is not a coroutine function is called in a thread, since it usually asks a
+    person and must not block the event loop. It may still return an awaitable.
 
-    The approver is given a copy of the call. One that changes the arguments may believe that it
-    has edited the call, so that counts as an error.
+    The approver gets a copy of the call. If it changes the arguments of that copy, it probably
+    meant to edit the call, which is not supported, so this counts as an error.
 
     Args:
-        approver: Who decides; without one the call is not allowed.
+        approver: The approver. Without one, the call is not allowed.
         call: The call.
         contract: The tool's contract.
-        timeout: How long the approver may take, in seconds; None for as long as it likes.
+        timeout: Time limit for the approver, in seconds; None for no limit.
     """
-    kept, shown = _copy(call), _copy(call)
+    original, shown = _copy(call), _copy(call)
     if approver is None:
-        record = ApprovalRecord("missing_approver", "there is nobody to approve it", kept)
+        record = ApprovalRecord("missing_approver", "there is nobody to approve it", original)
     else:
         outcome, reason, decided_by = await _ask(approver, shown, contract, timeout)
-        if outcome == "allowed" and _arguments(shown) != _arguments(kept):
+        if outcome == "allowed" and _arguments(shown) != _arguments(original):
             _log.warning("an approver changed the arguments of a call", extra=_log_fields(call))
             outcome, reason = "error", _FAILED
-        record = ApprovalRecord(outcome, reason, kept, decided_by)
+        record = ApprovalRecord(outcome, reason, original, decided_by)
     _log.info(
         "approval of a call: %s",
         record.outcome,
@@ -107,9 +107,9 @@ async def _ask(
         await asyncio.wait((asked,), timeout=timeout)
     finally:
         if late := not asked.done():
-            # It is given a moment to leave; whatever it still says does not count.
+            # It gets a moment to end. Its answer no longer counts.
             asked.cancel()
-            await asyncio.wait((asked,), timeout=_LEAVING)
+            await asyncio.wait((asked,), timeout=_CANCEL_GRACE)
             asked.add_done_callback(_forget)
     if late:
         return "timeout", f"nobody decided within {timeout:g} seconds", None
@@ -142,12 +142,12 @@ async def _answer(approver: Approver, call: ToolCall, contract: FunctionContract
 
 def _is_async(approver: Approver) -> bool:
     return inspect.iscoroutinefunction(approver) or inspect.iscoroutinefunction(
-        getattr(approver, "__call__", None)  # noqa: B004 - its code is asked, not whether it is there
+        getattr(approver, "__call__", None)  # noqa: B004 - inspected, not tested for existence
     )
 
 
 def _copy(call: ToolCall) -> ToolCall:
-    # The constructor copies the arguments deeply.
+    # The constructor makes a deep copy of the arguments.
     return ToolCall(call.id, call.name, call.arguments, call.raw, call.index, call.repairs)
 
 

@@ -1,4 +1,4 @@
-"""Trying a call again that failed for a passing reason."""
+"""Retries of calls that failed with a transient error."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _log = logging.getLogger("toolweave.executor")
 
 
 async def invoke_with_retries(execution: Execution, policy: RetryPolicy) -> Any:
-    """What the tool returns, at once or in a later attempt.
+    """Return what the tool returns, in its first or a later attempt.
 
     Raises:
-        BaseException: What it raised last.
+        BaseException: The exception of the last attempt.
     """
     plan = execution.plan
     while True:
@@ -35,12 +35,12 @@ async def invoke_with_retries(execution: Execution, policy: RetryPolicy) -> Any:
         scheduler.suspend(execution)
         await asyncio.sleep(pause)
         await scheduler.resume(execution)
-        # The attempt before may have changed what it was given.
+        # The previous attempt may have modified its arguments.
         await execution.prepare_arguments()
 
 
 def _pause_after(execution: Execution, error: Exception, policy: RetryPolicy) -> float | None:
-    """How long to wait before the next attempt; None if there is none."""
+    """Return the seconds to wait before the next attempt, or None to give up."""
     if execution.stopped is not None or execution.attempt >= policy.attempts:
         return None
     if not is_transient(policy, error):
@@ -54,7 +54,7 @@ def _pause_after(execution: Execution, error: Exception, policy: RetryPolicy) ->
         pause = max(pause, wait)
     if execution.timeouts is not None:
         if not execution.timeouts.has_time_for(pause):
-            # The model had better read what went wrong than that there was no time left.
+            # The error itself tells the model more than a timeout would.
             if plan.bucket is not None:
                 plan.bucket.refund()
             return None

@@ -1,7 +1,8 @@
-"""One call, from submitted to its result.
+"""Execution of one call, from submission to result.
 
-`Execution.serve` is the whole way: approval, cache, gate, rate limit, journal, attempts, result. It
-returns a result whatever the tool does, and a call without options takes none of the detours.
+`Execution.serve` covers all of it: approval, cache, concurrency limits, rate limit, journal,
+attempts, result. It produces a result whatever the tool does, and skips the steps that the tool
+has no options for.
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ _LONG = 65_536
 
 
 def has_long_arguments(call: ToolCall) -> bool:
-    """Whether fitting the arguments of a call takes longer than a thread takes to begin."""
+    """Return True if validating the arguments takes longer than starting a thread."""
     return len(call.raw) > _LONG
 
 
 class _Refused(Exception):  # noqa: N818 - an outcome
-    """The call does not run."""
+    """The call was refused and does not run."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.text)
@@ -58,17 +59,17 @@ class _Refused(Exception):  # noqa: N818 - an outcome
 
 
 class Execution:
-    """A call that has a tool and arguments that fit.
+    """Execution of a call that names a known tool and has valid arguments.
 
     Args:
-        run: The reply that it belongs to.
+        run: The run that the call belongs to.
         plan: The tool.
         call: The call.
-        arguments: What the function is called with; None if that takes long to find out.
-        position: Its position in the reply; -1 for the call of a tool.
+        arguments: Keyword arguments of the function; None to validate long arguments later.
+        position: Position of the call in the reply; -1 for a nested call.
     """
 
-    # What most calls never touch stands here, and costs them nothing.
+    # Defaults of attributes that few calls set are class attributes, so they cost nothing.
     __slots__ = (
         "__dict__",
         "arguments",
@@ -83,29 +84,29 @@ class Execution:
         "task",
     )
     attempt = 1
-    # In line at the gate; see `CallScheduler`.
+    # Its place in the queues of the limiter; see `CallScheduler`.
     permit: Permit | None = None
     ready = False
     admitted = False
     suspensions = 0
     concurrency_key: Hashable | None = None
-    # It has a place, and no ticket.
+    # It holds a slot without a permit.
     has_slot = False
-    # In line without a task; the context of whoever submitted it.
+    # The submitter's context, while the call is queued without a task.
     queued_context: Context | None = None
-    # The calls that it was made for have no time running while it waits to start.
+    # The timeouts of the calls that wait for it are paused until it starts.
     callers_paused = False
     waiting: asyncio.Future[None] | None = None
-    # Others may wait for its result.
+    # Identical calls may wait for its result.
     leader: Leader[ToolResult] | None = None
-    # What to resolve, where the result comes later.
+    # The key that resolves it, if it is deferred.
     deferred_key = ""
     is_deferred = False
-    # What a journal knows of it.
+    # Its entry in the journal.
     journal_entry: JournalEntry | None = None
-    # Long arguments are fitted beside the event loop.
+    # Long arguments are validated in a thread, before the call starts.
     unvalidated = False
-    # Made by a tool, or itself the call of a tool that makes calls.
+    # The call whose tool made this one, and the calls that its own tool makes.
     parent: Execution | None = None
     depth = 0
     nested = 0
@@ -138,7 +139,7 @@ class Execution:
         self.finished = False
 
     async def serve(self) -> None:
-        """Takes the call to its result, or to the word that it comes later."""
+        """Run the call until it has a result or is deferred."""
         self.entered = True
         plan = self.plan
         outcome: ToolResult | Deferred | None = None
@@ -173,17 +174,17 @@ class Execution:
             await self.journal_entry.close(outcome)
 
     async def serve_traced(self) -> None:
-        """Does what `serve` does, in a span."""
+        """Run `serve` in a trace span."""
         with execute_tool(self.call, description=self.plan.contract.description) as self.span:
             await self.serve()
 
-    # Before the start.
+    # Before the start
 
     async def prepare_arguments(self) -> None:
-        """Bring the arguments to what the function takes, beside the event loop if they are long.
+        """Validate and convert the arguments, in a thread if they are long.
 
         Raises:
-            Exception: They do not fit.
+            Exception: The arguments are invalid.
         """
         self._raise_if_stopped()
         prepare = self.plan.prepare_arguments
@@ -202,7 +203,7 @@ class Execution:
             return needed
         try:
             return bool(needed(self.call))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is no reason to go ahead
+        except Exception as error:  # noqa: BLE001 - in doubt, approval is required
             _log.warning(
                 "approval is asked for, as it is not known whether it is needed",
                 exc_info=error,
@@ -227,7 +228,7 @@ class Execution:
             raise _Refused(failure.denied(self.call.name, record.reason))
 
     async def _look_up(self) -> ToolResult | None:
-        """The result of the same call, if it was made or is being made."""
+        """Return the result of an identical call that has finished or is running, if any."""
         run, cache = self.run, self.run.cache
         if has_long_arguments(self.call):
             key = await asyncio.to_thread(cache.key, self.plan.identity, self.call.arguments)
@@ -236,10 +237,10 @@ class Execution:
         found = cache.begin(key)
         if isinstance(found, Follower):
             if self.parent is not None:
-                # The one that runs may be the one whose tool makes this call, and waits for it.
+                # The running call may be the one whose tool waits for this call.
                 found.leave()
                 return None
-            # The one that runs may need what this one has at the gate.
+            # The running call may need a limit that this one holds.
             was_queued = self.permit is not None
             run.scheduler.leave(self)
             found = await found.outcome()
@@ -257,9 +258,9 @@ class Execution:
         return None
 
     def complete_flight(self, leader: Leader[ToolResult], outcome: ToolResult | Deferred) -> None:
-        """Says to those who wait for the same call what came of it."""
+        """Publish the outcome to callers waiting on the same call."""
         if self.stopped is Stop.INTERRUPTED:
-            # It is not at fault: another may lead in its place.
+            # The tool did not fail, so another call may take over.
             leader.abandon()
         elif isinstance(outcome, Deferred) or outcome.is_error:
             leader.fail()
@@ -291,7 +292,7 @@ class Execution:
                 raise
             raise _Refused(failure.interrupted(self.call.name, started=False)) from error
 
-    # At work.
+    # While it runs
 
     def _raise_if_stopped(self) -> None:
         if self.stopped is not None:
@@ -310,8 +311,8 @@ class Execution:
             run.publisher.emit(started, self)
 
     def progress(self, value: Any) -> None:
-        """Takes what the tool reports. On the event loop's thread only."""
-        # Time since the last report counts, also where the tool kept the loop from seeing it pass.
+        """Record progress that the tool reports. Call this on the event loop's thread only."""
+        # The idle timeout also holds if the tool blocked the event loop since its last report.
         self.check()
         if self.finished or self.stopped is not None:
             return
@@ -322,15 +323,15 @@ class Execution:
         self.run.publisher.emit(ToolProgress(self.call.id, value), self)
 
     def check(self) -> None:
-        """Stop the call if it is past its time. On the event loop's thread only."""
+        """Stop the call if it has timed out. Call this on the event loop's thread only."""
         if self.timeouts is not None and self.stopped is None:
             self.timeouts.check()
 
-    # The end.
+    # The outcome
 
     async def _succeeded(self, value: Any) -> ToolResult | Deferred:
-        # Whatever a tool still says after it was stopped, it was too late. The clock decides: a
-        # tool that never awaits keeps the timer from ringing.
+        # A result that comes after the deadline is too late. The clock decides, since a tool that
+        # never awaits keeps the timer from firing.
         self.check()
         self._raise_if_stopped()
         if isinstance(value, Deferred):
@@ -342,7 +343,7 @@ class Execution:
         return ToolResult(call.id, call.name, text, value=value, duration=self._duration())
 
     def error_result(self, error: BaseException) -> ToolResult:
-        """The result of a call that ended with an exception."""
+        """Return the result of a call that ended with an exception."""
         name = self.call.name
         if isinstance(error, (Exception, asyncio.CancelledError)):
             self.check()
@@ -365,7 +366,7 @@ class Execution:
         return self._result(found, exception=error, reference=reference)
 
     def stopped_result(self) -> ToolResult:
-        """What becomes of a call that was stopped."""
+        """Return the result of a call that was stopped."""
         name, plan = self.call.name, self.plan
         if self.stopped is Stop.INTERRUPTED:
             return self._result(failure.interrupted(name, started=self.started is not None))
@@ -375,13 +376,13 @@ class Execution:
         if plan.partial_results and self._progressed:
             try:
                 text = truncate(to_text(self._progress), plan.max_result_chars)
-            except Exception:  # noqa: BLE001 - the tool's own value: there is no telling
+            except Exception:  # noqa: BLE001 - converting the tool's value may raise anything
                 return self._result(found)
             return self._result(failure.Failure(text, found.code), self._progress)
         return self._result(found)
 
     def unrecorded_result(self) -> ToolResult:
-        """What becomes of a call whose outcome could not be written down."""
+        """Return the result of a call whose outcome the journal could not record."""
         return self._result(failure.interrupted(self.call.name))
 
     def _result(
@@ -408,18 +409,18 @@ class Execution:
         return None if self.started is None else max(self.run.clock() - self.started, 0.0)
 
     def log_fields(self, **more: object) -> dict[str, object]:
-        """What log records say of the call: never its arguments."""
+        """Return the fields of log records about the call. They never include arguments."""
         return {"tool": self.call.name, "tool_call_id": self.call.id, **more}
 
-    # From outside.
+    # Control by the run
 
     def stop(self, why: Stop) -> None:
-        """Cancels the tool. The first reason counts."""
+        """Cancel the tool. Only the first reason counts."""
         if self.finished:
             return
         entry = self.journal_entry
         if entry is not None and entry.closing:
-            # Its tool has ended; what came of it stays.
+            # The tool has ended, and its outcome stands.
             if why is Stop.INTERRUPTED:
                 entry.start_deadline()
             return
@@ -428,7 +429,7 @@ class Execution:
         self.stopped = why
         _log.info("a call is stopped", extra=self.log_fields(reason=why.value))
         if self.queued_context is not None:
-            # In line, and nothing to cancel.
+            # Still queued, so there is no task to cancel.
             self.queued_context = None
             self.run.finish(self, self.stopped_result())
             return
@@ -438,7 +439,7 @@ class Execution:
 
     @asynccontextmanager
     async def suspended(self) -> AsyncGenerator[None]:
-        """While the tool waits for a person: no time passes for it, and others have its place."""
+        """Release the call's slot and pause its timeouts while the tool waits for a person."""
         scheduler = self.run.scheduler
         scheduler.suspend(self)
         async with self.timeouts_paused():
@@ -447,7 +448,7 @@ class Execution:
 
     @asynccontextmanager
     async def timeouts_paused(self) -> AsyncGenerator[None]:
-        """While it waits for others: no time passes for it, and for those that it was made for."""
+        """Pause the timeouts of the call and of its ancestors."""
         paused = self._active_timeouts()
         for timeouts in paused:
             timeouts.pause()
@@ -458,27 +459,27 @@ class Execution:
                 timeouts.resume()
 
     def pause_callers(self) -> None:
-        """No time passes for the calls that this one is made for until it starts."""
+        """Pause the timeouts of the ancestors until this call starts."""
         self.callers_paused = True
         for timeouts in self._active_timeouts():
             timeouts.pause()
 
     def resume_callers(self) -> None:
-        """Time passes for them again."""
+        """Resume the timeouts of the ancestors."""
         if self.callers_paused:
             self.callers_paused = False
             for timeouts in self._active_timeouts():
                 timeouts.resume()
 
     def self_and_ancestors(self) -> Iterator[Execution]:
-        """The call, the one whose tool made it, and so on."""
+        """Iterate over the call, its parent, and so on to the outermost call."""
         each: Execution | None = self
         while each is not None:
             yield each
             each = each.parent
 
     def descendants(self) -> Iterator[Execution]:
-        """The calls that its tool has made and that are not over, and theirs."""
+        """Iterate over the unfinished calls that its tool has made, recursively."""
         for child in self.children:
             if not child.finished:
                 yield child

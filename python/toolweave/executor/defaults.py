@@ -1,4 +1,4 @@
-"""What holds for the tools of an executor unless they say otherwise."""
+"""Default options of an executor, for tools that do not set their own."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 
 
 MAX_CONCURRENCY = 16
-"""How many calls run at once, over all replies of an executor."""
+"""Maximum number of calls that run at once, over all replies of an executor."""
 
 MAX_CONCURRENCY_PER_CHAT = 8
-"""How many of these may be of one chat."""
+"""Maximum number of calls of one chat that run at once."""
 
 TIMEOUT = 60.0
-"""How long a call may take, in seconds."""
+"""Time limit of a call, in seconds."""
 
 MAX_RESULT_CHARS = 100_000
-"""How much of a result the model reads, in characters."""
+"""Maximum length of a result's text, in characters."""
 
 RUN_TIMEOUT = 3600.0
-"""How long a run of an agent, of scenes or of a chat may take, in seconds."""
+"""Time limit of a run of an agent, of scenes or of a chat, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class Defaults:
         """Check the options.
 
         Raises:
-            TypeError: One of them is of the wrong type.
-            ValueError: One of them has a value that it cannot have.
+            TypeError: An option has the wrong type.
+            ValueError: An option has an invalid value.
         """
         for name in ("max_concurrency", "max_concurrency_per_chat"):
             check_count(name, getattr(self, name), 1, none=True)

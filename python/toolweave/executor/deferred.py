@@ -1,7 +1,7 @@
-"""Results that come later, perhaps in another process.
+"""Deferred results, which may be delivered in another process.
 
-A tool returns `Deferred` and its call stays pending until somebody resolves the key. What is
-awaited is plain data: write `to_dict` down, and go on with `from_dict` after a restart.
+A tool returns `Deferred`, and its call stays pending until the key is resolved. Pending results
+are plain data: save `to_dict`, and restore them with `from_dict` after a restart.
 
 Example:
     >>> results = DeferredResults()
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 METADATA = "deferred"
-"""Where an aggregate's metadata holds the keys of its pending calls, by the ids of the calls."""
+"""Metadata field of an aggregate with the keys of its pending calls, by the ids of the calls."""
 
 
 @dataclass(frozen=True)
 class Deferred:
-    """What a tool returns when its result comes later."""
+    """Return value of a tool whose result is delivered later."""
 
     key: str | None = None
-    """What to resolve; None for one made of the id of the call."""
+    """Key that resolves the result; None to derive one from the id of the call."""
     note: str | None = None
-    """Anything about it, for whoever looks at what is pending."""
+    """Note for readers of the pending results."""
 
     def __post_init__(self) -> None:
         check_text("key", self.key, none=True)
@@ -49,39 +49,39 @@ class Deferred:
 
 @dataclass(frozen=True)
 class Resolution:
-    """A result that came later."""
+    """Deferred result that has been delivered."""
 
     value: Any
-    """The result: JSON values."""
+    """The result, as JSON values."""
     is_error: bool = False
-    """Whether it says that the call failed."""
+    """True if the call failed."""
 
 
 @dataclass(frozen=True)
 class PendingResult:
-    """What somebody waits for: the result of a call, or the answer to a question."""
+    """Pending result of a call, or pending answer to a question."""
 
     key: str
-    """What to resolve."""
+    """Key that resolves it."""
     call: ToolCall
-    """The call, or the one whose tool asks."""
+    """The deferred call, or the call whose tool asks the question."""
     note: str | None = None
-    """What the tool said about it."""
+    """Note of the tool."""
     question: str | None = None
-    """What the tool wants to know; None where the result itself is awaited."""
+    """Question of the tool; None if the result of the call is pending."""
     schema: Mapping[str, Any] | None = None
-    """The JSON Schema of the answer."""
+    """JSON Schema of the answer."""
 
 
 class DeferredResults:
-    """Which results are awaited, and which have come. Safe to use from any thread."""
+    """Pending results and the ones that have been delivered. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._entries: dict[str, PendingResult] = {}
         self._resolved: dict[str, Resolution] = {}
         self._waiting: dict[str, list[asyncio.Future[Resolution]]] = {}
-        # The last number that was given to calls with the same id.
+        # The last suffix used for each call id.
         self._numbers: dict[str, int] = {}
 
     def add(
@@ -93,55 +93,57 @@ class DeferredResults:
         question: str | None = None,
         schema: Mapping[str, Any] | None = None,
     ) -> str:
-        """Waits for a result.
+        """Add a pending result.
 
         Args:
             call: The call.
-            key: What to resolve; None for one made of the id of the call.
-            note: What the tool says about it.
-            question: What the tool wants to know, where it asks.
-            schema: The JSON Schema of the answer.
+            key: Key that resolves it; None to derive one from the id of the call.
+            note: Note of the tool.
+            question: Question of the tool, if it asks one.
+            schema: JSON Schema of the answer.
 
         Returns:
             The key.
 
         Raises:
-            ValueError: The key is taken already.
-            SchemaError: The schema is wrong.
+            ValueError: The key is already in use.
+            SchemaError: The schema is invalid.
         """
         if schema is not None:
             Validator(schema)
             schema = copy.deepcopy(dict(schema))
-        # Its arguments are copied, whatever the tool does to those that it was given.
+        # Copy the arguments, since the tool may modify its own.
         call = ToolCall(call.id, call.name, call.arguments)
         with self._lock:
             if key is None:
-                key = self._free(call.id)
+                key = self._unused_key(call.id)
             elif key in self._entries:
                 taken = self._entries[key].call
                 raise ValueError(
-                    f"the key {key!r} is taken by the call {taken.id!r} of the tool {taken.name!r}"
+                    f"key must be unused, got {key!r}, which belongs to call {taken.id!r} of "
+                    f"tool {taken.name!r}"
                 )
             self._entries[key] = PendingResult(key, call, note, question, schema)
         return key
 
     @property
     def pending(self) -> tuple[PendingResult, ...]:
-        """What is awaited, the oldest first."""
+        """Results that have not been delivered, oldest first."""
         with self._lock:
             return tuple(entry for key, entry in self._entries.items() if key not in self._resolved)
 
     def resolve(self, key: str, result: object, *, is_error: bool = False) -> Outcome:
-        """Says what the result is. Any thread may; only the first result counts.
+        """Deliver a result. Thread-safe; only the first result of a key counts.
 
         Args:
-            key: What is awaited.
-            result: JSON values, or what `to_json_value` can make into them.
-            is_error: Whether the result says that the call failed.
+            key: Key of the pending result.
+            result: JSON values, or a value that `to_json_value` can convert.
+            is_error: True if the call failed.
 
         Raises:
-            ValidationError: The answer to a question does not fit its schema; it is awaited still.
-            ResultError: The result cannot be written as JSON.
+            ValidationError: The answer does not match the question's schema. The question stays
+                pending.
+            ResultError: The result cannot be converted to JSON.
         """
         resolution = Resolution(to_json_value(result), is_error)
         with self._lock:
@@ -160,39 +162,39 @@ class DeferredResults:
         return Outcome.RESOLVED
 
     def get(self, key: str) -> PendingResult | None:
-        """What is awaited under a key, whether the result has come or not."""
+        """Return the entry of a key, whether or not its result has been delivered."""
         with self._lock:
             return self._entries.get(key)
 
     def restore(self, entry: PendingResult) -> None:
-        """Waits again for what was awaited before, perhaps by another process.
+        """Restore a pending result, such as one of another process.
 
-        An entry that is there already stays as it is, with what has come for it.
+        If the entry exists already, it is kept together with its result.
 
         Args:
-            entry: What was awaited, under its key.
+            entry: The pending result.
 
         Raises:
-            ValueError: The key is taken by another call.
+            ValueError: The key belongs to another call.
         """
         with self._lock:
             known = self._entries.setdefault(entry.key, entry)
         if known is not entry and _identity(known.call) != _identity(entry.call):
             raise ValueError(
-                f"the key {entry.key!r} is taken by the call {known.call.id!r} of the tool "
-                f"{known.call.name!r}"
+                f"key must be unused, got {entry.key!r}, which belongs to call "
+                f"{known.call.id!r} of tool {known.call.name!r}"
             )
 
     def result_of(self, key: str) -> Resolution | None:
-        """What has come for a key, if it has."""
+        """Return the result delivered for a key, if any."""
         with self._lock:
             return self._resolved.get(key)
 
     async def wait(self, key: str) -> Resolution:
-        """Waits for the result.
+        """Wait for the result of a key.
 
         Raises:
-            KeyError: Nobody waits for that key, or nobody does any more.
+            KeyError: The key is not pending, or was discarded while waiting.
         """
         with self._lock:
             found = self._resolved.get(key)
@@ -213,7 +215,7 @@ class DeferredResults:
                         del self._waiting[key]
 
     def discard(self, key: str) -> None:
-        """Forgets a key and its result, such as one whose run is over."""
+        """Remove a key and its result, for instance after its run has ended."""
         with self._lock:
             self._entries.pop(key, None)
             self._resolved.pop(key, None)
@@ -224,13 +226,13 @@ class DeferredResults:
     def merge_results(
         self, aggregate: ToolAggregateMessage, *, max_result_chars: int | None = None
     ) -> ToolAggregateMessage:
-        """The aggregate with the results that have come for its pending calls.
+        """Return the aggregate with delivered results filled in for its pending calls.
 
-        Results that it has already stay as they are.
+        Results that it already has are unchanged.
 
         Args:
             aggregate: Calls, some of them without a result.
-            max_result_chars: How much of a result the model reads.
+            max_result_chars: Maximum length of a result's text, in characters.
         """
         results = {result.tool_call_id: result for result in aggregate.tool_results}
         keys = self._keys_of(aggregate)
@@ -252,7 +254,7 @@ class DeferredResults:
         return aggregate.__replace__(tool_results=ordered)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as JSON values."""
+        """Return all entries and results as JSON values."""
         with self._lock:
             entries = [
                 _entry_to_dict(entry, self._resolved.get(key))
@@ -262,10 +264,10 @@ class DeferredResults:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> DeferredResults:
-        """Reads what `to_dict` wrote.
+        """Load what `to_dict` returned.
 
         Raises:
-            ValueError: It is something else.
+            ValueError: The data has another form.
         """
         results = cls()
         try:
@@ -276,11 +278,12 @@ class DeferredResults:
                     results._resolved[entry.key] = resolution
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(
-                f"not what DeferredResults.to_dict writes: {type(error).__name__}: {error}"
+                "fields must be the output of DeferredResults.to_dict, got other data: "
+                f"{type(error).__name__}: {error}"
             ) from error
         return results
 
-    def _free(self, base: str) -> str:
+    def _unused_key(self, base: str) -> str:
         if base not in self._entries:
             return base
         number = self._numbers.get(base, 1) + 1
@@ -290,17 +293,17 @@ class DeferredResults:
         return key
 
     def _keys_of(self, aggregate: ToolAggregateMessage) -> dict[str, str]:
-        """The keys of an aggregate's calls: as it says itself, or those added last for each."""
+        """Return the keys of an aggregate's calls, from its metadata or else the last added."""
         with self._lock:
             keys = {
                 _identity(entry.call): entry.key
                 for entry in self._entries.values()
                 if entry.question is None
             }
-        said: object = aggregate.metadata.get(METADATA)
+        recorded: object = aggregate.metadata.get(METADATA)
         found = {call.id: keys.get(_identity(call), "") for call in aggregate.tool_calls}
-        if isinstance(said, dict):
-            found.update(cast("dict[str, str]", said))
+        if isinstance(recorded, dict):
+            found.update(cast("dict[str, str]", recorded))
         return found
 
 
@@ -309,7 +312,7 @@ def _identity(call: ToolCall) -> tuple[str, str]:
 
 
 def _same(one: Resolution, other: Resolution) -> bool:
-    # By their JSON: in Python 1 and True are equal.
+    # Compared as JSON, since 1 == True in Python.
     return one.is_error == other.is_error and ResultCache.key(
         "", {"value": one.value}
     ) == ResultCache.key("", {"value": other.value})
@@ -327,7 +330,7 @@ def _wake(future: asyncio.Future[Resolution], found: Resolution | KeyError) -> N
     try:
         future.get_loop().call_soon_threadsafe(wake)
     except RuntimeError:
-        # The loop is closed: nobody waits any more.
+        # The loop is closed, so nothing is waiting.
         return
 
 

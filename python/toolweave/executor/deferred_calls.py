@@ -1,4 +1,4 @@
-"""The calls of one reply whose results come later."""
+"""Deferred calls of one reply: those whose results are delivered later."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _log = logging.getLogger("toolweave.executor")
 
 
 class DeferredCalls:
-    """Which calls of a reply have no result yet, and under which key each is awaited.
+    """The deferred calls of a reply, with the keys that resolve them.
 
     Args:
-        deferred: What is awaited by the executor.
+        deferred: The deferred results of the executor.
     """
 
     __slots__ = ("_deferred", "keys")
@@ -27,14 +27,14 @@ class DeferredCalls:
     def __init__(self, deferred: DeferredResults) -> None:
         self._deferred = deferred
         self.keys: dict[str, str] = {}
-        """The keys by the ids of the calls, for the metadata of the aggregate."""
+        """Keys by the ids of the calls, for the metadata of the aggregate."""
 
     def add(self, execution: Execution, outcome: Deferred) -> Deferred | ToolResult:
-        """Waits for the result of a call; a key that cannot be waited for is its failure."""
+        """Register a deferred call. An invalid or taken key fails the call instead."""
         call = execution.call
         try:
             key = self._deferred.add(call, outcome.key, note=outcome.note)
-        except Exception as error:  # noqa: BLE001 - the key is the tool's
+        except Exception as error:  # noqa: BLE001 - the tool chose the key
             return execution.error_result(error)
         _log.info("a call is deferred", extra=execution.log_fields())
         execution.deferred_key, execution.is_deferred = key, True
@@ -43,20 +43,24 @@ class DeferredCalls:
         return outcome
 
     def discard(self, execution: Execution) -> None:
-        """Waits no longer for the result of a call."""
+        """Stop waiting for the result of a call."""
         if execution.is_deferred:
             execution.is_deferred = False
             self.keys.pop(execution.call.id, None)
             self._deferred.discard(execution.deferred_key)
 
     def event(self, execution: Execution) -> ToolDeferred:
-        """What is told of a call that waits."""
+        """Return the event of a deferred call."""
         return ToolDeferred(execution.call.id, execution.call.name, execution.deferred_key)
 
     def merge_resolved(
         self, aggregate: ToolAggregateMessage, max_result_chars: int | None
     ) -> tuple[ToolAggregateMessage, list[ToolResult]]:
-        """The aggregate with what was resolved while other calls ran; and what that is."""
+        """Merge results that were resolved while other calls ran.
+
+        Returns:
+            The aggregate with these results, and the results that were added.
+        """
         merged = self._deferred.merge_results(aggregate, max_result_chars=max_result_chars)
         known = {result.tool_call_id for result in aggregate.tool_results}
         return merged, [each for each in merged.tool_results if each.tool_call_id not in known]

@@ -1,4 +1,4 @@
-"""What is told of calls while they run."""
+"""Events of calls while they run."""
 
 from __future__ import annotations
 
@@ -13,76 +13,76 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToolStarted:
-    """A tool begins to run. Calls that are refused before that have only a result."""
+    """Start of a tool. A call that is refused before that emits only its result."""
 
     tool_call_id: str
-    """The call."""
+    """Id of the call."""
     name: str
-    """The tool."""
+    """Name of the tool."""
     arguments: Mapping[str, Any]
-    """What it is called with."""
+    """Arguments of the call."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolProgress:
-    """A running tool has something to show."""
+    """Progress that a running tool reports."""
 
     tool_call_id: str
-    """The call."""
+    """Id of the call."""
     value: Any
-    """What the tool yielded, or gave to `ToolContext.progress`."""
+    """Value that the tool yielded, or passed to `ToolContext.progress`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolQuestion:
-    """A running tool asks the user, and waits for `ToolExecutor.resolve`."""
+    """Question of a running tool to the user. The tool waits for `ToolExecutor.resolve`."""
 
     tool_call_id: str
-    """The call."""
+    """Id of the call."""
     key: str
-    """What to resolve."""
+    """Key to pass to `ToolExecutor.resolve`."""
     question: str
-    """What the tool wants to know."""
+    """Text of the question."""
     schema: Mapping[str, Any] | None
-    """The JSON Schema of an answer, where the tool gave one."""
+    """JSON Schema of the answer, if the tool gave one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolApprovalRequested:
-    """An approver is being asked about a call, and the call waits."""
+    """Request for approval. The call waits for the approver's decision."""
 
     tool_call_id: str
-    """The call."""
+    """Id of the call."""
     name: str
-    """The tool."""
+    """Name of the tool."""
     arguments: Mapping[str, Any]
-    """What it is to be called with."""
+    """Arguments that the tool would be called with."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolApproval:
-    """An approver has decided."""
+    """Decision of an approver."""
 
     tool_call_id: str
-    """The call."""
+    """Id of the call."""
     outcome: str
     """``allowed``, ``denied``, ``timeout``, ``error`` or ``missing_approver``."""
     reason: str | None
-    """Why, where something was said."""
+    """Reason for the decision, if the approver gave one."""
     decided_by: str | None = None
-    """The person or the rule that decided, where the approver names one."""
+    """Person or rule that decided, if the approver names one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolDeferred:
-    """A tool will answer later: its call is pending until `ToolExecutor.resolve`."""
+    """Deferral of a result. The call is pending until `ToolExecutor.resolve` delivers it."""
 
     tool_call_id: str
-    """The call."""
+    """Id of the call."""
     name: str
-    """The tool."""
+    """Name of the tool."""
     key: str
-    """What to resolve."""
+    """Key to pass to `ToolExecutor.resolve`."""
 
 
 ToolEvent: TypeAlias = (
@@ -95,4 +95,4 @@ ToolEvent: TypeAlias = (
     | ToolResult
     | ToolAggregateMessage
 )
-"""One thing that happened to the calls of a reply; the aggregate is the last."""
+"""Event of the calls of a reply. The aggregate is the last one."""

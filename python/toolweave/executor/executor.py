@@ -1,4 +1,4 @@
-"""The executor: tools, their limits, and what all replies share."""
+"""`ToolExecutor`: tools, their limits, and the state that all replies share."""
 
 from __future__ import annotations
 
@@ -38,46 +38,47 @@ if TYPE_CHECKING:
 
 
 class ToolExecutor:
-    """Runs the calls of replies, one result for each, whatever a tool does.
+    """Executor of the calls of replies, with exactly one result for each call.
 
-    An executor serves many replies at once on one event loop, and on several loops one after
-    another. Each limit can also be set on a tool, and is then the tool's own.
+    An executor can serve many replies concurrently on one event loop, and several event loops one
+    after another. Most options are defaults that a tool can override.
 
-    A tool that raises `KeyboardInterrupt` or `SystemExit` means the program: the other calls of
-    its reply are interrupted, every call has its result, and then the exception is raised.
+    If a tool raises `KeyboardInterrupt` or `SystemExit`, the other calls of its reply are
+    interrupted. The exception is raised once every call has a result.
 
     Args:
         tools: The tools, in any form that a `Toolset` takes; or a `Toolset`, which may change
             between replies.
-        handlers: The functions that serve contracts among the tools, by name.
-        max_concurrency: How many calls may run at once, over all replies; None for any number.
-        max_concurrency_per_chat: How many of these may be of one chat, or of one reply where that
-            is of no chat; None for any number.
-        timeout: How long a call may take from its start, retries included, in seconds; None for as
-            long as it likes. The time that it, or a call that it makes, waits for approval, an
-            answer, a limit or a deferred result does not count.
-        idle_timeout: How long a call may go without reporting progress, in seconds.
-        retries: How often a call that failed for a passing reason is tried again.
-        cache: How long results are kept for calls with the same arguments, in seconds; True for
-            ever.
-        rate_limit: How often each tool may start.
-        max_result_chars: How much of a result the model reads, in characters; None for all.
-        error_detail: How much of an exception the model reads: its first line (``message``),
-            nothing (``none``), or all with the traceback (``full``).
-        pool: Where blocking tools run; None for threads that the whole process shares.
-        approver: Who decides on calls of tools that need approval.
-        approval_timeout: How long that may take, in seconds; None for as long as it likes.
-        observer: Who hears of every call: objects with methods of `Observer`, or callables.
-        deferred: The results that come later; give the one of before to go on after a restart.
-        metadata: What tools find in their context.
-        max_call_depth: How deep tools may call tools.
-        cancel_grace: How long a tool may take to end once it is cancelled, in seconds. Then it is
-            given up: its call has its result, and the executor goes on without it.
-        clock: The time in seconds, from any origin, for durations, the cache and rate limits.
-        id_factory: Gives the id of a call that has none, from its position in the reply.
+        handlers: Functions for contracts among the tools, by tool name.
+        max_concurrency: Maximum number of calls that run at once, over all replies; None for no
+            limit.
+        max_concurrency_per_chat: Maximum number of calls of one chat that run at once; None for
+            no limit. A reply without a chat counts as a chat of its own.
+        timeout: Time limit of a call from its start, retries included, in seconds; None for no
+            limit. Time in which the call, or a call that it makes, waits for approval, an answer,
+            a limit or a deferred result does not count.
+        idle_timeout: Maximum time between progress reports of a call, in seconds.
+        retries: Number of retries after transient errors.
+        cache: How long results are reused for calls with the same arguments, in seconds; True for
+            no expiry.
+        rate_limit: Rate limit of each tool.
+        max_result_chars: Maximum length of a result's text, in characters; None for no limit.
+        error_detail: Part of an exception that the model reads: its first line (``message``),
+            nothing (``none``), or all of it with the traceback (``full``).
+        pool: Pool for blocking tools; None for threads that the whole process shares.
+        approver: Approver of calls of tools that require approval.
+        approval_timeout: Time limit of the approver, in seconds; None for no limit.
+        observer: Observers of every call: objects with methods of `Observer`, or callables.
+        deferred: Deferred results; pass restored ones to continue after a restart.
+        metadata: Metadata for the context of tools.
+        max_call_depth: Maximum depth of tools that call tools.
+        cancel_grace: Time that a cancelled tool gets to end, in seconds. After that, its call gets
+            a result and the executor no longer waits for the tool.
+        clock: Time in seconds from any origin, for durations, the cache and rate limits.
+        id_factory: Factory of ids for calls without one, from their position in the reply.
 
     Raises:
-        ValueError: An option has a value that it cannot have.
+        ValueError: An option has an invalid value.
     """
 
     def __init__(
@@ -109,9 +110,9 @@ class ToolExecutor:
         if not isinstance(tools, Toolset):
             tools = Toolset(tools, handlers=handlers)
         elif handlers:
-            raise ValueError("handlers are given to the Toolset, where there is one")
+            raise ValueError("handlers must be passed to the Toolset, got them with a Toolset")
         self.toolset = tools
-        """The tools. What is added or removed counts from the next reply on."""
+        """The tools. Changes apply from the next reply on."""
         defaults = Defaults(
             max_concurrency=max_concurrency,
             max_concurrency_per_chat=max_concurrency_per_chat,
@@ -139,12 +140,12 @@ class ToolExecutor:
 
     @property
     def contracts(self) -> tuple[FunctionContract, ...]:
-        """What the model is told about the tools, once it has found all of them."""
+        """Contracts of all tools, including those that the model has to search for."""
         return tuple(self.toolset.contracts)
 
     @property
     def deferred(self) -> DeferredResults:
-        """The results that come later, and the questions that are open."""
+        """Deferred results and open questions."""
         return self._state.deferred
 
     async def execute(
@@ -154,21 +155,21 @@ class ToolExecutor:
         chat_id: str | None = None,
         journal: Journal | None = None,
     ) -> ToolAggregateMessage:
-        """Runs the calls of a reply.
+        """Run the calls of a reply and wait for their results.
 
-        Cancelled, it cancels the tools and waits until they have stopped.
+        On cancellation, the tools are cancelled, and this waits until they have stopped.
 
         Args:
-            calls: The calls, or the message that has them.
-            chat_id: The chat that they are of, for `max_concurrency_per_chat`.
-            journal: Where starts and results are written down; see `Journal`.
+            calls: The calls, or the message that contains them.
+            chat_id: The chat that the calls belong to, for `max_concurrency_per_chat`.
+            journal: Journal of starts and results; see `Journal`.
 
         Returns:
-            The calls with their results, in the order of the calls. One that was deferred has
-            none yet.
+            The calls with their results, in the order of the calls. A deferred call has no result
+            yet.
 
         Raises:
-            Exception: What the journal raised. No other call was begun after that.
+            Exception: The journal raised. No call starts after that.
         """
         async with self._open(keep_events=False, chat_id=chat_id, journal=journal) as run:
             await _submit(run, calls)
@@ -181,20 +182,20 @@ class ToolExecutor:
         chat_id: str | None = None,
         journal: Journal | None = None,
     ) -> AsyncIterator[ToolEvent]:
-        """Runs the calls of a reply, and tells of each event as it happens.
+        """Run the calls of a reply and yield their events.
 
         Leaving the iteration early cancels the tools.
 
         Args:
-            calls: The calls, or the message that has them.
-            chat_id: The chat that they are of, for `max_concurrency_per_chat`.
-            journal: Where starts and results are written down; see `Journal`.
+            calls: The calls, or the message that contains them.
+            chat_id: The chat that the calls belong to, for `max_concurrency_per_chat`.
+            journal: Journal of starts and results; see `Journal`.
 
         Yields:
-            What happens, in that order; the aggregate is the last.
+            Events in the order in which they happen; the aggregate is the last.
 
         Raises:
-            Exception: What the journal raised, behind the results of all calls.
+            Exception: The journal raised. It is raised after the results of all calls.
         """
         async with self.open(chat_id=chat_id, journal=journal) as run:
             await _submit(run, calls)
@@ -203,33 +204,34 @@ class ToolExecutor:
                     yield event
 
     def open(self, *, chat_id: str | None = None, journal: Journal | None = None) -> ToolRun:
-        """Begins a reply whose calls come one by one. To be called on a running event loop.
+        """Open a run whose calls are submitted one by one. An event loop must be running.
 
         Args:
-            chat_id: The chat that the calls are of, for `max_concurrency_per_chat`.
-            journal: Where starts and results are written down; see `Journal`.
+            chat_id: The chat that the calls belong to, for `max_concurrency_per_chat`.
+            journal: Journal of starts and results; see `Journal`.
 
         Raises:
-            TypeError: The journal is none.
+            TypeError: The journal lacks a required method.
         """
         return self._open(keep_events=True, chat_id=chat_id, journal=journal)
 
     def resolve(self, key: str, result: object, *, is_error: bool = False) -> Outcome:
-        """Says what a deferred result is, or answers a question. Any thread may.
+        """Deliver a deferred result, or answer a question. Thread-safe.
 
         Args:
-            key: What is awaited.
+            key: Key of the pending result or question.
             result: JSON values.
-            is_error: Whether the call failed, or the question will not be answered.
+            is_error: True if the call failed, or the question will not be answered.
 
         Raises:
-            ValidationError: An answer does not fit the question's schema; it is awaited still.
-            ResultError: The result cannot be written as JSON.
+            ValidationError: The answer does not match the question's schema. The question stays
+                pending.
+            ResultError: The result cannot be converted to JSON.
         """
         return self._state.deferred.resolve(key, result, is_error=is_error)
 
     def merge_results(self, aggregate: ToolAggregateMessage) -> ToolAggregateMessage:
-        """The aggregate with the results that have come for its pending calls.
+        """Return the aggregate with delivered results filled in for its pending calls.
 
         Args:
             aggregate: Calls, some of them without a result.
@@ -246,14 +248,15 @@ class ToolExecutor:
             finder = search_tool(tools.contracts, tools.searchable)
             served = tools if finder is None else (*tools, finder)
             self._plans = Plans(served, self._state.defaults, self._plans.values())
-            # What changed meanwhile is for the next reply.
+            # Changes made meanwhile apply to the next reply.
             self._version = version
         return ToolRun(
             self._state, self._plans, keep_events=keep_events, chat_id=chat_id, journal=journal
         )
 
 
-_AT_ONCE = 128
+# Calls submitted before the event loop gets a turn.
+_SUBMIT_BATCH = 128
 
 
 async def _submit(
@@ -261,8 +264,8 @@ async def _submit(
 ) -> None:
     for count, call in enumerate(_calls(calls), 1):
         run.submit(call)
-        if count % _AT_ONCE == 0:
-            # A long reply must not hold up what else the loop serves.
+        if count % _SUBMIT_BATCH == 0:
+            # A long reply must not block the event loop.
             await asyncio.sleep(0)
     run.close()
 
@@ -276,5 +279,5 @@ def _calls(
         return iter(calls)
     except TypeError:
         raise TypeError(
-            f"calls are an iterable of calls or a ToolCallMessage, not a {type(calls).__name__}"
+            f"calls must be an iterable of calls or a ToolCallMessage, got {type(calls).__name__}"
         ) from None

@@ -1,7 +1,7 @@
-r"""What the model reads when a call fails.
+r"""Result texts of failed calls.
 
-One line, in words that help it to go on, and nothing of the program's inside: no type, no
-traceback, no place in the file system.
+Each is one line that helps the model to continue. It shows no internals of the program: no
+exception type, no traceback, no path in the file system.
 
 Example:
     >>> tool_error(ValueError("no such city\n(see the log)")).text
@@ -35,24 +35,25 @@ if TYPE_CHECKING:
     from ..tools import Tool
 
 ErrorDetail: TypeAlias = Literal["none", "message", "full"]
-"""How much of an exception the model reads: nothing, its first line, or all with the traceback."""
+"""Part of an exception that the model reads: nothing, its first line, or the whole traceback."""
 
 MAX_MESSAGE = 500
-"""How much of an exception's first line is kept, in characters."""
+"""Maximum length of an exception's first line, in characters."""
 
 MAX_NAMES = 50
-"""How many tools are named to a model that asked for one that does not exist."""
+"""Maximum number of tools listed in the result of a call of an unknown tool."""
 
 MAX_REFUSALS = 16_384
-"""How long all sentences on refused calls of a reply may be beyond what it wrote, in characters."""
+"""Budget for the texts on refused calls of a reply, beyond the length of the calls, in characters.
+"""
 
 _BEGINNING = 200
 
 FAILED = "Error executing tool"
-"""The beginning of every text about a tool that failed without meaning to."""
+"""Start of every result text about an unexpected exception in a tool."""
 
 REFERENCES = "references"
-"""Where a message's metadata holds the references of failed calls, by the ids of the calls."""
+"""Metadata field of a message with the references of failed calls, by the ids of the calls."""
 
 _log = logging.getLogger("toolweave.executor")
 
@@ -61,16 +62,16 @@ _PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 
 @dataclass(frozen=True)
 class Failure:
-    """What a failed call's result says."""
+    """Text and error code of a failed call's result."""
 
     text: str
-    """What the model reads."""
+    """Text that the model reads."""
     code: ErrorCode
-    """Why, for programs."""
+    """Reason, for programs."""
 
 
 class NestedFailure(ToolFailed):
-    """The failure of a call that a tool has made, raised in that tool.
+    """A nested call failed. Raised in the tool that made the call.
 
     Args:
         result: The result of that call.
@@ -79,13 +80,13 @@ class NestedFailure(ToolFailed):
     def __init__(self, result: ToolResult) -> None:
         super().__init__(result.result)
         self.reference = result.reference
-        """The reference of the exception in the log; None where it was raised on purpose."""
+        """Reference of the exception in the log; None for a `ToolError`."""
 
 
 def strip_package_frames(error: BaseException) -> None:
-    """Let the traceback of what a tool raised begin in the tool.
+    """Remove the frames of this package from the start of a traceback.
 
-    Our frames hold the run, whose results hold the exception.
+    These frames refer to the run, whose results refer to the exception.
     """
     entry = error.__traceback__
     while entry is not None and entry.tb_frame.f_code.co_filename.startswith(_PACKAGE):
@@ -95,14 +96,14 @@ def strip_package_frames(error: BaseException) -> None:
 
 
 def log_failure(error: BaseException, log_fields: Mapping[str, object]) -> str | None:
-    """Log what a tool raised, with its traceback unless it was raised on purpose.
+    """Log an exception of a tool, with its traceback unless it is a `ToolError`.
 
     Args:
-        error: What it raised.
-        log_fields: The call, for the record.
+        error: The exception.
+        log_fields: Fields of the log record about the call.
 
     Returns:
-        The id under which the log has the exception; None if it was raised on purpose.
+        The reference of the log record; None for a `ToolError`.
     """
     log_fields = {**log_fields, "error_type": type(error).__name__}
     if isinstance(error, ToolError):
@@ -120,12 +121,12 @@ def log_failure(error: BaseException, log_fields: Mapping[str, object]) -> str |
 
 
 def references_of(results: Iterable[ToolResult]) -> dict[str, str]:
-    """The references of those results that have one, by the ids of their calls."""
+    """Return the references of results that have one, by the ids of their calls."""
     return {each.tool_call_id: each.reference for each in results if each.reference is not None}
 
 
 def add_references(metadata: Mapping[str, Any], results: Iterable[ToolResult]) -> dict[str, Any]:
-    """The metadata of a message, with the references of results that are put into it."""
+    """Return the metadata of a message with the references of results added to it."""
     references = references_of(results)
     if not references:
         return dict(metadata)
@@ -140,16 +141,16 @@ def tool_error(
     max_chars: int | None = None,
     arguments: Mapping[str, Any] | None = None,
 ) -> Failure:
-    """The tool raised.
+    """Return the failure of a tool that raised.
 
-    A `ToolError` was raised for the model, so its text is handed over whole. Of anything else the
-    model reads the first line: absolute paths in it are cut down to their last part, except for
-    those that the model itself wrote in the arguments, and secrets are hidden.
+    The text of a `ToolError` is meant for the model and passed on whole. Of any other exception,
+    the model reads the first line. Absolute paths in it are cut to their last part, unless the
+    model itself wrote them in the arguments, and secrets are hidden.
 
     Args:
-        error: What it raised.
-        detail: How much of it the model reads.
-        max_chars: How much of a `ToolError`'s text, or of the full detail, is kept.
+        error: The exception.
+        detail: Part of the exception that the model reads.
+        max_chars: Maximum length of a `ToolError`'s text, or of the full detail.
         arguments: The arguments of the call.
     """
     if isinstance(error, ToolError):
@@ -168,14 +169,14 @@ def tool_error(
 
 
 def unknown_tool(name: str, available: Iterable[str]) -> Failure:
-    """There is no tool of that name.
+    """Return the failure of a call of an unknown tool.
 
     Args:
-        name: What the model asked for.
-        available: The names of the tools that there are.
+        name: Name in the call.
+        available: Names of the available tools.
     """
     names = list(available)
-    text = f"Tool '{_short(name)}' not found."
+    text = f"Tool '{_shorten(name)}' not found."
     if names:
         listed = ", ".join(names[:MAX_NAMES])
         more = f", and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
@@ -189,27 +190,27 @@ def unknown_tool(name: str, available: Iterable[str]) -> Failure:
 
 
 def invalid_arguments(name: str, violations: Sequence[Violation]) -> Failure:
-    """The arguments are no JSON or do not fit the schema.
+    """Return the failure of a call whose arguments are not JSON or violate the schema.
 
     Args:
         name: The tool.
-        violations: In which ways.
+        violations: The violations.
     """
     sentences = "; ".join(violation.message for violation in violations)
     return Failure(
-        f"Invalid arguments for tool '{_short(name)}': {sentences}", ErrorCode.INVALID_ARGUMENTS
+        f"Invalid arguments for tool '{_shorten(name)}': {sentences}", ErrorCode.INVALID_ARGUMENTS
     )
 
 
 def invalid_call(
     call: InvalidToolCall, available: Iterable[str] = (), tool: Tool[..., Any] | None = None
 ) -> Failure:
-    """The call cannot be run, for one of the reasons that parsers give.
+    """Return the failure of a call that a parser marked as invalid.
 
     Args:
         call: The call.
-        available: The names of the tools that there are.
-        tool: The tool of the call; what its types refuse is told as well.
+        available: Names of the available tools.
+        tool: The tool of the call. Violations of its types are reported as well.
     """
     if call.kind == "unknown_tool":
         return unknown_tool(call.name, available)
@@ -225,11 +226,11 @@ def invalid_call(
 
 
 class RefusalBudget:
-    """What the model reads of refused calls: for a whole reply, hardly more than it wrote.
+    """Length budget for the texts on refused calls of one reply.
 
-    A sentence on a call may be many times longer than the call, since it names tools and quotes
-    arguments. The first ones stand as they are; when all together become longer than what the model
-    wrote, only the beginning of each.
+    A text may be many times longer than its call, since it lists tools and quotes arguments. Texts
+    are whole until together they exceed the length of the calls plus `MAX_REFUSALS`. After that,
+    each is truncated.
     """
 
     __slots__ = ("_room",)
@@ -238,11 +239,11 @@ class RefusalBudget:
         self._room = MAX_REFUSALS
 
     def truncate(self, text: str, call: ToolCall | InvalidToolCall) -> str:
-        """Return the text, or its beginning.
+        """Return the text, truncated if the budget is used up.
 
         Args:
-            text: What the model is to read.
-            call: What it wrote.
+            text: Text for the model.
+            call: The refused call, whose length adds to the budget.
         """
         self._room += len(call.raw)
         if len(text) > max(self._room, _BEGINNING):
@@ -252,68 +253,69 @@ class RefusalBudget:
 
 
 def timeout(name: str, seconds: float, *, idle: bool = False) -> Failure:
-    """The tool took too long.
+    """Return the failure of a call that timed out.
 
     Args:
         name: The tool.
-        seconds: The limit.
-        idle: Whether the limit was on the time without any progress.
+        seconds: The time limit.
+        idle: True if the idle timeout expired.
     """
     what = "reported nothing for" if idle else "did not finish within"
     return Failure(
-        f"Tool '{_short(name)}' {what} {_span(seconds)} and was stopped.", ErrorCode.TIMEOUT
+        f"Tool '{_shorten(name)}' {what} {_format_seconds(seconds)} and was stopped.",
+        ErrorCode.TIMEOUT,
     )
 
 
 def cancelled(name: str) -> Failure:
-    """The tool cancelled itself."""
-    return Failure(f"Tool '{_short(name)}' was cancelled.", ErrorCode.CANCELLED)
+    """Return the failure of a tool that cancelled itself."""
+    return Failure(f"Tool '{_shorten(name)}' was cancelled.", ErrorCode.CANCELLED)
 
 
 def interrupted(name: str, *, started: bool = True) -> Failure:
-    """The run ended before the tool did.
+    """Return the failure of a call whose run ended before the tool did.
 
     Args:
         name: The tool.
-        started: Whether it had begun; it may have had effects then.
+        started: True if the tool had started and may have had effects.
     """
     how = "before it finished; it may have had effects" if started else "before it started"
-    return Failure(f"Tool '{_short(name)}' was interrupted {how}.", ErrorCode.INTERRUPTED)
+    return Failure(f"Tool '{_shorten(name)}' was interrupted {how}.", ErrorCode.INTERRUPTED)
 
 
 def denied(name: str, reason: str | None = None) -> Failure:
-    """The call was not approved.
+    """Return the failure of a call that was not approved.
 
     Args:
         name: The tool.
-        reason: Why, in the approver's words.
+        reason: Reason that the approver gave.
     """
     why = f": {utf8(reason)}" if reason and reason.strip() else "."
     return Failure(
-        f"Tool '{_short(name)}' was not run, since the call was not approved{why}",
+        f"Tool '{_shorten(name)}' was not run, since the call was not approved{why}",
         ErrorCode.DENIED,
     )
 
 
 def rate_limited(name: str, seconds: float) -> Failure:
-    """The tool runs too often.
+    """Return the failure of a call that exceeded a rate limit.
 
     Args:
         name: The tool.
-        seconds: When it may be called again.
+        seconds: Seconds until it may be called again.
     """
     return Failure(
-        f"Tool '{_short(name)}' is called too often. Try again in {_span(seconds)}.",
+        f"Tool '{_shorten(name)}' is called too often. Try again in {_format_seconds(seconds)}.",
         ErrorCode.RATE_LIMITED,
     )
 
 
 def redact_paths(text: str, arguments: Mapping[str, Any] | None = None) -> str:
-    """A line without absolute paths and addresses in memory.
+    """Return a line without absolute paths and memory addresses.
 
     Args:
         text: The line.
-        arguments: What the model wrote: paths that stand in there are no secret to it.
+        arguments: Arguments of the call. Paths in them are kept, since the model wrote them.
     """
     known = list(itertools.islice(_strings(arguments), 1000))
 
@@ -327,20 +329,20 @@ def redact_paths(text: str, arguments: Mapping[str, Any] | None = None) -> str:
 
 
 def redact_secrets(text: str, arguments: Mapping[str, Any] | None = None) -> str:
-    """A text without the credentials of URLs, and without what is named as a secret.
+    """Return a text without credentials in URLs and without values whose name marks a secret.
 
-    Takes time proportional to the text.
+    Takes linear time.
 
     Args:
         text: The text.
-        arguments: What the model wrote: values that stand in there are no secret to it.
+        arguments: Arguments of the call. Values in them are kept, since the model wrote them.
     """
     known = list(itertools.islice(_strings(arguments), 1000))
 
     def without_credentials(found: re.Match[str]) -> str:
         start, _, rest = found[0].partition("://")
         credentials, at, host = rest.rpartition("@")
-        # An `@` in a path follows no credentials, unless a password holds a slash.
+        # An `@` in a path is not preceded by credentials, unless a password contains a slash.
         if not at or ("/" in credentials and ":" not in credentials.partition("/")[0]):
             return found[0]
         return f"{start}://{_HIDDEN}@{host}"
@@ -356,15 +358,15 @@ def redact_secrets(text: str, arguments: Mapping[str, Any] | None = None) -> str
 
 
 _HIDDEN = "[hidden]"
-# Both begin where a word does, so that a long word is looked at once.
+# Both match only at the start of a word, so that a long word is scanned once.
 _URL = re.compile(r"""(?<![^\s"'`<>()])[^\s"'`<>()]*://[^\s"'`<>()]*""")
 _SECRET = re.compile(r"password|token|secret|key", re.IGNORECASE)
 _PAIR = re.compile(
     r"""(?<![\w.-])([\w.-]+)(["']?\s*=\s*|["']\s*:\s*)("[^"]*"?|'[^']*'?|[^\s&;,"')\]}>]+)"""
 )
 
-# A path begins where a word does, so that URLs, fractions and dates are none, and has two parts at
-# least, so that commands such as `/help` are none either.
+# A path starts at the start of a word, which excludes URLs, fractions and dates, and has at least
+# two parts, which excludes commands such as `/help`.
 _PATH = re.compile(
     r"""(?<![^\s"'`(\[{<=,:;])         # at the beginning of a word
         (?:file:/{2,3}|~(?=/)|[A-Za-z]:(?=[/\\])|\\(?=\\))?
@@ -388,7 +390,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def _first_line(text: str) -> str:
-    # What is cut off here is far beyond what is kept, however much of it are paths.
+    # The limit is far above what is kept, even if most of the text is paths.
     for line in text[: 20 * MAX_MESSAGE].splitlines():
         if line.strip():
             return utf8(line.strip())
@@ -398,17 +400,17 @@ def _first_line(text: str) -> str:
 def _full(error: BaseException) -> str:
     try:
         lines = traceback.format_exception(type(error), error, error.__traceback__)
-    except Exception:  # noqa: BLE001 - it asks the exception for its text
+    except Exception:  # noqa: BLE001 - the exception's own `__str__` may raise
         lines = [type(error).__name__]
     return f"{FAILED}: {utf8(''.join(lines)).rstrip()}"
 
 
-def _short(name: str) -> str:
+def _shorten(name: str) -> str:
     line = " ".join(utf8(name).split())
     return line if len(line) <= 100 else f"{line[:99]}…"
 
 
-def _span(seconds: float) -> str:
+def _format_seconds(seconds: float) -> str:
     rounded = f"{seconds:.0f}" if seconds >= 100 else f"{max(seconds, 0.001):.3g}"
     return f"{rounded} second" if rounded == "1" else f"{rounded} seconds"
 
@@ -418,7 +420,7 @@ def _closest(name: str, names: list[str]) -> str | None:
     for each in names:
         if _fold(each) == folded:
             return each
-    # Comparing spellings is slow, so only so many are compared.
+    # Fuzzy matching is slow, so the number of candidates is limited.
     found = difflib.get_close_matches(name[:100], names[:500], n=1, cutoff=0.7)
     return found[0] if found else None
 

@@ -1,4 +1,4 @@
-"""What a tool's context asks of the executor."""
+"""Implementation of `ToolContext` by the executor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CallHost:
-    """The host of one running call; see `ToolContext`."""
+    """Host of one running call; see `ToolContext`."""
 
     __slots__ = ("_execution",)
 
@@ -27,11 +27,11 @@ class CallHost:
 
     @property
     def cancelled(self) -> bool:
-        """Whether nobody waits for the result any more."""
+        """True if the result is no longer needed."""
         return self._execution.stopped is not None or self._execution.finished
 
     def progress(self, call: ToolCall, value: Any) -> None:  # noqa: ARG002 - the execution has it
-        """Shows a value to whoever watches, from any thread."""
+        """Report progress. Thread-safe."""
         execution = self._execution
         if threading.get_ident() == execution.run.thread:
             execution.progress(value)
@@ -39,7 +39,7 @@ class CallHost:
             execution.run.progress_from_thread(execution, value)
 
     async def ask(self, call: ToolCall, question: str, schema: Mapping[str, Any] | None) -> Any:
-        """Asks the user; the time until the answer does not count as the tool's."""
+        """Ask the user. The tool's timeouts are paused until the answer."""
         execution = self._execution
         run = execution.run
         key = run.deferred.add(call, question=question, schema=schema)
@@ -54,5 +54,5 @@ class CallHost:
         return answer.value
 
     async def call(self, parent: ToolCall, name: str, arguments: Mapping[str, Any]) -> Any:  # noqa: ARG002 - as above
-        """Runs another tool for the one that serves `parent`."""
+        """Run another tool on behalf of the tool that serves `parent`."""
         return await call_nested(self._execution, name, arguments)

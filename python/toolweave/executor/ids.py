@@ -1,4 +1,4 @@
-"""Ids of calls that are unique within a reply, whatever the provider gave."""
+"""Ids of calls, unique within a reply even if the provider's ids are not."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ _log = logging.getLogger("toolweave.executor")
 
 
 def make_call_id(factory: Callable[[int], object], position: int) -> str:
-    """Return the id that a factory gives, or ``call_N`` in place of one that cannot be used.
+    """Return the id that a factory creates, or ``call_N`` if that id is invalid.
 
     Raises:
-        TypeError: The factory returned no str.
+        TypeError: The factory did not return a string.
     """
     given = factory(position)
     if not isinstance(given, str):
-        raise TypeError(f"id_factory must return a str, not {type(given).__name__}")
+        raise TypeError(f"id_factory must return a string, got {type(given).__name__}")
     if given and utf8(given) == given:
         return given
     counted = f"call_{position}"
     _log.warning(
-        "id_factory must return ids that are not empty and without lone surrogates; "
-        "another id is used",
+        "id_factory must return a non-empty id without lone surrogates, got an invalid one; "
+        "using another id",
         extra={"returned": ascii(given), "tool_call_id": counted},
     )
     return counted
 
 
 class CallIds:
-    """Hands out ids: the given ones, and others where one is missing or was there before.
+    """Unique ids for the calls of a reply. Missing and repeated ids are replaced.
 
     Args:
-        factory: Gives an id to a call that has none, from its position in the reply.
+        factory: Factory of ids for calls without one, from their position in the reply.
 
     Example:
         >>> ids = CallIds()
@@ -49,11 +49,11 @@ class CallIds:
 
     def __init__(self, factory: Callable[[int], str] | None = None) -> None:
         self._factory = factory
-        # How often each has been asked for.
+        # How often each id has been requested.
         self._used: dict[str, int] = {}
 
     def unique(self, given: str, position: int) -> str:
-        """The id of the call at a position, from 0."""
+        """Return a unique id for the call at a position, counted from 0."""
         if given and given not in self._used:
             self._used[given] = 1
             return given

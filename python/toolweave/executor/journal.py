@@ -1,4 +1,4 @@
-"""What a journal is told of a call: that its tool starts, and what came of it."""
+"""Journal entries of calls: the start of the tool, and its outcome."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class _State(Enum):
 
 
 class JournalEntry:
-    """One call in a journal.
+    """Entry of one call in a journal.
 
-    Cancelling a call does not cancel what is being written about it: an entry that was opened is
-    closed. A journal that does not outcome_future is waited for as long as a tool that does not stop.
+    Cancelling a call does not cancel writes to the journal: an entry that was opened is closed. A
+    journal that does not answer gets the same grace period as a tool that does not stop.
 
     Args:
         journal: The journal.
@@ -48,24 +48,24 @@ class JournalEntry:
 
     @property
     def opening(self) -> bool:
-        """Whether the start is being written."""
+        """True while the start is being written."""
         return self._state is _State.OPENING
 
     @property
     def closing(self) -> bool:
-        """Whether there is an outcome, which is being written."""
+        """True while the outcome is being written."""
         return self._state is _State.CLOSING
 
     @property
     def rejected(self) -> bool:
-        """Whether the journal did not take it."""
+        """True if the journal failed to write the start."""
         return self._state is _State.REJECTED
 
     async def open(self) -> None:
-        """Writes that the tool starts.
+        """Write the start of the tool.
 
         Raises:
-            BaseException: The journal raised, or the call was cancelled; the tool must not run.
+            BaseException: The journal raised, or the call was cancelled. The tool must not run.
         """
         try:
             cancelled = await self._write(self._journal.started(self._execution.call))
@@ -78,12 +78,13 @@ class JournalEntry:
             raise asyncio.CancelledError
 
     async def close(self, outcome: ToolResult | Deferred) -> None:
-        """Writes what came of the call, and then lets everybody know.
+        """Write the outcome of the call, and then publish it.
 
-        What cannot be written nobody hears: the call counts as interrupted, as the journal has it.
+        An outcome that cannot be written is not published. The call counts as interrupted, as it
+        does in the journal.
         """
         if self._state is _State.CLOSING:
-            # A tool that was given up has ended after all.
+            # An abandoned tool has ended after all.
             return
         execution = self._execution
         if self._state is _State.OPEN:
@@ -92,7 +93,7 @@ class JournalEntry:
         execution.run.finish(execution, outcome)
 
     def close_without_tool(self, outcome: ToolResult) -> None:
-        """Closes the entry of a tool that does not stop, beside it."""
+        """Close the entry of a tool that does not stop, in a separate task."""
         run = self._execution.run
         run.detach(run.loop.create_task(self.close(outcome)))
 
@@ -109,14 +110,14 @@ class JournalEntry:
                 await self._write(journal.finished(call, outcome))
             elif (deferred := getattr(journal, "deferred", None)) is not None:
                 await self._write(deferred(call, run.deferred.get(execution.deferred_key)))
-        except BaseException as error:  # noqa: BLE001 - raised for who reads the run
+        except BaseException as error:  # noqa: BLE001 - raised for the reader of the run
             self._failed(error)
             return execution.unrecorded_result()
         return outcome
 
     async def _write(self, writing: Awaitable[None]) -> bool:
-        """Waits until it is written; true if the call was cancelled meanwhile."""
-        # A task of its own: a tool may leave a cancellation behind that was meant for itself.
+        """Wait for a write; return True if the call was cancelled meanwhile."""
+        # In a separate task, since a tool may leave a pending cancellation behind.
         self._writing = asyncio.ensure_future(writing)
         cancelled = False
         while not self._writing.done():
@@ -130,10 +131,10 @@ class JournalEntry:
     def _failed(self, error: BaseException) -> None:
         execution = self._execution
         if execution.finished:
-            # It was given up, and this is how it leaves.
+            # The journal was abandoned, so its error is expected.
             return
         if isinstance(error, asyncio.CancelledError):
-            # Whoever reads the run was not cancelled.
+            # The reader of the run was not cancelled.
             error = RuntimeError(f"the journal was cancelled while it wrote: {error}".rstrip(": "))
         execution.run.deferred_calls.discard(execution)
         _log.error(
@@ -144,23 +145,21 @@ class JournalEntry:
         execution.run.fail(error, execution)
 
     def start_deadline(self) -> None:
-        """Somebody waits for the run to stop: what is being written has the grace of a tool."""
+        """Give the journal the grace period of a tool, since the run is being stopped."""
         if not self._has_deadline:
             self._has_deadline = True
             run = self._execution.run
             run.deadlines.add(run.loop.time() + run.defaults.cancel_grace, self)
 
     def expire(self, now: float) -> None:  # noqa: ARG002 - it is late enough
-        """The time for writing the end is over."""
+        """Abandon the journal, since its grace period has ended."""
         if not self._execution.finished:
             self.give_up(self._execution.unrecorded_result())
 
     def give_up(self, result: ToolResult) -> None:
-        """Goes on without a journal that does not outcome_future."""
+        """Abandon a journal that does not answer, and finish the call."""
         execution = self._execution
-        _log.error(
-            "a journal does not outcome_future and is given up", extra=execution.log_fields()
-        )
+        _log.error("a journal does not answer and is given up", extra=execution.log_fields())
         execution.run.deferred_calls.discard(execution)
         execution.run.finish(execution, result)
         if self._writing is not None:
@@ -169,22 +168,22 @@ class JournalEntry:
 
 
 def truncate_for_journal(journal: Journal | None, call: ToolCall, result: ToolResult) -> ToolResult:
-    """Return the result as the journal can keep it."""
+    """Return the result, truncated if the journal limits its size."""
     truncate = getattr(journal, "truncate", None)
     found: ToolResult = result if truncate is None else truncate(call, result)
     return found
 
 
 def check_journal(journal: object) -> None:
-    """Whether this is a journal, or None.
+    """Check that a journal has the required methods, or is None.
 
     Raises:
-        TypeError: It is something else.
+        TypeError: A method is missing.
     """
     if journal is not None and not (
         callable(getattr(journal, "started", None)) and callable(getattr(journal, "finished", None))
     ):
         raise TypeError(
-            "a journal has the coroutine methods started and finished; "
-            f"this one is a {type(journal).__name__}"
+            "journal must have the coroutine methods started and finished, "
+            f"got {type(journal).__name__}"
         )

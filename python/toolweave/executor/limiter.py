@@ -1,17 +1,17 @@
-"""Which calls may start now.
+"""Concurrency limits: which calls may start now.
 
-A `ConcurrencyLimiter` knows the bounds and who is at work; it never waits. Calls are submitted and finished, and
-`start` says which ones may begin, in the order in which they were submitted where nothing else
-decides.
+A `ConcurrencyLimiter` tracks queued and running calls; it never waits itself. Submit a call to get
+a permit, ask `start` for the permits of calls that may start, and `finish` a permit when its call
+has ended. Unless other limits decide, calls start in the order of submission.
 
 Example:
-    >>> gate = Gate(max_concurrency=1)
-    >>> reply = gate.reply()
+    >>> limiter = ConcurrencyLimiter(max_concurrency=1)
+    >>> reply = limiter.reply()
     >>> first, second = reply.submit("search"), reply.submit("search")
-    >>> gate.start() == [first]
+    >>> limiter.start() == [first]
     True
-    >>> gate.finish(first)
-    >>> gate.start() == [second]
+    >>> limiter.finish(first)
+    >>> limiter.start() == [second]
     True
 """
 
@@ -29,7 +29,7 @@ K = TypeVar("K", bound="Hashable")
 
 
 class Permit:
-    """One call on its way through a gate."""
+    """Request of one call for its limits, and the limits that it has acquired."""
 
     __slots__ = (
         "acquired",
@@ -49,48 +49,48 @@ class Permit:
         self, name: str, *, key: Hashable | None = None, parent: Permit | None = None
     ) -> None:
         self.name = name
-        """The tool."""
+        """Name of the tool."""
         self.sequential = False
-        """Whether it runs alone among the calls of its reply."""
+        """True if the call runs alone among the calls of its reply."""
         self.admitted = False
-        """Whether nothing in its reply stands before it any more, but for `after`."""
+        """True if no call of its reply blocks it any more, except by `after`."""
         self.finished = False
-        """Whether it is over."""
+        """True if the call has ended."""
         self.key = key
-        """What it must have for itself."""
+        """Concurrency key of the call."""
         self.parent = parent
-        """The call whose tool makes this one."""
+        """Permit of the call whose tool makes this one."""
         self.reply: ReplyQueue | None = None
-        """The reply that it belongs to."""
+        """Calls of the reply that it belongs to."""
         self.index = 0
-        """Its position in there."""
+        """Position in the reply."""
         self.after: list[str] = []
-        """The tools whose earlier calls it still waits for."""
+        """Tools whose earlier calls it still waits for."""
         self.limits: list[_Limit] = []
-        """The limits that it needs, in the order of taking them."""
+        """Limits that it needs, in the order of acquisition."""
         self.acquired = 0
-        """How many of them it has."""
+        """Number of limits that it has acquired."""
 
     def __repr__(self) -> str:
         return f"Ticket({self.name!r})"
 
 
 class _Limit:
-    """So many at once; the others stand in line."""
+    """Limit on concurrent calls, with a queue of permits that wait for it."""
 
     __slots__ = ("__weakref__", "forget", "maximum", "permits", "queue", "used")
 
     def __init__(self, maximum: int, forget: Callable[[], object]) -> None:
         self.maximum = maximum
         self.used = 0
-        # How many tickets need it; with the last of them it is forgotten.
+        # How many permits need it. It is removed with the last of them.
         self.permits = 0
         self.queue: deque[Permit] = deque()
         self.forget = forget
 
 
 class ChatLimit(_Limit):
-    """The calls of one chat, or of one run that is of none; forgotten with the last of its runs."""
+    """Limit of one chat, or of one run without a chat. Removed with the last of its runs."""
 
     __slots__ = ()
 
@@ -99,20 +99,20 @@ class ChatLimit(_Limit):
 
 
 class ConcurrencyLimiter:
-    """The bounds of an executor: over all of its calls, by chat, by tool and by key.
+    """Concurrency limits of an executor: overall, per chat, per tool and per key.
 
-    A call takes the limits that it needs one after the other: the key's, the tool's, the chat's,
-    the one over all. As all take them in that order, no two wait for each other. Each limit has a
-    line of its own, first come, first served.
+    A call acquires its limits one by one: key, tool, chat, overall. Since all calls use this order,
+    there are no deadlocks. Each limit has a queue of its own, first in, first out.
 
-    What an operation costs does not depend on how many calls there are.
+    The cost of an operation does not depend on the number of calls.
 
     Args:
-        max_concurrency: How many calls may run at once; None for any number.
-        max_concurrency_per_chat: How many of these may be of one chat; None for any number.
+        max_concurrency: Maximum number of calls that run at once; None for no limit.
+        max_concurrency_per_chat: Maximum number of calls of one chat that run at once; None for no
+            limit.
 
     Raises:
-        ValueError: A limit lets nothing through.
+        ValueError: A limit is less than 1.
     """
 
     def __init__(
@@ -130,10 +130,12 @@ class ConcurrencyLimiter:
         self._startable: list[Permit] = []
 
     def chat(self, chat_id: str | None = None) -> ChatLimit | None:
-        """The limit of a chat, for as long as somebody keeps it; None where there is none.
+        """Return the limit of a chat, or None if chats are not limited.
+
+        The caller must keep a reference to it, since the limiter holds only a weak one.
 
         Args:
-            chat_id: The chat; None for calls of no chat, which count as one of their own.
+            chat_id: The chat; None for calls without a chat, which count as a chat of their own.
         """
         if self._per_chat is None:
             return None
@@ -145,16 +147,16 @@ class ConcurrencyLimiter:
         return chat
 
     def reply(self, chat: ChatLimit | None = None) -> ReplyQueue:
-        """Calls that were made together: `sequential` and `after` hold among them."""
+        """Return a queue for the calls of a reply, to which `sequential` and `after` apply."""
         return ReplyQueue(self, chat)
 
     def try_acquire(self, chat: ChatLimit | None) -> bool:
-        """Takes a place for a call that needs no more than that, if there is one now.
+        """Acquire a slot without a permit, for a call without other limits, if one is free now.
 
-        It is to be given back by `release`, or to a ticket by `adopt`.
+        The caller returns it with `release`, or passes it to a permit with `adopt`.
         """
         overall = self._overall
-        # Where there is a place, nobody stands in line.
+        # If a slot is free, the queue is empty.
         if overall is not None:
             if overall.used >= overall.maximum:
                 return False
@@ -168,15 +170,15 @@ class ConcurrencyLimiter:
         return True
 
     def release(self, chat: ChatLimit | None) -> None:
-        """The place of a call that has passed through is free."""
+        """Release a slot that was acquired without a permit."""
         if chat is not None:
             self._release_limit(chat)
         if self._overall is not None:
             self._release_limit(self._overall)
 
     def is_only_waiter(self, permit: Permit | None, chat: ChatLimit | None) -> bool:
-        """Whether nobody but a ticket stands in line for a place of its chat."""
-        # Asked at the end of every call.
+        """Return True if only this permit waits for a slot of its chat."""
+        # Runs at the end of every call.
         if (
             chat is not None
             and (queue := chat.queue)
@@ -189,14 +191,14 @@ class ConcurrencyLimiter:
         return len(queue) == 1 and queue[0] is permit
 
     def transfer(self, permit: Permit) -> None:
-        """The place of a ticket is another's from here on, who gives it back by `release`."""
+        """Transfer the slot of a permit to a call without one, which returns it with `release`."""
         permit.finished = True
         for limit in permit.limits:
             limit.permits -= 1
 
     def adopt(self, name: str, chat: ChatLimit | None) -> Permit:
-        """A ticket for a call that has passed through, with the place that it has."""
-        permit = self.permit(name, None, None, None, chat)
+        """Return a permit for a call that acquired its slot without one."""
+        permit = self.create_permit(name, None, None, None, chat)
         permit.acquired = len(permit.limits)
         return permit
 
@@ -209,27 +211,28 @@ class ConcurrencyLimiter:
         parent: Permit | None = None,
         chat: ChatLimit | None = None,
     ) -> Permit:
-        """A call that stands in no order of a reply, such as one that a tool makes.
+        """Submit a call that is not ordered within a reply, such as a nested call.
 
         Args:
             name: The tool.
-            max_concurrency: How many calls of it may run at once.
-            key: Calls with the same key run one at a time, whichever tool they are of.
-            parent: The call whose tool makes this one. A key that it or one of its own parents
-                holds is not waited for; see also `suspend`.
+            max_concurrency: Maximum number of calls of the tool that run at once.
+            key: Concurrency key. Calls with the same key run one at a time, even of different
+                tools.
+            parent: Permit of the call whose tool makes this one. A key that one of its ancestors
+                holds is not acquired again; see also `suspend`.
             chat: The limit of its chat.
         """
-        permit = self.permit(name, max_concurrency, key, parent, chat)
+        permit = self.create_permit(name, max_concurrency, key, parent, chat)
         self.advance(permit)
         return permit
 
     def start(self) -> list[Permit]:
-        """Those that may start now, or go on. Each is returned once, and runs from then on."""
+        """Return the permits of calls that may start or resume. Each is returned once."""
         startable, self._startable = self._startable, []
         return [permit for permit in startable if not permit.finished]
 
     def finish(self, permit: Permit) -> None:
-        """A call is over, or was given up, started or not. Doing so again changes nothing."""
+        """Release the limits of a call that has ended or was cancelled. Idempotent."""
         if permit.finished:
             return
         permit.finished = True
@@ -243,16 +246,16 @@ class ConcurrencyLimiter:
             permit.reply.on_finished(permit)
 
     def is_idle(self) -> bool:
-        """Whether no call needs a limit any more; then nothing is remembered of any."""
+        """Return True if no call needs a limit and no state is left."""
         used = sum(chat.used for chat in self._chats.values())
         free = used == 0 and (self._overall is None or self._overall.used == 0)
         return free and not self._tools and not self._keys
 
     def suspend(self, permit: Permit) -> None:
-        """A running call waits for one that it makes; until `resume`, its place is free.
+        """Release the limits of a call, except its key, until `resume`.
 
-        Otherwise the call that it makes could wait for the very place that it holds itself. Its
-        key it keeps: what the key protects is in its hands.
+        Otherwise a nested call could wait for the slot that its parent holds. The parent keeps its
+        key, since it is still using what the key protects.
         """
         kept = 0 if permit.key is None else 1
         acquired, permit.acquired = permit.acquired, min(kept, permit.acquired)
@@ -260,11 +263,11 @@ class ConcurrencyLimiter:
             self._release_limit(limit)
 
     def resume(self, permit: Permit) -> None:
-        """A call that was suspended wants to go on: before all others, once there is a place."""
+        """Queue a suspended call at the front, so that it continues as soon as a slot is free."""
         if not permit.finished:
             self.advance(permit, first=True)
 
-    def permit(
+    def create_permit(
         self,
         name: str,
         maximum: int | None,
@@ -272,7 +275,7 @@ class ConcurrencyLimiter:
         parent: Permit | None,
         chat: ChatLimit | None,
     ) -> Permit:
-        """A call that needs its limits, and does not stand in line for them yet."""
+        """Create a permit with the limits that a call needs, without queueing it."""
         above = parent
         while above is not None and key is not None:
             if above.key == key:
@@ -286,7 +289,7 @@ class ConcurrencyLimiter:
             limit = _limit(self._tools, name, _positive(maximum))
             limits.append(limit)
             if limit.maximum != maximum:
-                # The tool was replaced by one of its name.
+                # The tool was replaced by another of the same name.
                 limit.maximum = maximum
                 self._admit_waiting(limit)
         if chat is not None:
@@ -298,11 +301,11 @@ class ConcurrencyLimiter:
         return permit
 
     def advance(self, permit: Permit, *, first: bool = False) -> None:
-        """Takes the limits that a call still needs, or puts it in line for the next one."""
+        """Acquire the limits that a call still needs, or queue it for the next one."""
         limits = permit.limits
         while permit.acquired < len(limits):
             limit = limits[permit.acquired]
-            # Where there is a place, nobody stands in line.
+            # If a slot is free, the queue is empty.
             if limit.used >= limit.maximum:
                 if first:
                     limit.queue.appendleft(permit)
@@ -320,7 +323,7 @@ class ConcurrencyLimiter:
     def _admit_waiting(self, limit: _Limit) -> None:
         while limit.queue and limit.used < limit.maximum:
             permit = limit.queue.popleft()
-            # Whoever left while standing in line is passed over.
+            # Skip calls that ended while they were queued.
             if not permit.finished:
                 limit.used += 1
                 permit.acquired += 1
@@ -328,16 +331,16 @@ class ConcurrencyLimiter:
 
 
 class ReplyQueue:
-    """The calls of one reply, in the order in which the model made them."""
+    """Calls of one reply, in the order in which the model made them."""
 
     def __init__(self, limiter: ConcurrencyLimiter, chat: ChatLimit | None = None) -> None:
         self._limiter = limiter
         self._chat = chat
         self._count = 0
-        # Behind a barrier, or barriers themselves.
+        # Sequential calls, and calls behind one.
         self._held: deque[Permit] = deque()
         self._barrier: Permit | None = None
-        # Admitted and not over.
+        # Admitted and unfinished calls.
         self._open = 0
         self._by_tool: dict[str, _ToolCalls] = {}
 
@@ -350,18 +353,19 @@ class ReplyQueue:
         sequential: bool = False,
         after: Iterable[str] = (),
     ) -> Permit:
-        """The next call of the reply.
+        """Submit the next call of the reply.
 
         Args:
             name: The tool.
-            max_concurrency: How many calls of it may run at once.
-            key: Calls with the same key run one at a time, whichever tool they are of.
-            sequential: It starts when all calls before it are over, and none after it starts
-                until it is over itself.
-            after: It starts when the calls before it of the tools with these names are over. Only
-                calls that were made before it count, so no two can wait for each other.
+            max_concurrency: Maximum number of calls of the tool that run at once.
+            key: Concurrency key. Calls with the same key run one at a time, even of different
+                tools.
+            sequential: If true, the call starts when all earlier calls have ended, and later calls
+                start when it has ended.
+            after: Names of tools whose earlier calls must have ended before this one starts. Only
+                earlier calls count, so there are no cycles.
         """
-        permit = self._limiter.permit(name, max_concurrency, key, None, self._chat)
+        permit = self._limiter.create_permit(name, max_concurrency, key, None, self._chat)
         permit.sequential = sequential
         permit.reply = self
         permit.index = self._count
@@ -389,7 +393,7 @@ class ReplyQueue:
             self._held.popleft()
 
     def _wait_for_predecessors(self, permit: Permit) -> None:
-        """Lets a call go on unless one that it comes after is not over yet."""
+        """Advance a call, or let it wait for an unfinished call that it comes after."""
         after = permit.after
         while after:
             named = self._by_tool.get(after[-1])
@@ -400,7 +404,7 @@ class ReplyQueue:
         self._limiter.advance(permit)
 
     def on_finished(self, permit: Permit) -> None:
-        """One of its calls is over: others may have waited for that."""
+        """Admit calls that waited for one that has ended."""
         if permit.admitted:
             self._open -= 1
         if self._barrier is permit:
@@ -415,7 +419,7 @@ class ReplyQueue:
 
 
 class _ToolCalls:
-    """The calls of one tool in a reply, and the calls that come after them."""
+    """Calls of one tool in a reply, and the calls that wait for them."""
 
     __slots__ = ("unfinished", "waiting")
 
@@ -424,7 +428,7 @@ class _ToolCalls:
         self.waiting: list[tuple[int, Permit]] = []
 
     def first(self) -> float:
-        """The position of the first call that is not over."""
+        """Return the position of the first unfinished call."""
         while self.unfinished and self.unfinished[0].finished:
             self.unfinished.popleft()
         return self.unfinished[0].index if self.unfinished else float("inf")

@@ -1,4 +1,4 @@
-"""Tools that call tools."""
+"""Nested calls: tools that call tools."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 async def call_nested(parent: Execution, name: str, arguments: Mapping[str, Any]) -> Any:
-    """Runs a tool for the tool of another call; see `ToolContext.call`.
+    """Run a tool on behalf of the tool of another call; see `ToolContext.call`.
 
-    The call has a task of its own and the same limits as any other. The one that waits for it
-    steps aside: so it holds no place that the call could need.
+    The nested call has its own task and the same limits as any other call. The parent releases its
+    slot while it waits, so that the nested call can use it.
     """
     run = parent.run
     child = _nested_execution(parent, name, arguments)
@@ -34,14 +34,14 @@ async def call_nested(parent: Execution, name: str, arguments: Mapping[str, Any]
         await asyncio.wait((outcome_future,))
     except asyncio.CancelledError:
         child.stop(Stop.INTERRUPTED)
-        # No longer than a tool may take to end.
+        # Bounded by the grace period of a tool.
         await asyncio.wait((outcome_future,))
         raise
     finally:
         child.resume_callers()
     outcome = outcome_future.result()
     if isinstance(outcome, Deferred):
-        # Somebody waits for this one here and now.
+        # The parent waits for the deferred result here.
         try:
             async with parent.suspended():
                 late = await run.deferred.wait(child.deferred_key)

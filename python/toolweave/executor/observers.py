@@ -1,8 +1,8 @@
-"""Telling observers what happens, without ever waiting for them.
+"""Notification of observers, without waiting for them.
 
-Each observer has a line of its own. Its async methods are awaited on the event loop; its sync ones
-run in a thread, since they may block, many at a time where many are in line. It hears of things
-one after another, in the order in which they happened.
+Each observer has its own queue. Async methods are awaited on the event loop. Sync methods run in a
+thread, since they may block, and in batches if several are queued. An observer receives events one
+at a time, in order.
 
 Example:
     >>> async def main(call: ToolCall) -> None:
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 AnyObserver: TypeAlias = (
     "Observer | Callable[[ToolEvent], object] | Sequence[Observer | Callable[[ToolEvent], object]]"
 )
-"""An object with some of the methods of `Observer`, a callable that takes every event, or many."""
+"""An object with some of the methods of `Observer`, a callable of an event, or several of these."""
 
 _CALLABLE = "__call__"
 
-# How long an observer may take to give up, in seconds.
+# How long to wait for a cancelled observer to end, in seconds.
 _STOPPING = 1.0
 
 _Notification: TypeAlias = tuple[str, tuple[Any, ...]]
@@ -48,18 +48,17 @@ _log = logging.getLogger("toolweave.executor")
 
 
 class Observers:
-    """Those who listen to one run.
+    """Observers of one run.
 
-    Nothing that an observer does changes a result: what it raises is logged, once for each of its
-    methods. Only `KeyboardInterrupt` and `SystemExit` are let through, as they are meant for the
-    program and not for us.
+    Observers cannot change a result. Their exceptions are logged, once per method, except
+    `KeyboardInterrupt` and `SystemExit`, which are meant for the program and propagate.
 
-    An observer that is too slow misses progress, and never anything else: starts and results are
-    as many as the calls, but a tool may report progress without end.
+    An observer that is too slow misses progress, but nothing else: the number of starts and results
+    is bounded by the number of calls, while a tool can report any amount of progress.
 
     Args:
-        observer: Who listens, in any form.
-        backlog: How many things may wait for each before it misses progress.
+        observer: The observers, in any form.
+        backlog: Number of queued events at which an observer misses progress.
     """
 
     def __init__(self, observer: AnyObserver | None = None, *, backlog: int = BACKLOG) -> None:
@@ -69,21 +68,20 @@ class Observers:
         return bool(self._queues)
 
     def notify(self, event: ToolEvent, call: ToolCall | InvalidToolCall | None = None) -> None:
-        """Tells all of them. To be called on the running event loop.
+        """Notify all observers. An event loop must be running.
 
         Args:
-            event: What happened. Plain callables are given this.
-            call: The call that it happened to; methods of observers are given this.
+            event: The event, as passed to plain callables.
+            call: The call of the event, as passed to methods of observers.
         """
         for queue in self._queues:
             queue.put(event, call)
 
     async def drain(self, timeout: float | None = None) -> None:
-        """Waits until they have heard of everything, and leaves no task behind.
+        """Wait until the observers have received all events, and end their tasks.
 
         Args:
-            timeout: How long they are waited for, in seconds, all together. What they have not
-                heard of by then they never hear of.
+            timeout: Total time limit, in seconds. Events not received by then are dropped.
         """
         loop = asyncio.get_running_loop()
         until = None if timeout is None else loop.time() + timeout
@@ -106,7 +104,7 @@ class Observers:
 
 
 class _ObserverQueue:
-    """What one observer has not heard of yet."""
+    """Queue of one observer."""
 
     def __init__(self, observer: object, backlog: int) -> None:
         self._methods = _methods(observer)
@@ -157,12 +155,12 @@ class _ObserverQueue:
             name, answer = await run_blocking(
                 threads.OBSERVERS.get(), self._call_batch, {"batch": batch}
             )
-            # What came after something to await waits in its turn.
+            # Events after an awaitable go back to the front of the queue.
             self._waiting.extendleft(reversed(batch))
             await self._await(name, answer)
 
     def _call_batch(self, batch: deque[_Notification]) -> tuple[str, object]:
-        """Runs in a thread, up to the first that returns something to await."""
+        """Call methods in a thread, up to the first that returns an awaitable."""
         while batch and not self._stopped:
             name, arguments = batch.popleft()
             answer = self._call(name, arguments)
@@ -193,7 +191,7 @@ class _ObserverQueue:
         if name not in self._logged:
             self._logged.add(name)
             _log.warning(
-                "%s; this is said once for each of its methods",
+                "%s; logged once for each of its methods",
                 what,
                 exc_info=error,
                 extra={"observer_method": name},
@@ -209,8 +207,8 @@ def _methods(observer: object) -> dict[str, Callable[..., object]]:
     if not methods:
         if not callable(observer):
             raise TypeError(
-                "an observer is a callable, or has at least one of the methods on_started, "
-                f"on_progress and on_result; this one is a {type(observer).__name__}"
+                "observer must be callable or have at least one of the methods on_started, "
+                f"on_progress and on_result, got {type(observer).__name__}"
             )
         methods[_CALLABLE] = observer
     return methods
@@ -219,7 +217,7 @@ def _methods(observer: object) -> dict[str, Callable[..., object]]:
 def _as_items(observer: AnyObserver | None) -> Iterable[object]:
     if observer is None:
         return ()
-    # Only these two: an observer may be iterable as well, and is meant as itself.
+    # Only lists and tuples, since an observer may itself be iterable.
     if isinstance(observer, (list, tuple)):
         return tuple(cast("Sequence[object]", observer))
     return (observer,)
@@ -227,11 +225,11 @@ def _as_items(observer: AnyObserver | None) -> Iterable[object]:
 
 def _is_async(function: Callable[..., object]) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 - its code is asked for
+        getattr(function, "__call__", None)  # noqa: B004 - inspected, not tested for existence
     )
 
 
 def _is_cancelled() -> bool:
-    """Whether somebody cancels the current task. Python 3.10 does not know."""
+    """Return True if the current task is being cancelled. Always False on Python 3.10."""
     cancelling: Callable[[], int] | None = getattr(asyncio.current_task(), "cancelling", None)
     return cancelling is not None and cancelling() > 0

@@ -1,4 +1,4 @@
-"""A tool as an executor runs it: its own options, and the executor's where it has none."""
+"""Tools with their effective options: a tool's own, or else the executor's defaults."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Plan:
-    """How calls of one tool are run. Made once, and read for every call."""
+    """Effective options of one tool. Created once and read for every call."""
 
     __slots__ = (
         "_bind",
@@ -60,11 +60,11 @@ class Plan:
         self.tool = tool
         self.name: str = tool.name
         self.identity = f"{tool.name}#{next(_numbers)}"
-        """Tells its results from those of another tool that had its name before."""
+        """Cache identity, which differs from that of a previous tool of the same name."""
         self.contract: FunctionContract = tool.contract
         self.function: Callable[..., Any] = tool.function
         self.blocking: Callable[..., Any] = tool.portable
-        """What a pool is given."""
+        """Function to submit to a pool."""
         self.style: Literal["sync", "async", "generator"] = tool.style
         self.context_parameter: str | None = tool.context_parameter
         self._validate = None if tool.validator is None else tool.validator.validate
@@ -79,7 +79,7 @@ class Plan:
         self.pool: Executor | Literal["inline"] | None = _either(tool.pool, defaults.pool)
 
         self.invoke = invoke_of(self)
-        """Runs the function once."""
+        """Function that runs the tool once."""
 
         self.needs_approval: bool | Callable[[ToolCall], bool] = tool.requires_approval
         self.idempotent: bool = tool.idempotent
@@ -92,19 +92,19 @@ class Plan:
         self.sequential: bool = tool.sequential
         self.after: tuple[str, ...] = tool.after
         self.ordered = self.sequential or bool(self.after)
-        """Whether other calls of a reply decide when a call starts."""
+        """True if the start of a call depends on other calls of its reply."""
         self.limited = self.ordered or self.max_concurrency is not None or self.key is not None
-        """Whether a call has to stand in line."""
+        """True if calls of the tool must be queued for limits of their own."""
         self.shares = self.idempotent or self.ttl is not None
-        """Whether calls may have the result of the same call."""
+        """True if identical calls can share a result."""
         self.direct = not (self.needs_approval or self.shares)
-        """Whether a call can start as soon as it is its turn."""
+        """True if a call can start as soon as the scheduler admits it."""
 
     def prepare_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """What the function is called with.
+        """Validate arguments and return the keyword arguments of the function.
 
         Raises:
-            ValidationError: The arguments do not fit, whoever made them.
+            ValidationError: The arguments violate the schema or the types of the function.
         """
         if self._validate is not None:
             try:
@@ -117,13 +117,13 @@ class Plan:
 
 
 class Plans(dict[str, Plan]):
-    """The tools of a reply, by name.
+    """Plans of the tools of a reply, by name.
 
     Args:
         tools: The tools.
-        defaults: What holds where they say nothing.
-        before: The plans of the reply before: tools that were there keep theirs, and what is in
-            their buckets.
+        defaults: Options for tools that do not set their own.
+        before: Plans of the previous reply. Tools that are still there keep their plans, and with
+            them the state of their rate limits.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Plans(dict[str, Plan]):
         known = {id(plan.tool): plan for plan in before}
         super().__init__((tool.name, known.get(id(tool)) or Plan(tool, defaults)) for tool in tools)
         self.ordered = any(plan.ordered for plan in self.values())
-        """Whether any of them has to do with the order of calls."""
+        """True if any tool constrains the order of calls."""
 
 
 _numbers = itertools.count()
@@ -149,7 +149,7 @@ def _retries(retries: int | RetryPolicy | None) -> RetryPolicy | None:
 
 
 def _ttl(cache: bool | float | None) -> float | None:
-    """For how long results are kept, in seconds; None for not at all."""
+    """Return how long results are cached, in seconds; None for no caching."""
     if cache is None or cache is False:
         return None
     return float("inf") if cache is True else float(cache)

@@ -1,7 +1,7 @@
-"""Blocking functions off the event loop, in any `concurrent.futures.Executor`.
+"""Execution of blocking functions off the event loop, in any `concurrent.futures.Executor`.
 
-Threads by default; a process pool for work that holds the interpreter; a cluster's executor, such
-as `dask.distributed.Client.get_executor()`, for work that outgrows the machine.
+The default is threads. Use a process pool for CPU-bound work, or the executor of a cluster, such as
+`dask.distributed.Client.get_executor()`, for work that one machine cannot do.
 
 Example:
     >>> async def main() -> int:
@@ -35,20 +35,20 @@ _log = logging.getLogger("toolweave.executor")
 def run_blocking(
     pool: Executor | None, function: Callable[..., R], kwargs: Mapping[str, Any] | None = None
 ) -> asyncio.Future[R]:
-    """Runs a function in a pool. To be called on a running event loop.
+    """Run a function in a pool. An event loop must be running.
 
-    In threads the function sees the caller's context variables; elsewhere it cannot, since a
-    context cannot be sent. A function that has not begun when the future is cancelled never
-    begins; one that has runs on, and nobody hears of it.
+    In threads, the function sees the caller's context variables; in other processes it does not. If
+    the future is cancelled, a function that has not started never does. One that has started
+    continues, and its outcome is ignored.
 
     Args:
-        pool: Where; None for the threads that all tools of the process share.
-        function: What to run.
-        kwargs: What to call it with.
+        pool: The pool; None for the threads that all tools of the process share.
+        function: The function.
+        kwargs: Its keyword arguments.
 
     Returns:
-        A future of what the function returns or raises. It raises `PoolError` if the pool broke,
-        was shut down, or could not carry the function, its arguments or its result.
+        A future of the function's outcome. It raises `PoolError` if the pool broke, was shut down,
+        or could not transfer the function, its arguments or its result.
     """
     chosen = threads.TOOLS.get() if pool is None else pool
     call: _PoolFuture[R] = _PoolFuture(chosen)
@@ -72,7 +72,7 @@ def _submit(
     if isinstance(pool, ProcessPoolExecutor):
         return pool.submit(_run_in_worker, task)
     if type(pool).__module__.partition(".")[0] == "distributed":
-        # Otherwise Dask takes the same call, made twice, for one.
+        # By default, Dask runs identical calls only once.
         return pool.submit(task, pure=False)
     return pool.submit(task)
 
@@ -82,14 +82,14 @@ def _shares_memory(pool: Executor) -> bool:
         return True
     if not isinstance(pool, ThreadPoolExecutor):
         return False
-    # A thread pool of Python 3.14 that is none: nothing can be shared between interpreters.
+    # In Python 3.14 this subclass of the thread pool runs interpreters, which share no objects.
     return not isinstance(pool, getattr(concurrent.futures, "InterpreterPoolExecutor", ()))
 
 
 class _PoolFuture(asyncio.Future[R]):
-    """What a pool was given to run, as the event loop sees it."""
+    """Future of a function that was submitted to a pool."""
 
-    # A subclass instead of callbacks on a plain future: each callback costs a turn of the loop.
+    # A subclass rather than callbacks on a plain future, since each callback costs a loop turn.
 
     def __init__(self, pool: Executor) -> None:
         loop = asyncio.get_running_loop()
@@ -99,11 +99,11 @@ class _PoolFuture(asyncio.Future[R]):
         self._wakeup = _wakeup_of(loop)
 
     def notify(self, _done: concurrent.futures.Future[Any]) -> None:
-        """It is done. Any thread may say so."""
+        """Schedule completion. Thread-safe."""
         self._wakeup.notify(self)
 
     def cancel(self, msg: Any | None = None) -> bool:
-        """Takes it back if it has not begun."""
+        """Cancel the function if it has not started."""
         if not super().cancel(msg):
             return False
         submitted, pool = self.submitted, self.pool
@@ -114,12 +114,12 @@ class _PoolFuture(asyncio.Future[R]):
         return True
 
     def complete(self) -> None:
-        """Takes over what came of it. On the event loop's thread."""
+        """Set the outcome of the function. Called on the event loop's thread."""
         submitted = self.submitted
         if submitted is None or self.done():
             return
         if submitted.cancelled():
-            # By the pool. Whoever awaits this would take it for a cancellation of their own.
+            # Cancelled by the pool. A CancelledError would look like a cancellation of the caller.
             self.set_exception(PoolError("the pool was shut down before the function began"))
             return
         error = submitted.exception()
@@ -137,9 +137,10 @@ class _PoolFuture(asyncio.Future[R]):
 
 
 class _Wakeup:
-    """Wakes an event loop once for all that was done since it last looked.
+    """Wakeup of an event loop, once for all functions that have finished since the last one.
 
-    `loop.run_in_executor` wakes it once for each, which costs the more the busier the loop is.
+    `loop.run_in_executor` wakes the loop once per function, which costs more the busier the loop
+    is.
     """
 
     def __init__(self) -> None:
@@ -147,9 +148,9 @@ class _Wakeup:
         self._wakeup_scheduled = False
 
     def notify(self, call: _PoolFuture[Any]) -> None:
-        """Says from any thread that something is done."""
-        # No lock. The loop first takes back that the bell was rung and then looks: whoever finds
-        # that it was rung is sure to be seen, and to ring it twice does no harm.
+        """Add a finished future and schedule the wakeup. Thread-safe."""
+        # No lock is needed. The loop clears the flag before it reads the queue, so a future that
+        # was added while the flag was set is always seen, and a second wakeup does no harm.
         self._done.append(call)
         if self._wakeup_scheduled:
             return
@@ -157,7 +158,7 @@ class _Wakeup:
         try:
             call.get_loop().call_soon_threadsafe(self._complete_all)
         except RuntimeError:
-            # The loop is closed: nobody waits any more.
+            # The loop is closed, so nothing is waiting.
             self._done.clear()
             _log.debug(
                 "a blocking tool ended after its event loop", extra={"pool": repr(call.pool)}
@@ -182,12 +183,12 @@ def _wakeup_of(loop: asyncio.AbstractEventLoop) -> _Wakeup:
 
 
 def _explain(pool: Executor, error: BaseException, *, refused: bool = False) -> BaseException:
-    """What to raise for what a pool raised, or a function in it.
+    """Translate an exception of a pool or of a function in it.
 
     Args:
         pool: The pool.
-        error: What was raised.
-        refused: Whether the pool would not even take the function.
+        error: The exception.
+        refused: True if the pool did not accept the function.
     """
     explained: BaseException
     if isinstance(error, BrokenExecutor):
@@ -210,9 +211,9 @@ def _explain(pool: Executor, error: BaseException, *, refused: bool = False) -> 
 
 
 def _pickling_error(error: BaseException | None) -> str | None:
-    """What could not be pickled, if that is what went wrong."""
+    """Return the message of a pickling error, or None for other errors."""
     reason = None
-    # Clusters wrap the reason, the representations of all they were to send included.
+    # Clusters wrap the cause, along with the repr of everything they were to send.
     while isinstance(error, (pickle.PickleError, TypeError, AttributeError)):
         text = str(error)
         if isinstance(error, pickle.PickleError) or "pickle" in text or "local object" in text:
@@ -222,19 +223,19 @@ def _pickling_error(error: BaseException | None) -> str | None:
 
 
 class _PickledResult:
-    """A result on its way out of a worker process."""
+    """Pickled result of a worker process."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
 
     def open(self) -> Any:
-        return pickle.loads(self._content)  # noqa: S301 - our own worker wrote it
+        return pickle.loads(self._content)  # noqa: S301 - written by this package in the worker
 
 
 def _run_in_worker(task: Callable[[], Any]) -> Any:
-    """Runs in the worker process, and sends home only what can be opened there.
+    """Run a function in the worker process, and return only what the parent can unpickle.
 
-    An exception that cannot be unpickled would break the pool for everybody.
+    An exception that cannot be unpickled would break the whole pool.
     """
     try:
         result = task()

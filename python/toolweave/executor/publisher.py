@@ -1,4 +1,4 @@
-"""Those who hear what happens to the calls of a reply."""
+"""Publication of the events of a run to its reader and its observers."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ if TYPE_CHECKING:
 
 
 class EventPublisher:
-    """One reader, who takes events when it likes, and the observers.
+    """Publisher of events to the one reader of a run, through a queue, and to the observers.
 
     Args:
-        keep_events: Whether there is a reader; without one, events are not kept.
-        observers: Who else hears of them.
+        keep_events: True to queue events for a reader.
+        observers: The observers, if any.
     """
 
     __slots__ = ("_keep_events", "_observers", "event_queue", "has_subscribers")
 
     def __init__(self, *, keep_events: bool, observers: Observers | None) -> None:
         self.has_subscribers = keep_events or observers is not None
-        """Whether there is anybody."""
+        """True if there is a reader or an observer."""
         self.event_queue: EventQueue[ToolEvent] = EventQueue()
-        """What has not been read."""
+        """Events that have not been read."""
         self._watched = keep_events
         self._observers = observers
 
     def emit(self, event: ToolEvent, execution: Execution) -> None:
-        """Says what happened to a call. Of calls that tools make only observers hear."""
+        """Emit an event of one call. Events of nested calls go to observers only."""
         if self._watched and execution.parent is None:
             if isinstance(event, ToolProgress):
                 self.event_queue.offer(event)
@@ -43,13 +43,16 @@ class EventPublisher:
             self._observers.notify(event, execution.call)
 
     def publish(self, event: ToolEvent, call: ToolCall | InvalidToolCall | None) -> None:
-        """Says what everybody has to hear: results without work, questions, the end."""
+        """Publish an event to the reader and the observers, and never drop it.
+
+        For results of calls that did not run, questions, decisions and the aggregate.
+        """
         if self._watched:
             self.event_queue.put(event)
         if self._observers is not None:
             self._observers.notify(event, call)
 
     async def drain(self, grace: float) -> None:
-        """Waits until the observers have heard everything, for so many seconds at most."""
+        """Wait until the observers have received all events, at most `grace` seconds."""
         if self._observers is not None:
             await self._observers.drain(grace)

@@ -1,4 +1,4 @@
-"""How often a tool may start: a token bucket that is asked, and never waits itself.
+"""Rate limit of a tool: a token bucket that computes waits but never waits itself.
 
 Example:
     >>> seconds = iter([0.0, 0.0, 0.0])
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class TokenBucket:
-    """Lets `calls` through at once and then one every ``per / calls`` seconds.
+    """Token bucket that allows a burst of `calls` and then one call every ``per / calls`` seconds.
 
-    In any span of `t` seconds at most ``calls * (1 + t / per)`` calls get through.
+    In any period of `t` seconds, at most ``calls * (1 + t / per)`` calls pass.
 
     Args:
-        limit: How many, in which time, and what becomes of the others.
-        clock: The time in seconds, from any origin; it must not go back.
+        limit: The rate limit.
+        clock: Monotonic time in seconds, from any origin.
     """
 
     __slots__ = ("_clock", "_due", "_interval", "_per", "_reserves")
@@ -35,23 +35,23 @@ class TokenBucket:
         self._interval = limit.per / limit.calls
         self._per = limit.per
         self._reserves = limit.on_limit == "wait"
-        # When the bucket will be full again. One number instead of a count of tokens and the
-        # time of that count, and nothing to refill.
+        # The time at which the bucket is full again. This one number replaces a token count with
+        # its timestamp, and nothing has to be refilled.
         self._due = float("-inf")
 
     def take(self, tokens: int = 1) -> float:
-        """Takes a token, or several at once.
+        """Take one or more tokens.
 
-        Where calls wait for the limit, a token that is not there yet is reserved: the caller
-        sleeps for as long as it is told and then goes ahead, without asking again. So each of
-        many waiters has a time of its own, in the order in which they asked. Where calls are
-        refused, nothing is reserved.
+        If calls wait for the limit, a token that is not available yet is reserved: the caller
+        sleeps for the returned time and then proceeds without asking again. So waiting callers
+        proceed one by one, in the order in which they asked. If calls are refused, nothing is
+        reserved.
 
         Args:
-            tokens: How many, no more than the bucket holds.
+            tokens: Number of tokens, at most the size of the bucket.
 
         Returns:
-            0 if the token is taken; otherwise in how many seconds there is one.
+            0 if the tokens are taken; otherwise the seconds until they are available.
         """
         now = self._clock()
         due = max(self._due, now)
@@ -61,18 +61,18 @@ class TokenBucket:
         return wait
 
     def wait(self, tokens: int = 1) -> float:
-        """In how many seconds there are so many tokens; they are not taken."""
+        """Return the seconds until so many tokens are available, without taking them."""
         now = self._clock()
         return max(max(self._due, now) - self._burst(tokens) - now, 0.0)
 
     def _burst(self, tokens: int) -> float:
-        # A bucket that is full has all of its tokens, whatever the rounding.
+        # Guards against rounding: a full bucket has all of its tokens.
         return max(self._per - tokens * self._interval, 0.0)
 
     def is_full(self) -> bool:
-        """Whether it has all of its tokens again, so that a new one would do the same."""
+        """Return True if the bucket has all of its tokens, like a new one."""
         return self._due <= self._clock()
 
     def refund(self) -> None:
-        """Returns a token that was taken or reserved and not used, such as on cancellation."""
+        """Give back a token that was taken or reserved but not used, such as on cancellation."""
         self._due -= self._interval

@@ -1,4 +1,4 @@
-r"""What tools return, as the text that the model reads.
+r"""Conversion of tool results to the text that the model reads.
 
 Example:
     >>> to_text("sunny"), to_text({"degrees": 20}), to_text(None)
@@ -31,27 +31,27 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 MAX_DEPTH = 128
-"""How deep any result may be nested, as deep as the arguments of a call."""
+"""Maximum nesting depth of a result, the same as of the arguments of a call."""
 
-# The steps to a place in a value; None is one from a value to what it converts itself to.
+# The path to a value; None is the step from an object to what it converts itself to.
 _Path: TypeAlias = tuple[str | int | None, ...]
 
 
 def to_text(value: object) -> str:
-    """The text of a result: a string as it is, anything else as JSON.
+    """Return the text of a result: a string unchanged, anything else as JSON.
 
-    Besides JSON values it knows pydantic models, dataclasses, named tuples (objects), enums (their
-    values), dates, times and durations (ISO 8601), bytes (their text, or Base64), decimals, UUIDs
-    and paths (strings), sets (sorted), NumPy's scalars and arrays, any mapping or sequence, and
-    whatever has a ``to_dict``. JSON has no NaN and no infinities: these are the strings ``NaN``,
-    ``Infinity`` and ``-Infinity``.
+    Besides JSON values, these types are supported: pydantic models, dataclasses, named tuples (as
+    objects), enums (as their values), dates, times and durations (as ISO 8601), bytes (as text, or
+    Base64), decimals, UUIDs and paths (as strings), sets (sorted), NumPy scalars and arrays, any
+    mapping or sequence, and objects with a ``to_dict`` method. JSON has no NaN and no infinities,
+    so these become the strings ``NaN``, ``Infinity`` and ``-Infinity``.
 
     Args:
-        value: What the tool returned.
+        value: Return value of the tool.
 
     Raises:
-        ResultError: Something in it is nothing of that, is nested too deep (128 levels are always
-            fine), or contains itself; the message says what and where.
+        ResultError: The value contains an unsupported type, is nested too deep (128 levels are
+            always fine), or contains itself. The message names the type and the path.
     """
     # Most results are one of these.
     if type(value) is str:
@@ -59,7 +59,7 @@ def to_text(value: object) -> str:
     if type(value) is int:
         return str(_integer(value, ()))
     if type(value) in (dict, list):
-        # A fast encoder writes JSON values, and refuses all that is ours.
+        # The fast encoder handles JSON values and rejects all other types.
         text = _quick(value)
         if text is not None:
             return text
@@ -68,7 +68,7 @@ def to_text(value: object) -> str:
 
 
 async def to_text_off_loop(value: Any) -> str:
-    """Return what `to_text` does, without keeping the event loop for a value of many parts.
+    """Return what `to_text` does, without blocking the event loop for a large value.
 
     Raises:
         ResultError: As `to_text`.
@@ -76,7 +76,7 @@ async def to_text_off_loop(value: Any) -> str:
     if type(value) is str or type(value) is int:
         return to_text(value)
     if type(value) is dict or type(value) is list:
-        # The fast encoder takes less time for most values than a thread takes to begin.
+        # For most values, the fast encoder takes less time than starting a thread.
         text = _quick(cast("object", value))
         if text is not None:
             return text
@@ -86,14 +86,14 @@ async def to_text_off_loop(value: Any) -> str:
     try:
         return await asyncio.to_thread(to_text, value)
     except RuntimeError:
-        # Somebody has changed it meanwhile, as nobody can while the loop waits.
+        # The value was modified meanwhile, which cannot happen on the event loop's thread.
         return to_text(value)
 
 
 def to_json_value(value: object) -> Any:
-    """The result as plain JSON values: dicts, lists, strings, numbers, booleans and None.
+    """Return a result as plain JSON values: dicts, lists, strings, numbers, booleans and None.
 
-    They share nothing with the value.
+    The returned values share no objects with the result.
 
     Raises:
         ResultError: As `to_text`.
@@ -102,25 +102,25 @@ def to_json_value(value: object) -> Any:
 
 
 def progress_text(value: object, max_chars: int) -> str:
-    """The text of what a tool shows while it runs, which may be anything.
+    """Return the text of a progress value, which may be of any type.
 
     Args:
-        value: What the tool yielded.
-        max_chars: How much of it is kept.
+        value: Value that the tool yielded.
+        max_chars: Maximum length of the text.
     """
     try:
         text = to_text(value)
-    except Exception:  # noqa: BLE001 - the tool's own value: there is no telling
+    except Exception:  # noqa: BLE001 - converting the tool's value may raise anything
         text = f"({type(value).__name__})"
     return truncate(text, max_chars)
 
 
 def truncate(text: str, max_chars: int | None) -> str:
-    """The beginning of a text that is too long, and a line that says so.
+    """Return a text, truncated with a notice if it is too long.
 
     Args:
         text: The text.
-        max_chars: How much of it is kept, in characters; None for all.
+        max_chars: Maximum length without the notice, in characters; None for no limit.
     """
     if max_chars is None or len(text) <= max_chars:
         return text
@@ -130,10 +130,10 @@ def truncate(text: str, max_chars: int | None) -> str:
 
 
 def utf8(text: str) -> str:
-    """The text with U+FFFD for halves of characters, which no encoder would take."""
+    """Return a text with U+FFFD in place of lone surrogates, which cannot be encoded."""
     if not text.isascii():
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    # Of subclasses only the characters.
+    # Converts a subclass to a plain str.
     return str.__str__(text)
 
 
@@ -154,14 +154,14 @@ def _quick(value: object) -> str | None:
         text: bytes = orjson.dumps(value, None, options)
     except TypeError:
         return None
-    # NaN and infinities became null as well, which nobody would notice.
-    if b"null" in text and _is_unwritable(value):
+    # The encoder also writes NaN and infinities as null, without an error.
+    if b"null" in text and _has_non_finite(value):
         return None
     return text.decode()
 
 
-def _is_unwritable(value: object) -> bool:
-    """Whether there is a number in a value that JSON does not have."""
+def _has_non_finite(value: object) -> bool:
+    """Return True if a value contains NaN or an infinity."""
     try:
         _STRICT.encode(value)
     except ValueError:
@@ -170,13 +170,13 @@ def _is_unwritable(value: object) -> bool:
 
 
 def _dump(plain: Any) -> str:
-    # Without it, or where an integer has more than 64 bits.
+    # The slow encoder is used without orjson, and for integers of more than 64 bits.
     return _quick(plain) or _ENCODER.encode(plain)
 
 
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
-# Made once: `json.dumps` makes one for every call with options.
+# Created once, since `json.dumps` creates one for every call with options.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _STRICT = json.JSONEncoder(allow_nan=False, skipkeys=True, default=str)
 
@@ -195,7 +195,7 @@ def _plain(value: Any, path: _Path) -> Any:
     if len(path) >= MAX_DEPTH:
         raise _error(path, "is nested too deep, or contains itself")
     inner: Any = value
-    # A named tuple says what its items are.
+    # A named tuple becomes an object.
     if isinstance(value, (list, tuple)) and not hasattr(cast("object", value), "_asdict"):
         return _array(cast("Iterable[Any]", value), path)
     if isinstance(value, Mapping):
@@ -208,7 +208,7 @@ def _integer(value: int, path: _Path) -> int:
         try:
             str(value)
         except ValueError as error:
-            # Python does not write numbers that are so long, for the time it takes.
+            # Python limits the length of integer strings, since the conversion is slow.
             raise _error(path, "is an integer with too many digits") from error
     return value
 
@@ -238,7 +238,7 @@ def _other(value: Any, path: _Path) -> Any:
 
 
 def _converted(value: Any, path: _Path) -> Any:
-    """The value as it converts itself, or the value if it does not."""
+    """Return the result of the value's own conversion method, or the value if it has none."""
     kind: Any = value.__class__
     try:
         if hasattr(kind, "__fspath__"):
@@ -250,7 +250,7 @@ def _converted(value: Any, path: _Path) -> Any:
         if hasattr(kind, "to_dict"):
             return value.to_dict()
         if hasattr(kind, "dtype"):
-            # NumPy's, and whatever looks like it: a scalar of Python, or a list.
+            # NumPy and similar libraries: a Python scalar, or a list.
             return value.tolist()
     except Exception as error:
         raise _error(path, f"is of the type {kind.__name__}, which failed to convert") from error

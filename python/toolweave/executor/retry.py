@@ -1,4 +1,4 @@
-"""Whether to try a tool again, and how long to wait first.
+"""Retry decisions: which errors are transient, and how long to wait.
 
 Example:
     >>> policy = RetryPolicy(attempts=3, initial=0.5, jitter=0)
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
     from ..tools.options import RetryPolicy
 
-# Until Python 3.11 these were three classes; whoever names one of them means all.
+# Before Python 3.11 these were three classes. Each stands for all of them.
 _TIMEOUTS = (TimeoutError, asyncio.TimeoutError, concurrent.futures.TimeoutError)
 
 
 def is_transient(policy: RetryPolicy, error: BaseException) -> bool:
-    """Whether trying again may help.
+    """Return True if an error is transient, so that a retry may succeed.
 
-    A tool says so by raising `TransientToolError`, and denies it by raising `ModelRetry` or
-    `ToolFailed`, whatever the policy lists.
+    `TransientToolError` always is; `ModelRetry` and `ToolFailed` never are, regardless of the
+    policy.
 
     Args:
-        policy: What the tool counts as transient.
-        error: What it raised.
+        policy: The policy, which lists transient errors.
+        error: The exception of the tool.
     """
     if isinstance(error, TransientToolError):
         return True
@@ -49,17 +49,17 @@ def delay(
     random: Callable[[], float] = _random.random,
     error: BaseException | None = None,
 ) -> float:
-    """How long to wait before the next attempt, in seconds.
+    """Return the delay before the next attempt, in seconds.
 
-    The wait grows by the policy's multiplier up to its maximum and is then varied by its jitter,
-    so that callers who failed together do not come back together.
+    The delay grows by the policy's multiplier up to its maximum. Jitter then varies it, so that
+    callers that failed together do not retry together.
 
     Args:
-        policy: How the waits grow.
+        policy: The policy.
         attempt: The attempt that failed, from 1.
-        random: Gives numbers from 0 up to 1.
-        error: What it failed with. One that says how long to wait is believed: the wait is never
-            shorter, not even where it is longer than the maximum.
+        random: Source of random numbers from 0 up to 1.
+        error: The exception of that attempt. If it has a `retry_after`, the delay is at least that
+            long, even beyond the maximum.
     """
     wait = policy.maximum
     if policy.initial <= 0:

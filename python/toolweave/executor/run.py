@@ -1,4 +1,4 @@
-"""The calls of one reply, while they run."""
+"""Runs of the calls of one reply."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
     from .state import ExecutorState
 
 APPROVALS = "approvals"
-"""Where an aggregate's metadata holds what was decided on calls, by their ids."""
+"""Metadata field of an aggregate with the approval decisions, by the ids of the calls."""
 
 _log = logging.getLogger("toolweave.executor")
 
 
 class ToolRun(Run["ToolEvent"]):
-    """The calls of one reply: they start when they are submitted, and end with an aggregate.
+    """Run of the calls of one reply, from their submission to the aggregate.
 
-    Made by `ToolExecutor.open`. As an iterator it gives what happens, in that order, and the
-    aggregate last; as a context manager it cancels what still runs when the block ends.
+    Created by `ToolExecutor.open`. Iterating yields events in order, with the aggregate last. As a
+    context manager, it cancels running calls when the block ends.
 
     Example:
         >>> async def main(executor: ToolExecutor, calls: list[ToolCall]) -> None:
@@ -71,8 +71,8 @@ class ToolRun(Run["ToolEvent"]):
         journal: Journal | None = None,
     ) -> None:
         self.aggregate: ToolAggregateMessage | None = None
-        """All calls with their results, once the run is over."""
-        # What its calls need to know.
+        """All calls with their results, once the run has ended."""
+        # Used by its calls.
         self.loop = running_loop()
         self.thread = threading.get_ident()
         self.defaults = state.defaults
@@ -82,7 +82,7 @@ class ToolRun(Run["ToolEvent"]):
         self.deadlines = Deadlines(self.loop)
         self.scheduler = state.scheduler(self.loop)
         self.chat = self.scheduler.chat(chat_id)
-        # Calls that need a place and nothing else, and the ticket that stands in line for them.
+        # Queued calls that need only a slot, and the permit that waits on their behalf.
         self.queued: deque[Execution] = deque()
         self.waiting_permit: Permit | None = None
         self.cache = state.cache
@@ -96,11 +96,11 @@ class ToolRun(Run["ToolEvent"]):
         self._is_ordered = plans.ordered
         self._has_limits = self.scheduler.has_limits
         self._reply: ReplyQueue | None = None
-        # By position; calls that are open or deferred have no result.
+        # By position; unfinished and deferred calls have no result.
         self._calls: list[ToolCall] = []
         self._results: list[ToolResult | None] = []
         self._running: set[Execution] = set()
-        # Those that may not have taken their first step.
+        # Calls whose tasks may not have started yet.
         self._unstarted: list[Execution] = []
         self._thread_progress: deque[tuple[Execution, Any]] = deque()
         self._wakeup_scheduled = False
@@ -111,49 +111,49 @@ class ToolRun(Run["ToolEvent"]):
         self._approvals: dict[str, dict[str, Any]] = {}
         self.deferred_calls = DeferredCalls(state.deferred)
 
-    # For the one who opened it.
+    # Control by the caller
 
     @property
     def error(self) -> BaseException | None:
-        """What is raised when the run is over: a tool raised it for the program, or the journal."""
+        """Exception to raise when the run has ended, of a tool or of the journal."""
         return self._fatal
 
     @property
     def interrupted(self) -> bool:
-        """Whether it was stopped before its end."""
+        """True if the run was interrupted."""
         return self._cancelled
 
     def submit(self, call: ToolCall | InvalidToolCall) -> None:
-        """Takes the next call of the reply; it starts unless something stands before it.
+        """Submit the next call of the reply. It starts as soon as the limits allow.
 
         Raises:
             RuntimeError: The run is closed.
-            TypeError: It is no call.
+            TypeError: The argument is not a call.
         """
         execution = self._accept(call)
         if execution is not None:
             self.schedule(execution)
 
     def close(self) -> None:
-        """Says that there are no more calls. The run ends when the last of them has."""
+        """Accept no more calls. The run ends when its last call has ended."""
         if not self._closed:
             self._closed = True
             self._finish_if_done()
 
     def interrupt(self) -> None:
-        """Stops what runs, and lets nothing start; it does not wait.
+        """Stop all calls and start no more, without waiting.
 
-        Calls that are submitted from now on have a result that says they were interrupted.
+        Calls that are submitted from now on get a result that they were interrupted.
         """
         self._interrupt()
 
     async def cancel(self) -> None:
-        """Cancels what still runs and waits until it has stopped.
+        """Cancel running calls and wait until they have stopped.
 
-        Every call without a result gets one that says it was interrupted. A tool that does not
-        stop is given up after the executor's grace.
+        Every call without a result gets one that it was interrupted. A tool that does not stop is
+        abandoned after `cancel_grace`.
         """
-        # Whoever reads may be the one who cancels, and reads no more before this is over.
+        # The reader may be the canceller, and then reads no more until this returns.
         self.publisher.event_queue.release()
         if self.aggregate is None:
             self._interrupt()
@@ -163,14 +163,14 @@ class ToolRun(Run["ToolEvent"]):
             try:
                 await self._wait_for_end()
             except asyncio.CancelledError as error:  # noqa: PERF203 - cancelled, it waits again
-                # It lasts no longer than the grace, whoever is impatient.
+                # Bounded by the grace period, so a cancelled caller waits as well.
                 cancellation = error
         await self.publisher.drain(self.defaults.cancel_grace)
         if cancellation is not None:
             raise cancellation
 
     async def wait(self) -> ToolAggregateMessage:
-        """Waits for the end without looking at events."""
+        """Wait for the end without reading events."""
         self.publisher.event_queue.release()
         while self.aggregate is None:
             await self._wait_for_end()
@@ -185,9 +185,9 @@ class ToolRun(Run["ToolEvent"]):
         return self._unread.popleft()
 
     async def next_events(self) -> deque[ToolEvent]:
-        """Waits until there are events, and returns all of them; none when the run is over.
+        """Wait for events and return all that are queued; an empty queue means the end.
 
-        For whoever handles many at once; iterating gives the same events one by one.
+        Iterating yields the same events one by one.
         """
         events = await self.publisher.event_queue.take_all()
         if not events:
@@ -195,15 +195,15 @@ class ToolRun(Run["ToolEvent"]):
         return events
 
     async def caught_up(self) -> None:
-        """Waits until whoever reads the run is done with all that has happened so far.
+        """Wait until the reader has processed all events so far.
 
-        That is when it asks for more. A run that is cancelled, or that nobody reads because its
-        end is waited for, is not waited for.
+        The reader has done so when it asks for the next event. Returns at once if the run is
+        cancelled, or has no reader because only its end is awaited.
         """
         await self.publisher.event_queue.caught_up()
 
     async def _wait_for_end(self) -> None:
-        # Beside a reader, perhaps, who waits for events.
+        # A reader may be waiting for events at the same time.
         end = self.loop.create_future()
         self._end_waiters.append(end)
         await end
@@ -214,12 +214,12 @@ class ToolRun(Run["ToolEvent"]):
         if fatal is not None:
             raise fatal
 
-    # A call comes in.
+    # Submitted calls
 
     def _accept(self, given: ToolCall | InvalidToolCall) -> Execution | None:
-        """Gives the call its place; None if it has its result at once."""
+        """Add a call; return None if it has its result at once."""
         if self._closed:
-            raise RuntimeError("the run is closed: open another one for the calls of another reply")
+            raise RuntimeError("the run is closed; open another for the calls of another reply")
         broken = given if isinstance(given, InvalidToolCall) else None
         if isinstance(given, ToolCall):
             call = given
@@ -227,7 +227,7 @@ class ToolRun(Run["ToolEvent"]):
             call = ToolCall(broken.id, broken.name, {}, broken.raw, broken.index)
         else:
             raise TypeError(
-                f"a call is a ToolCall or an InvalidToolCall, not a {type(given).__name__}"
+                f"call must be a ToolCall or an InvalidToolCall, got {type(given).__name__}"
             )
         slot = len(self._calls)
         unique = self._ids.unique(call.id, slot)
@@ -253,7 +253,7 @@ class ToolRun(Run["ToolEvent"]):
                 return Execution(self, plan, call, arguments, slot)
             except ValidationError as error:
                 refused = failure.invalid_arguments(call.name, error.violations)
-            except Exception as error:  # noqa: BLE001 - types may run any code of the tool's
+            except Exception as error:  # noqa: BLE001 - types may run the tool's own code
                 refused = failure.tool_error(
                     error, detail=self.defaults.error_detail, arguments=call.arguments
                 )
@@ -270,7 +270,7 @@ class ToolRun(Run["ToolEvent"]):
         raised: Exception | None = None,
     ) -> None:
         log_fields = {"tool": call.name, "tool_call_id": call.id, "error_code": refused.code.value}
-        # Calls that are only made, or come too late, are not run by intention.
+        # Calls that come after an interrupt are refused as intended.
         level = logging.DEBUG if refused.code is ErrorCode.INTERRUPTED else logging.INFO
         _log.log(level, "a call is refused", extra=log_fields)
         result = ToolResult(
@@ -287,11 +287,11 @@ class ToolRun(Run["ToolEvent"]):
         self._finish_if_done()
 
     def truncate_refusal(self, refused: Failure, given: ToolCall | InvalidToolCall) -> Failure:
-        """What is said of a call that does not run, within what all of them may say."""
+        """Return the failure of a refused call, with its text within the budget of the run."""
         return replace(refused, text=self._refusal_budget.truncate(refused.text, given))
 
     def schedule(self, execution: Execution) -> None:
-        """Sets a call on its way."""
+        """Queue a call, or start it if it needs no limits."""
         self._running.add(execution)
         plan = execution.plan
         if (
@@ -303,7 +303,7 @@ class ToolRun(Run["ToolEvent"]):
                 self._reply = self.scheduler.reply(self.chat)
             try:
                 self.scheduler.enter(execution, self._reply if execution.parent is None else None)
-            except Exception as error:  # noqa: BLE001 - the key is made by a function of the tool's
+            except Exception as error:  # noqa: BLE001 - the key comes from the tool's own function
                 self.finish(execution, execution.error_result(error))
                 return
         elif self._has_limits and not self.scheduler.try_acquire(execution):
@@ -311,15 +311,15 @@ class ToolRun(Run["ToolEvent"]):
         self.start_task(execution)
 
     def _needs_slot_only(self, execution: Execution) -> bool:
-        """Whether a call needs a place and nothing else, and can start as soon as it has one."""
+        """Return True if a call needs only a slot, and can start as soon as it has one."""
         return execution.plan.direct and execution.parent is None
 
     def start_task(self, execution: Execution, context: Context | None = None) -> None:
-        """Gives a call its task.
+        """Create the task of a call.
 
         Args:
             execution: The call.
-            context: The context of whoever submitted it, where that is another one by now.
+            context: Context of the submitter, if the current context is another.
         """
         serving = execution.serve_traced() if self._traced else execution.serve()
         if context is None:
@@ -331,9 +331,9 @@ class ToolRun(Run["ToolEvent"]):
             self.loop.call_soon(self._finish_unstarted)
 
     def _finish_unstarted(self) -> None:
-        """Settles calls whose tasks were cancelled before their first step.
+        """Finish calls whose tasks were cancelled before they started.
 
-        All others settle themselves, at the price of no callback.
+        All other calls finish themselves, without the cost of a done callback.
         """
         unstarted, self._unstarted = self._unstarted, []
         for execution in unstarted:
@@ -347,7 +347,7 @@ class ToolRun(Run["ToolEvent"]):
             self.loop.call_soon(self._finish_unstarted)
 
     def context(self, execution: Execution) -> ToolContext:
-        """What the tool of a call is given."""
+        """Return the context for the tool of a call."""
         return ToolContext(
             CallHost(execution),
             execution.call,
@@ -355,33 +355,33 @@ class ToolRun(Run["ToolEvent"]):
             metadata=self.defaults.metadata,
         )
 
-    # What calls say.
+    # Progress, approvals and errors
 
     def progress_from_thread(self, execution: Execution, value: Any) -> None:
-        """Takes what a tool reports on a thread of its own."""
+        """Queue progress that a tool reports on another thread."""
         if len(self._thread_progress) >= BACKLOG:
-            # The loop is busy with other things, and no thread is to fill the memory meanwhile.
+            # The loop is busy. Drop progress so that the queue stays bounded.
             return
         self._thread_progress.append((execution, value))
         if self._wakeup_scheduled:
             return
-        # As in `pools`: taken back before the loop looks, so that nothing is overlooked.
+        # As in `pools`: the flag is cleared before the queue is read, so nothing is missed.
         self._wakeup_scheduled = True
         try:
             self.loop.call_soon_threadsafe(self._drain_thread_progress)
         except RuntimeError:
-            # The loop is closed: nobody listens any more.
+            # The loop is closed, so nothing is waiting.
             self._thread_progress.clear()
 
     def _drain_thread_progress(self) -> None:
         self._wakeup_scheduled = False
-        # Not until there are none: a thread that never pauses would keep the loop here for ever.
+        # A fixed number, since a thread that never pauses would hold the loop here forever.
         for _ in range(len(self._thread_progress)):
             execution, value = self._thread_progress.popleft()
             execution.progress(value)
 
     def approved(self, execution: Execution, record: ApprovalRecord) -> None:
-        """Keeps what was decided on a call."""
+        """Record the approval decision on a call."""
         event = record.event()
         decision = {"outcome": event.outcome, "reason": event.reason}
         if event.decided_by is not None:
@@ -390,19 +390,19 @@ class ToolRun(Run["ToolEvent"]):
         self.publisher.publish(event, execution.call)
 
     def fail(self, error: BaseException, execution: Execution) -> None:
-        """The program is to know, or the journal failed: all others stop, then it is raised."""
+        """Interrupt all other calls, and raise the error when the run has ended."""
         if self._fatal is None:
             self._fatal = error
         self._interrupt(exclude=execution)
 
-    # A call is over.
+    # Finished calls
 
     def finish(self, execution: Execution, outcome: ToolResult | Deferred) -> None:
-        """Takes the outcome of a call. Only the first counts."""
+        """Record the outcome of a call. Only the first one counts."""
         if execution.finished:
             return
         if self._thread_progress:
-            # What its threads have said was said before.
+            # Progress from its threads comes before its result.
             self._drain_thread_progress()
         if isinstance(outcome, Deferred):
             outcome = (
@@ -411,7 +411,7 @@ class ToolRun(Run["ToolEvent"]):
             if isinstance(outcome, Deferred):
                 self.publisher.publish(self.deferred_calls.event(execution), execution.call)
         execution.finished = True
-        # The two hold each other.
+        # Breaks a reference cycle.
         execution.timeouts = None
         if isinstance(outcome, ToolResult):
             if execution.parent is None:
@@ -431,7 +431,7 @@ class ToolRun(Run["ToolEvent"]):
             self._finish_if_done()
 
     def abandon(self, execution: Execution) -> None:
-        """Goes on without a tool that does not stop."""
+        """Abandon a tool that does not stop, and finish its call."""
         entry = execution.journal_entry
         if entry is not None and entry.opening:
             entry.give_up(execution.stopped_result())
@@ -445,7 +445,7 @@ class ToolRun(Run["ToolEvent"]):
             entry.close_without_tool(execution.stopped_result())
 
     def detach(self, task: asyncio.Future[None]) -> None:
-        """Keeps a task that nobody waits for any more."""
+        """Keep a task alive that is no longer awaited."""
         self._state.keep_until_done(task)
 
     def _interrupt(self, *, exclude: Execution | None = None) -> None:
@@ -466,7 +466,7 @@ class ToolRun(Run["ToolEvent"]):
         results = [result for result in self._results if result is not None]
         metadata = failure.add_references(metadata, results)
         aggregate = ToolAggregateMessage(self._calls, results, metadata=metadata or None)
-        # What was resolved meanwhile has to be written first: the next run does that.
+        # With a journal, results resolved meanwhile must be written first; the next run does so.
         if self.deferred_calls.keys and self.journal is None:
             aggregate, late = self.deferred_calls.merge_resolved(
                 aggregate, self.defaults.max_result_chars

@@ -1,4 +1,4 @@
-"""Calls in line at the gate, as those who wait there see it."""
+"""Scheduling of calls: when each may start, within the limits of its executor."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 
 class CallScheduler:
-    """Whose turn it is, among all calls of an executor on one event loop.
+    """Scheduler of all calls of an executor on one event loop.
 
     Args:
-        max_concurrency: How many calls may run at once; None for any number.
-        max_concurrency_per_chat: How many of these may be of one chat; None for any number.
+        max_concurrency: Maximum number of calls that run at once; None for no limit.
+        max_concurrency_per_chat: Maximum number of calls of one chat that run at once; None for no
+            limit.
     """
 
     def __init__(
@@ -30,22 +31,22 @@ class CallScheduler:
         self.has_limits = not (max_concurrency is None and max_concurrency_per_chat is None)
         self._limiter = ConcurrencyLimiter(max_concurrency, max_concurrency_per_chat)
         self._queued: dict[Permit, Execution] = {}
-        # By the tickets of runs that hold calls.
+        # Runs with queued calls, by the permit that waits on behalf of each.
         self._waiting_runs: dict[Permit, ToolRun] = {}
         self._key_holders: dict[Hashable, Execution] = {}
 
     def chat(self, chat_id: str | None) -> ChatLimit | None:
-        """The limit of a chat, or of a run that is of none."""
+        """Return the limit of a chat, or of a run without a chat."""
         return self._limiter.chat(chat_id)
 
     def reply(self, chat: ChatLimit | None) -> ReplyQueue:
-        """The order among the calls of one reply."""
+        """Return a queue for the calls of one reply."""
         return self._limiter.reply(chat)
 
     def try_acquire(self, execution: Execution) -> bool:
-        """Gives a place to a call that needs nothing else; False if it is in line for one.
+        """Acquire a slot for a call without other limits; return False if it is queued.
 
-        Those in line stand behind one ticket of their run, and get a task when it is their turn.
+        The queued calls of a run wait behind one permit, and get a task when they may start.
         """
         run = execution.run
         if not run.queued and self._limiter.try_acquire(run.chat):
@@ -63,7 +64,7 @@ class CallScheduler:
         self._waiting_runs[permit] = run
 
     def _start_next_queued(self, run: ToolRun) -> bool:
-        """Begins the next call of those that the run holds, in a place that is free for it."""
+        """Start the next queued call of a run in a slot that it has acquired."""
         while run.queued:
             execution = run.queued.popleft()
             context, execution.queued_context = execution.queued_context, None
@@ -74,7 +75,7 @@ class CallScheduler:
         return False
 
     def _release_slot(self, run: ToolRun) -> None:
-        """Hands a place on: to the next call of the run, if nobody else stands in line."""
+        """Release a slot, or reuse it for the run's next call if no other call waits for it."""
         if (
             run.queued
             and self._limiter.is_only_waiter(run.waiting_permit, run.chat)
@@ -90,10 +91,10 @@ class CallScheduler:
             self._start_ready()
 
     def enter(self, execution: Execution, reply: ReplyQueue | None) -> None:
-        """Puts a call in line: in its reply's, or alone where it belongs to none.
+        """Queue a call in the order of its reply, or by itself if it belongs to none.
 
         Raises:
-            ToolFailed: It would wait for a call that waits for the one whose tool makes it.
+            ToolFailed: The nested call would deadlock with a call that waits for its parent.
         """
         plan = execution.plan
         key = execution.concurrency_key = (
@@ -130,10 +131,10 @@ class CallScheduler:
         self._start_ready()
 
     async def wait(self, execution: Execution) -> None:
-        """Returns when it is the call's turn."""
+        """Wait until the call may start."""
         execution.ready = True
         if execution.suspensions:
-            # Its turn came before it was ready.
+            # It was admitted before it was ready.
             await self.resume(execution)
         while not execution.admitted:
             execution.waiting = execution.run.loop.create_future()
@@ -143,7 +144,7 @@ class CallScheduler:
                 execution.waiting = None
 
     def leave(self, execution: Execution) -> None:
-        """The call is over, or needs no turn."""
+        """Release the limits of a call that has ended or does not need them."""
         permit, execution.permit = execution.permit, None
         if execution.has_slot:
             execution.has_slot = False
@@ -157,7 +158,7 @@ class CallScheduler:
             self._start_ready()
 
     def suspend(self, execution: Execution) -> None:
-        """The call waits for something else: others may run in its place."""
+        """Release the slot of a call while it waits, so that other calls can run."""
         if execution.has_slot:
             execution.has_slot = False
             permit = execution.permit = self._limiter.adopt(execution.plan.name, execution.run.chat)
@@ -170,7 +171,7 @@ class CallScheduler:
                 self._start_ready()
 
     async def resume(self, execution: Execution) -> None:
-        """The call goes on once there is a place for it again."""
+        """Wait until a suspended call has a slot again."""
         if execution.permit is not None:
             execution.suspensions -= 1
             if execution.suspensions == 0:
@@ -180,9 +181,9 @@ class CallScheduler:
                 await self.wait(execution)
 
     def _would_deadlock(self, execution: Execution, key: Hashable) -> bool:
-        """Whether a key is held by a call that waits for a key of those that wait for this one.
+        """Return True if the holder of a key waits, directly or not, for a key of an ancestor.
 
-        Keys are all that is held while waiting for a call; other places are left meanwhile.
+        Only keys are held while a call waits for another; slots are released.
         """
         above = set(execution.self_and_ancestors())
         holder = self._key_holders.get(key)
@@ -202,7 +203,7 @@ class CallScheduler:
         return False
 
     def _start_ready(self) -> None:
-        # Who is called up may step aside, which lets others through.
+        # A call that is admitted may be suspended at once, which admits others.
         while startable := self._limiter.start():
             for permit in startable:
                 run = self._waiting_runs.pop(permit, None)

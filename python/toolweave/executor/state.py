@@ -1,4 +1,4 @@
-"""What the replies of an executor have in common."""
+"""State that the replies of an executor share."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class ExecutorState:
-    """The limits, the cache and the pending results of an executor.
+    """Limits, cache and deferred results of an executor.
 
     Args:
         defaults: The options.
-        observer: Who hears of every call.
-        deferred: The results that come later.
+        observer: The observers of every call.
+        deferred: The deferred results.
     """
 
     def __init__(
@@ -33,16 +33,16 @@ class ExecutorState:
         self.deferred = deferred
         self.cache: ResultCache[ToolResult] = ResultCache(clock=defaults.clock)
         self._observer = observer
-        # One that is none is an error at once, and an empty list nobody.
+        # Raises at once for an invalid observer; an empty list counts as no observer.
         self._observed = bool(Observers(observer))
         self._scheduler = self._new_scheduler()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._abandoned: set[asyncio.Future[Any]] = set()
 
     def scheduler(self, loop: asyncio.AbstractEventLoop) -> CallScheduler:
-        """The line on the running event loop."""
+        """Return the scheduler of the running event loop."""
         if self._loop is not loop:
-            # Who stood in line on another loop went with it.
+            # Calls queued on a previous loop ended with that loop.
             self._loop = loop
             self._scheduler = self._new_scheduler()
         return self._scheduler
@@ -52,10 +52,10 @@ class ExecutorState:
         return CallScheduler(defaults.max_concurrency, defaults.max_concurrency_per_chat)
 
     def observers(self) -> Observers | None:
-        """Those who listen to one run."""
+        """Return the observers of one run, or None without any."""
         return Observers(self._observer) if self._observed else None
 
     def keep_until_done(self, task: asyncio.Future[Any]) -> None:
-        """Keeps a task that does not stop until it does: the event loop itself would not."""
+        """Keep a reference to a task until it is done; the event loop's own is weak."""
         self._abandoned.add(task)
         task.add_done_callback(self._abandoned.discard)

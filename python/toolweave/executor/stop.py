@@ -1,4 +1,4 @@
-"""Why a call is stopped from outside."""
+"""Reasons to stop a running call."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from enum import Enum
 
 
 class Stop(Enum):
-    """Why a call is stopped from outside."""
+    """Reason why a call is stopped."""
 
     TIMEOUT = "timeout"
-    """It took too long."""
+    """The timeout has passed."""
     IDLE = "idle"
-    """It reported nothing for too long."""
+    """The idle timeout has passed."""
     INTERRUPTED = "interrupted"
-    """Nobody waits for it any more."""
+    """The run was cancelled, so the result is no longer needed."""

@@ -1,6 +1,6 @@
-"""How functions of each kind are run.
+"""Invocation of functions of each style: coroutine functions, async generators, blocking functions.
 
-Whatever the kind, what comes of it can be awaited; a coroutine function is simply called.
+Every style yields an awaitable of the result; for a coroutine function, calling it is enough.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from .plan import Plan
 
 Invoke: TypeAlias = "Callable[[Execution], Awaitable[Any]]"
-"""Runs the function of a call once, with the arguments that the call has now."""
+"""Function that runs the tool of a call once, with the call's current arguments."""
 
 
 def invoke_of(plan: Plan) -> Invoke:
-    """How the function of a tool is run."""
+    """Return the function that runs calls of a tool."""
     function = plan.function
     if plan.style == "generator":
         return lambda execution: _run_generator(execution, function(**keyword_arguments(execution)))
@@ -36,14 +36,14 @@ def invoke_of(plan: Plan) -> Invoke:
 
 
 def keyword_arguments(execution: Execution) -> dict[str, Any]:
-    """What the function is called with, its context included."""
+    """Return the keyword arguments of the function, including its context."""
     parameter = execution.plan.context_parameter
     if parameter is None:
         return execution.arguments
     return {**execution.arguments, parameter: execution.run.context(execution)}
 
 
-# For how long, and for how many items, a generator that never awaits may keep the event loop.
+# How long, in seconds and items, a generator that never awaits may hold the event loop.
 _SLICE = 0.005
 _ITEMS = 100
 
@@ -58,7 +58,7 @@ async def _run_generator(execution: Execution, values: AsyncGenerator[Any, None]
                 execution.progress(last)
             items += 1
             if items >= _ITEMS or time() >= until:
-                # Timers ring, readers read, and a cancellation arrives here.
+                # Lets timers fire, readers read, and cancellation arrive.
                 await asyncio.sleep(0)
                 items, until = 0, time() + _SLICE
     finally:
@@ -77,5 +77,5 @@ async def _in_pool(execution: Execution) -> Any:
 
 
 async def _awaited(value: Any) -> Any:
-    # Such as a partial of a coroutine function, which does not look like one.
+    # For instance a partial of a coroutine function, which `inspect` does not recognize.
     return await value if inspect.isawaitable(value) else value

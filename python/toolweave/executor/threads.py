@@ -1,7 +1,7 @@
-"""Threads for functions that block, which never keep a finished program from ending.
+"""Thread pools for blocking functions that do not keep a program from exiting.
 
-The executor of the standard library waits at exit for whatever still runs in it, for ever if need
-be. A tool that timed out may well hang; here the program waits a moment and then leaves.
+At exit, `concurrent.futures.ThreadPoolExecutor` waits for its functions without a limit. A tool
+that timed out may hang, so these pools wait only for a short time.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 GRACE = 2.0
-"""How long a program that ends waits for running functions, in seconds, all together."""
+"""Total time that a program waits for running functions at exit, in seconds."""
 
 
-# How many times its size a pool may have in threads, while functions hang in most of them.
+# Maximum number of threads, as a multiple of `max_workers`, while abandoned functions hang.
 _MAX_THREAD_FACTOR = 8
 
 
 class DaemonThreads(Executor):
-    """A thread pool whose threads start when they are needed and are named after it.
+    """Thread pool of daemon threads, which are started on demand.
 
-    A thread cannot be stopped. One whose function nobody waits for any more is given up with
-    `abandon`, and another one takes its place, so that functions that hang do not use the pool up.
+    A thread cannot be stopped. If the result of a function is no longer needed, `abandon` lets
+    another thread take its place, so that hanging functions do not exhaust the pool.
 
     Args:
-        name: What its threads are called.
-        max_workers: How many functions run at once, those that were abandoned not counted.
+        name: Prefix of the threads' names.
+        max_workers: Maximum number of functions that run at once, not counting abandoned ones.
     """
 
     def __init__(self, name: str, max_workers: int) -> None:
@@ -54,7 +54,7 @@ class DaemonThreads(Executor):
         _pools.add(self)
 
     def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        """Runs a function in one of the threads."""
+        """Run a function in one of the threads."""
         future: Future[R] = Future()
         with self._changed:
             if self._closed:
@@ -64,19 +64,19 @@ class DaemonThreads(Executor):
         return future
 
     def abandon(self, future: Future[Any]) -> None:
-        """Nobody waits for a function any more that is running."""
+        """Stop counting a running function against `max_workers`."""
         with self._changed:
             if future.running() and self._threads < _MAX_THREAD_FACTOR * self._max_workers:
                 self._abandoned.add(future)
                 self._ensure_thread()
 
     def has_idle_thread(self) -> bool:
-        """Whether the next function finds a thread that waits for it."""
+        """Return True if an idle thread is available for the next function."""
         with self._changed:
             return self._idle > len(self._tasks)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Takes no more functions; those at work are waited for if `wait` says so."""
+        """Refuse further functions and, if `wait` is true, wait for the running ones."""
         with self._changed:
             self._closed = True
             if cancel_futures:
@@ -86,14 +86,14 @@ class DaemonThreads(Executor):
             if wait:
                 self._changed.wait_for(lambda: self._threads == 0)
 
-    def leave(self, seconds: float) -> None:
-        """Drops what has not begun, and waits for the rest no longer than told."""
+    def shutdown_within(self, seconds: float) -> None:
+        """Drop functions that have not started, and wait so many seconds for the others."""
         self.shutdown(wait=False, cancel_futures=True)
         with self._changed:
             self._changed.wait_for(lambda: self._threads == len(self._abandoned), seconds)
 
     def _ensure_thread(self) -> None:
-        """Sees to it that somebody takes the task that came last, if there may be one more."""
+        """Make sure that a thread takes the last task, unless the pool is at its limit."""
         if self._idle >= len(self._tasks):
             self._changed.notify()
         elif self._tasks and self._threads - len(self._abandoned) < self._max_workers:
@@ -101,7 +101,7 @@ class DaemonThreads(Executor):
             try:
                 threading.Thread(target=self._work, name=name, daemon=True).start()
             except RuntimeError:
-                # The system has no more threads to give; those at work will see to the task.
+                # The system is out of threads. A thread of the pool takes the task when it is free.
                 if self._threads == len(self._abandoned):
                     self._tasks.pop()
                     raise
@@ -122,7 +122,7 @@ class DaemonThreads(Executor):
             with self._changed:
                 if future in self._abandoned:
                     self._abandoned.discard(future)
-                    # Another one has taken its place.
+                    # Another thread has taken its place.
                     if self._threads - len(self._abandoned) > self._max_workers:
                         break
             del future, task
@@ -136,9 +136,9 @@ def _run(future: Future[Any], task: Callable[[], Any]) -> None:
         return
     try:
         result = task()
-    except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
+    except BaseException as error:  # noqa: BLE001 - raised in the caller
         future.set_exception(error)
-        # Else the error, its traceback and the future would hold each other.
+        # Avoids a reference cycle of the error, its traceback and the future.
         del future
     else:
         future.set_result(result)
@@ -151,15 +151,15 @@ _pools: weakref.WeakSet[DaemonThreads] = weakref.WeakSet()
 def _shutdown_all() -> None:
     until = time.monotonic() + GRACE
     for pool in list(_pools):
-        pool.leave(max(until - time.monotonic(), 0.0))
+        pool.shutdown_within(max(until - time.monotonic(), 0.0))
 
 
 class SharedPool:
-    """A pool that the whole process has, made at first need and anew after a fork.
+    """Thread pool of the process, created on first use and again after a fork.
 
     Args:
-        name: What its threads are called.
-        max_workers: How many functions run at once.
+        name: Prefix of the threads' names.
+        max_workers: Maximum number of functions that run at once.
     """
 
     def __init__(self, name: str, max_workers: int) -> None:
@@ -169,34 +169,34 @@ class SharedPool:
         self._pool: DaemonThreads | None = None
 
     def get(self) -> DaemonThreads:
-        """The pool of this process."""
+        """Return the pool of this process."""
         if self._pool is None:
             with self._lock:
                 if self._pool is None:
                     self._pool = DaemonThreads(self._name, self._max_workers)
         return self._pool
 
-    def forget(self) -> None:
-        """Makes a new one at the next need."""
+    def reset(self) -> None:
+        """Create a new pool on the next use."""
         self._lock = threading.Lock()
         self._pool = None
 
 
 TOOLS = SharedPool("toolweave-tool", 32)
-"""Where blocking tools run unless they have a pool of their own."""
+"""Pool for blocking tools without a pool of their own."""
 
 APPROVERS = SharedPool("toolweave-approver", 32)
-"""Where blocking approvers wait for a person, so that they take no thread from the tools."""
+"""Pool for blocking approvers, so that waiting for a person takes no threads from tools."""
 
 OBSERVERS = SharedPool("toolweave-observer", 8)
-"""Where blocking observers run."""
+"""Pool for blocking observers."""
 
 
 def _reset_after_fork() -> None:
-    # The threads of a parent do not exist in its children, and its locks may be held by them.
+    # A child process has none of the parent's threads, but its locks may be held by them.
     _pools.clear()
-    for shared in (TOOLS, APPROVERS, OBSERVERS):
-        shared.forget()
+    for pool in (TOOLS, APPROVERS, OBSERVERS):
+        pool.reset()
 
 
 if hasattr(os, "register_at_fork"):

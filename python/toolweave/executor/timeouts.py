@@ -1,4 +1,4 @@
-"""How long a call may take, and how long it is waited for when it is stopped."""
+"""Timeouts of calls, and the grace period of calls that were stopped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NEVER = float("inf")
 
 
 class CallTimeouts:
-    """The timeouts of a running call. They start with this object.
+    """Timeout and idle timeout of a running call. They start when this object is created.
 
     Args:
         execution: The call.
@@ -51,25 +51,25 @@ class CallTimeouts:
         self._execution.run.deadlines.add(when, self)
 
     def has_time_for(self, seconds: float) -> bool:
-        """Whether the call may still run that much later."""
+        """Return True if the timeout will not have passed in so many seconds."""
         return self._time() + seconds < self._deadline
 
     def reset_idle(self, pause: float = 0.0) -> None:
-        """The tool is alive: the idle timeout begins anew.
+        """Restart the idle timeout.
 
         Args:
-            pause: In how many seconds it does.
+            pause: Seconds until it restarts.
         """
         self._idle_deadline = self._time() + pause + self._idle
 
     def pause(self) -> None:
-        """Time does not count from here. What is paused twice has to be resumed twice."""
+        """Pause both timeouts. Pauses nest: each needs its own `resume`."""
         self._paused += 1
         if self._paused == 1:
             self._paused_at = self._time()
 
     def resume(self) -> None:
-        """Time counts again."""
+        """End one pause, and extend the timeout by its length if it was the last."""
         self._paused -= 1
         if self._paused == 0 and not self._execution.finished:
             self._deadline += self._time() - self._paused_at
@@ -78,14 +78,14 @@ class CallTimeouts:
                 self._schedule()
 
     def check(self) -> None:
-        """Stop the call if a deadline has passed, whether or not the loop had a turn to see it."""
+        """Stop the call if a deadline has passed, even if the timer has not fired yet."""
         now = self._time()
         if now >= self._deadline or now >= self._idle_deadline:
             self.expire(now)
 
     def expire(self, now: float) -> float | None:
-        """A deadline has come, or one that was moved meanwhile; see `Deadlines`."""
-        # While it is paused, `resume` is what asks to be called again.
+        """Stop the call if a deadline has passed, or return the next one; see `Deadlines`."""
+        # While paused, there is no timer; `resume` schedules it again.
         if self._paused or self._execution.finished:
             self._scheduled = False
             return None
@@ -99,7 +99,7 @@ class CallTimeouts:
 
 
 class GracePeriod:
-    """The time that a stopped call has to end.
+    """Grace period that a stopped call has to end.
 
     Args:
         execution: The call.
@@ -113,9 +113,9 @@ class GracePeriod:
         run.deadlines.add(run.loop.time() + run.defaults.cancel_grace, self)
 
     def expire(self, now: float) -> None:  # noqa: ARG002 - it is late enough
-        """The time is over."""
+        """Abandon the call, since its grace period has ended."""
         execution = self._execution
-        # What is still to be written has time of its own.
+        # Journal writes have a grace period of their own.
         if not execution.finished and not (
             execution.journal_entry is not None and execution.journal_entry.closing
         ):

@@ -134,7 +134,7 @@ def test_what_is_restored_is_awaited_once_and_under_no_key_of_another() -> None:
     deferred.restore(PendingResult("key", call_))
     assert deferred.get("key") == entry
     assert deferred.result_of("key") is not None
-    with pytest.raises(ValueError, match="taken by the call 'c'"):
+    with pytest.raises(ValueError, match="belongs to call 'c'"):
         deferred.restore(PendingResult("key", tw.ToolCall("d", "book", {"table": 4})))
 
 

@@ -81,7 +81,7 @@ def test_a_key_is_made_of_the_id_of_its_call_and_is_never_another_ones() -> None
 def test_a_key_that_is_taken_is_refused_with_the_call_that_has_it() -> None:
     results = DeferredResults()
     results.add(BOOK, "k")
-    with pytest.raises(ValueError, match="'k' is taken by the call 'call_0' of the tool 'book'"):
+    with pytest.raises(ValueError, match="got 'k', which belongs to call 'call_0' of tool 'book'"):
         results.add(PAY, "k")
     results.resolve("k", 1)
     with pytest.raises(ValueError, match="'k' is taken"):
@@ -201,7 +201,7 @@ def test_a_result_may_come_in_another_process() -> None:
     "fields", [{}, {"entries": [{}]}, {"entries": 7}, {"entries": [{"key": "k", "call": {}}]}]
 )
 def test_what_cannot_be_read_back_is_an_error(fields: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="not what DeferredResults"):
+    with pytest.raises(ValueError, match="must be the output of DeferredResults"):
         DeferredResults.from_dict(fields)
 
 

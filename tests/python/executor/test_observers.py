@@ -198,7 +198,7 @@ def test_the_result_of_an_invalid_call_is_told_as_well() -> None:
 
 @pytest.mark.parametrize("observer", [7, object(), [object()], "print"])
 def test_what_can_hear_nothing_is_no_observer(observer: Any) -> None:
-    with pytest.raises(TypeError, match="an observer is a callable, or has at least one of the"):
+    with pytest.raises(TypeError, match="observer must be callable or have at least one of the"):
         Observers(observer)
 
 
