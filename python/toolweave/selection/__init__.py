@@ -1,7 +1,7 @@
-"""Selection: the one tool of many that a query is for, by the scores of a model.
+"""Selection of the one tool that a query is for, by the scores of a model.
 
-A registry says which tools there are for a type; the selector asks a model about them, and says
-which it is, with which parameters, and why:
+A registry has the tools of a type. The selector asks a model about them and returns the chosen
+tool, its parameters and the reason:
 
     >>> import asyncio
     >>> from toolweave import RegistrySnapshot, ToolEntry
@@ -20,8 +20,8 @@ which it is, with which parameters, and why:
     >>> selection.reason
     'details has the highest score, 90, which reaches the threshold of 70.'
 
-`SelectionPolicy` says how the model is asked and what it may cost; docs/selection.md, what the
-strategies are good for.
+`SelectionPolicy` sets how the model is asked and the limits on cost. See docs/selection.md for a
+comparison of the strategies.
 """
 
 from __future__ import annotations

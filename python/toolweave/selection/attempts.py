@@ -1,4 +1,4 @@
-"""One question about several tools, put again where the reply cannot be used."""
+"""One request about several tools, repeated when the reply is invalid."""
 
 from __future__ import annotations
 
@@ -21,36 +21,38 @@ class InvalidReply(NamedTuple):
     """Reply that cannot be used, or only its scores."""
 
     error: str
-    """The same as a sentence, which a model is told that is asked again."""
+    """The fault as a sentence, for the model that is asked again."""
     has_scores: bool = False
-    """True if the reply has scores all the same: only parameters do not fit."""
+    """True if the scores are valid and only parameters do not match their schema."""
 
 
 class CombinedStrategy(NamedTuple):
-    """A way to ask about all tools at once."""
+    """Strategy that asks about all tools in one request."""
 
     name: Strategy
     build: Callable[[Candidates], tuple[str, dict[str, Any]]]
-    """The first part of the prompt and the schema of the reply: the same for every query."""
+    """Function that builds the start of the prompt and the schema of the reply. Both are the same
+    for every query."""
     read: Callable[[Candidates, Scoreboard, str | Mapping[str, Any]], InvalidReply | None]
-    """Takes down what a reply says; gives what is wrong with it."""
+    """Function that records the scores of a reply and returns what is wrong with it."""
     missing_note: str
-    """The note on a tool that the reply says nothing of."""
+    """Note on a tool that the reply does not mention."""
 
 
 async def ask_combined(
     strategy: CombinedStrategy, candidates: Candidates, question: Question, calls: CallScheduler
 ) -> StrategyResult:
-    """Asks about all tools.
+    """Ask about all tools in one request.
 
-    Where the reply cannot be used, the model is told why and asked again, as often as the policy
-    says. A score whose parameters do not fit counts in the end, with what is wrong with them.
+    If the reply is invalid, the model is asked again with the reason, up to the number of attempts
+    of the policy. After the last attempt, a score with invalid parameters still counts and is
+    reported with the error.
 
     Args:
-        strategy: How to ask.
-        offer: The tools.
-        question: What is asked.
-        calls: Makes the calls; whoever made it closes it.
+        strategy: The strategy that builds the request and reads the reply.
+        candidates: The tools.
+        question: The query and its context.
+        calls: The scheduler that makes the calls. The caller closes it.
     """
     if strategy.name not in candidates.prompt_cache:
         candidates.prompt_cache[strategy.name] = strategy.build(candidates)

@@ -30,9 +30,9 @@ _UNREADABLE = "the reply is not a JSON object with the scores of the tools"
 async def score_batch(
     candidates: Candidates, question: Question, calls: CallScheduler
 ) -> StrategyResult:
-    """Asks for the scores of all tools at once; see `ask_combined`.
+    """Ask for the scores of all tools in one request; see `ask_combined`.
 
-    A tool that the reply leaves out has no score, which is recorded.
+    A tool that the reply leaves out has no score and is reported with an error.
     """
     return await ask_combined(_STRATEGY, candidates, question, calls)
 
@@ -40,11 +40,11 @@ async def score_batch(
 def _read(
     candidates: Candidates, scoreboard: Scoreboard, content: str | Mapping[str, Any]
 ) -> InvalidReply | None:
-    """Takes down the scores of a reply; gives what is wrong if it has none."""
+    """Record the scores of a reply, and return what is wrong with it."""
     values: dict[int, object] = {}
     for name, value in read_members(content).found.items():
         at = candidates.position(name)
-        # Of two members that mean one tool, that which has its very name counts.
+        # Of two members that match one tool, the exact name takes precedence.
         if at is not None and (at not in values or name == candidates.names[at]):
             values[at] = value
     for at, tool in enumerate(candidates.tools):

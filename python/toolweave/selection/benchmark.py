@@ -1,7 +1,7 @@
-"""The examples of a registry as a benchmark: each is a query whose tool is known.
+"""Benchmark made of the examples of a registry, each a query whose tool is known.
 
-The example that is asked is left out of what the model is told and of what the words of a query are
-looked for in, or it would only have to be recognised.
+The queried example is removed from the prompts and from the search index; otherwise the model
+would only have to recognise it.
 """
 
 from __future__ import annotations
@@ -24,78 +24,78 @@ if TYPE_CHECKING:
     from .scorer import Scorer, ScorerReply, ScorerRequest
 
 Method: TypeAlias = Literal["each", "batch", "choose", "prefilter"]
-"""What is compared: the strategies, and ``choose`` among the three tools that words find."""
+"""Method to measure: a strategy, or ``choose`` among the three tools that a word search finds."""
 
 METHODS: tuple[Method, ...] = ("each", "batch", "choose", "prefilter")
-"""All of them."""
+"""All methods."""
 
 RECALL_AT = 3
-"""How many tools ``prefilter`` keeps."""
+"""Number of tools that ``prefilter`` keeps."""
 
 
 class LabelledQuery(NamedTuple):
-    """A query whose tool is known."""
+    """Query whose tool is known."""
 
     query: str
     item_type: str
     site: str | None
     tools: frozenset[str]
-    """The names of the tools that have it as an example: one, unless the registry is of two
-    minds."""
+    """Names of the tools that have it as an example: one, unless several tools share the
+    example."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one way to ask did on all queries."""
+    """Results of one method on all queries."""
 
     method: Method
-    """The way."""
+    """The method."""
     queries: int
-    """How many there were."""
+    """Number of queries."""
     right: int
-    """For how many the tool was the right one."""
+    """Number of queries for which the right tool was selected."""
     calls: int
-    """How many calls were made."""
+    """Number of calls made."""
     prompt_chars: int
-    """How long the prompts were, in characters."""
+    """Total length of the prompts, in characters."""
     usage: UsageUpdate | None
-    """The tokens they took; None if the model does not say."""
+    """Tokens used; None if the model does not report them."""
     seconds: float
-    """How long it took."""
+    """Total duration, in seconds."""
     ties: int
-    """How often the winner's score was not its own."""
+    """Number of selections in which another tool had the same score as the winner."""
     fallbacks: int
-    """How often no tool reached the threshold."""
+    """Number of selections in which no tool reached the threshold."""
     errors: int
-    """How often something went wrong with some tool."""
+    """Number of selections with an error for at least one tool."""
 
     @property
     def accuracy(self) -> float:
-        """The share that was right, from 0 to 1."""
+        """Share of the queries for which the right tool was selected, from 0 to 1."""
         return self.right / self.queries if self.queries else 0.0
 
 
 @dataclass(frozen=True)
 class Recall:
-    """How often the words of a query find its tool."""
+    """Results of the word search alone."""
 
     queries: int
-    """How many queries had more than `RECALL_AT` tools to choose from."""
+    """Number of queries with more than `RECALL_AT` tools to choose from."""
     found: int
-    """For how many of these the tool was among the best `RECALL_AT`."""
+    """Number of these for which the tool was among the best `RECALL_AT`."""
 
     @property
     def share(self) -> float:
-        """The share of these, from 0 to 1."""
+        """Share of the queries whose tool was found, from 0 to 1."""
         return self.found / self.queries if self.queries else 0.0
 
 
 def labelled_queries(source: ToolSource, entries: Iterable[ToolEntry]) -> list[LabelledQuery]:
-    """The queries that a registry has as examples, where there is something to choose.
+    """Return the examples of a registry as queries, for types with at least two tools.
 
     Args:
         source: The registry.
-        entries: Its tools; examples of those that are disabled or replaced do not count.
+        entries: Its tools. Examples of tools that are disabled or replaced are skipped.
     """
     tools: dict[tuple[str, str, str | None], set[str]] = {}
     for entry in entries:
@@ -110,7 +110,7 @@ def labelled_queries(source: ToolSource, entries: Iterable[ToolEntry]) -> list[L
 
 
 def sample(queries: Sequence[LabelledQuery], limit: int) -> list[LabelledQuery]:
-    """At most so many of the queries, from all parts of the registry."""
+    """Return at most `limit` of the queries, spread evenly over the registry."""
     if len(queries) <= limit:
         return list(queries)
     return [queries[at * len(queries) // limit] for at in range(limit)]
@@ -125,15 +125,15 @@ async def measure(
     *,
     on_result: Callable[[Method, LabelledQuery, Selection], None] | None = None,
 ) -> Measurement:
-    """Asks all queries in one way, one after another.
+    """Run all queries with one method, one after another.
 
     Args:
-        method: The way.
+        method: The method.
         source: The registry.
         queries: The queries.
-        scorer: Who is asked.
-        policy: All but the way to ask.
-        on_result: Called after each query.
+        scorer: The scorer to measure.
+        policy: The policy, whose strategy is replaced by the method.
+        on_result: Function to call after each query.
     """
     policy = (
         replace(policy, strategy="choose", prefilter=RECALL_AT)
@@ -164,7 +164,7 @@ async def measure(
 
 
 def recall(source: ToolSource, queries: Iterable[LabelledQuery], policy: SelectionPolicy) -> Recall:
-    """How often the words of a query find its tool among the best `RECALL_AT`."""
+    """Measure how often the words of a query find its tool among the best `RECALL_AT`."""
     asked = found = 0
     for query in queries:
         tools = WithoutExample(source, query.query).tools_for(query.item_type, query.site)
@@ -178,31 +178,31 @@ def recall(source: ToolSource, queries: Iterable[LabelledQuery], policy: Selecti
 
 
 def is_right(query: LabelledQuery, selection: Selection) -> bool:
-    """Whether the tool is one that the query belongs to."""
+    """Return True if the selected tool is one of the query's."""
     return selection.tool is not None and selection.tool.name in query.tools
 
 
 class WithoutExample:
-    """A registry in which no tool has a certain example.
+    """Registry without a given example.
 
     Args:
         source: The registry.
-        example: The example.
+        example: The example to leave out.
     """
 
     def __init__(self, source: ToolSource, example: str) -> None:
         self._source = source
         self._example = example
         self.fingerprint = f"{source.fingerprint} without {example}"
-        """Differs when anything about the tools does."""
+        """Hash that changes with the tools."""
 
     def tools_for(self, item_type: str, site: str | None = None, /) -> tuple[ToolEntry, ...]:
-        """The tools that a type has, in document order."""
+        """Return the tools of a type, in document order."""
         tools = self._source.tools_for(item_type, site)
         return tuple(self._rest(tool) if self._is_in(tool) else tool for tool in tools)
 
     def supertypes(self, item_type: str) -> Sequence[str]:
-        """A type and all it is a kind of."""
+        """Return a type and its supertypes."""
         return supertypes_of(self._source, item_type)
 
     def _is_in(self, tool: ToolEntry) -> bool:
@@ -218,14 +218,14 @@ class WithoutExample:
             handler=tool.handler,
             arguments=tool.arguments,
             examples=[example for example in tool.examples if example != self._example],
-            # Some prompts say the same once more.
+            # Some prompts repeat their examples.
             prompt=None if tool.prompt is None else tool.prompt.replace(self._example, "..."),
             return_struc=tool.return_struc,
         )
 
 
 class _CountingScorer:
-    """A scorer that knows how much it was told."""
+    """Scorer that counts the characters of its prompts."""
 
     def __init__(self, scorer: Scorer) -> None:
         self._scorer = scorer

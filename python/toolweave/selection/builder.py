@@ -1,4 +1,4 @@
-"""From what was found out about tools to the selection that a caller gets."""
+"""Construction of the `Selection` that a caller receives."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _QUERY_PARAMETERS = ("search_query", "query")
 
 
 class SelectionBuilder:
-    """Makes the selection that answers a question.
+    """Builder of the selection that answers a question.
 
     Args:
         question: The question.
-        registry: Where the tools are from.
-        policy: What it is decided by.
-        note: What there is to say of the type; see `type_note`.
+        registry: The registry that has the tools.
+        policy: The policy of the selector.
+        note: The remark on the type; see `type_note`.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class SelectionBuilder:
     def without_model(
         self, candidates: Candidates, calls: CallScheduler | None, duration: float
     ) -> Selection:
-        """The selection where there is one tool at most, and no model is asked about it."""
+        """Return the selection among at most one tool, without asking a model."""
         if not candidates.tools:
             reason = f"There are no tools for the type {self._about()}."
             return self._selection(None, None, {}, (), "none", reason, "single", calls, duration)
@@ -55,10 +55,10 @@ class SelectionBuilder:
     def from_result(
         self, candidates: Candidates, result: RoundResult, calls: CallScheduler, duration: float
     ) -> Selection:
-        """The selection where a model was asked."""
+        """Return the selection from the scores of a model."""
         query = self._question.query
         if len(candidates.tools) == 1:
-            # There is nothing to compare it with: what counts is its parameters.
+            # With a single tool only its parameters matter, not its score.
             [found] = result.ranking
             parameters = _fill_query(found.tool, found.parameters, query)
             return self._single(Score(found.tool, 100.0, parameters, found.error), calls, duration)
@@ -159,11 +159,11 @@ class SelectionBuilder:
 
 
 class TypeNote:
-    """A remark on the type of a question."""
+    """Remark on the type of a question."""
 
     def __init__(self, text: str = "", *, identified: bool = False) -> None:
         self.text = text
-        """A sentence, or nothing."""
+        """A sentence, or an empty string."""
         self.identified = identified
         """True if a model was asked for the type."""
 
@@ -171,12 +171,12 @@ class TypeNote:
 def type_note(
     source: ToolSource, question: Question, found: IdentifiedType | None = None
 ) -> TypeNote:
-    """Remark on a type that a model identified, or that nobody knows.
+    """Return a remark on a type that a model identified, or that is unknown.
 
     Args:
         source: The registry.
         question: The question, with its type.
-        found: What came of asking a model for it, if one was asked.
+        found: The outcome of the identification, if a model was asked for the type.
     """
     name = question.item_type
     if found is not None:
@@ -195,7 +195,7 @@ def type_note(
 
 
 def _fill_query(tool: ToolEntry, parameters: dict[str, Any], query: str) -> dict[str, Any]:
-    """The parameters of a tool that no reply spoke of; what it is to search for is known."""
+    """Fill the query into the search parameters of a tool that no reply has filled."""
     properties: Mapping[str, Any] = tool.parameters.get("properties") or {}
     known = {
         name: query

@@ -1,4 +1,4 @@
-"""Selections of earlier queries, and of the same one while it is under way."""
+"""Cache of selections, shared by identical questions in flight."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ if TYPE_CHECKING:
 
 
 class CachedSelection(NamedTuple):
-    """A selection, and what it was before its caller had it."""
+    """Selection with copies of its mutable parts."""
 
     selection: Selection
     """The selection."""
     parameters: dict[str, Any]
-    """Its parameters."""
+    """Copy of its parameters."""
     ranked: tuple[dict[str, Any], ...]
-    """Those in its ranking."""
+    """Copies of the parameters in its ranking."""
 
 
 class SelectionCache(ResultCache[CachedSelection]):
-    """As `ResultCache`, for any number of event loops at once.
+    """`ResultCache` for any number of event loops at once.
 
-    Those on the same loop wait for each other. What is kept, all have.
+    Identical questions wait for each other on the same loop only. Stored selections are shared by
+    all loops.
     """
 
     def __init__(
@@ -42,18 +43,18 @@ class SelectionCache(ResultCache[CachedSelection]):
     def begin(
         self, key: str
     ) -> Hit[CachedSelection] | Leader[CachedSelection] | Follower[CachedSelection]:
-        """Asks for a selection. To be called on a running event loop."""
+        """Look up a selection. Call it on a running event loop."""
         with self._lock:
             return super().begin(key)
 
     def store(self, key: str, value: CachedSelection, ttl: float | None) -> None:
-        """Keeps a selection for `ttl` seconds: None for ever, 0 not at all."""
+        """Store a selection for `ttl` seconds; None means forever, 0 not at all."""
         with self._lock:
             super().store(key, value, ttl)
 
 
 def to_cached(selection: Selection) -> CachedSelection:
-    """A selection as it is now. Parameters are plain dicts, and callers may change theirs."""
+    """Return a selection for the cache, with copied parameters, since callers may change them."""
     return CachedSelection(
         selection,
         _copy_parameters(selection.parameters),
@@ -62,11 +63,11 @@ def to_cached(selection: Selection) -> CachedSelection:
 
 
 def from_cached(kept: CachedSelection, duration: float) -> Selection:
-    """A selection that was made before, for somebody else.
+    """Return a cached selection for another caller.
 
     Args:
-        kept: What was kept of it.
-        duration: How long finding it took, in seconds.
+        kept: The cached selection.
+        duration: Duration of the lookup, in seconds.
     """
     return replace(
         kept.selection,
@@ -87,7 +88,7 @@ def _copy_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _copy_json(value: object) -> Any:
-    """A JSON value; `copy.deepcopy` takes ten times as long."""
+    """Copy a JSON value; `copy.deepcopy` takes ten times as long."""
     if isinstance(value, dict):
         return _copy_parameters(cast("dict[str, Any]", value))
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The calls of one selection: within which bounds they are made, and what becomes of them."""
+"""Scheduling of the calls of one selection, within its limits."""
 
 from __future__ import annotations
 
@@ -17,92 +17,92 @@ if TYPE_CHECKING:
     from .scorer import ScorerRequest
 
 Answer: TypeAlias = "tuple[str | Mapping[str, Any] | None, str | None]"
-"""The reply to one call and None, or None and the reason why there is no reply."""
+"""Outcome of one call: the reply and None, or None and the reason for the failure."""
 
 _MAX_ERROR_CHARS = 300
 
 
 @dataclass(frozen=True)
 class CallLimits:
-    """The limits that all calls of a selection keep to."""
+    """Limits on the calls of a selection."""
 
     timeout: float | None
-    """Seconds that one call may take, the wait for its place included."""
+    """Timeout of one call in seconds, including the wait for a slot of the limiter."""
     max_concurrency: int
-    """The most calls that may be in flight."""
+    """Maximum number of calls in flight."""
     limiter: CallLimiter
-    """Whose places they take."""
+    """Limiter shared with other selections."""
 
 
 class CallListener(Protocol):
-    """Hears from a transport what becomes of calls, which it knows by their numbers."""
+    """Listener to the calls of a transport, which are identified by number."""
 
     def on_start(self) -> None:
-        """Count a call that is being made."""
+        """Count a call that has started."""
 
     def on_reply(
         self, number: int, content: str | Mapping[str, Any], usage: UsageUpdate | None = None
     ) -> None:
-        """Take the reply to a call."""
+        """Handle the reply to a call."""
 
     def on_error(self, number: int, error: str) -> None:
-        """Take why there is no reply to a call."""
+        """Handle the failure of a call."""
 
     def on_end(self, number: int) -> None:
-        """Take back the place of a call, once it is over or has stopped."""
+        """Release the slot of a call that has finished or stopped."""
 
     def on_interrupt(self, error: BaseException) -> None:
-        """Raise what is meant for the program where the answers are waited for."""
+        """Raise a `BaseException`, such as `KeyboardInterrupt`, in the task that awaits answers."""
 
 
 class Transport(Protocol):
-    """Makes calls, each as soon as it is told to; how many at once is not its business."""
+    """Transport that starts each call at once; the scheduler limits their number."""
 
     def begin(self, number: int, request: ScorerRequest) -> None:
-        """Make a call. Whatever becomes of it is told, and last that it has ended."""
+        """Start a call. The listener receives its outcome, and at last its end."""
 
     def stop(self, number: int) -> None:
-        """Give a call up. Nothing but its end is of interest then."""
+        """Stop a call. From then on only its end is reported."""
 
     async def aclose(self) -> None:
-        """Wait until all calls have stopped, which were told to."""
+        """Wait until all stopped calls have ended."""
 
 
 class SupportsTransport(Protocol):
-    """A scorer that carries the requests of a selection itself, all of them together."""
+    """Scorer with a transport of its own for all requests of a selection."""
 
     def make_transport(self, listener: CallListener) -> Transport:
-        """Make what carries the requests of one selection, on the running event loop."""
+        """Return the transport for one selection, on the running event loop."""
         ...
 
 
 class CallScheduler:
-    """Makes the calls of one selection, no more at once than allowed.
+    """Scheduler of the calls of one selection.
 
-    Failures are answers. Nothing but what is meant for the program, or whoever waits being
-    cancelled, is raised. A selection that finds no place free stands in line once, not once for
-    each call, and takes what else is free when it has its turn.
+    Failures are returned as answers. Only `BaseException` and the cancellation of the waiting
+    caller are raised. A selection that finds no free slot queues once, not once per call, and
+    takes all free slots when it is woken.
 
     Args:
-        transport: What makes a transport, which tells this object what becomes of calls.
-        bounds: What the calls have to keep to.
+        transport: Function that creates a transport that reports to this object.
+        limits: The limits on the calls.
     """
 
     def __init__(self, transport: Callable[[CallListener], Transport], limits: CallLimits) -> None:
         self.started = 0
-        """The number of calls that began."""
+        """Number of calls that have started."""
         self.any_failed = False
-        """True if one raised or took too long: asked again, it might answer."""
+        """True if a call failed or timed out, so that another attempt might succeed."""
         self.usage: UsageUpdate | None = None
-        """The tokens they took, as far as that is known."""
+        """Tokens used so far; None if unknown."""
         self._limits = limits
         self._loop = asyncio.get_running_loop()
         self._deadlines = Deadlines(self._loop)
         self._backlog: deque[tuple[int, ScorerRequest]] = deque()
         self._pending: dict[int, _Call] = {}
-        # Those of them that wait for a place.
+        # Calls that wait for a slot.
         self._queued: deque[_Call] = deque()
-        # Those that have a place; one that was given up has it until it has stopped.
+        # Calls that hold a slot. An abandoned call holds it until it has stopped.
         self._running: set[int] = set()
         self._last = 0
         self._waiter: SlotWaiter | None = None
@@ -113,20 +113,20 @@ class CallScheduler:
         self._transport = transport(self)
 
     def start(self, requests: Iterable[tuple[int, ScorerRequest]]) -> None:
-        """Have calls made; `next` says what became of them, by their positions.
+        """Schedule calls; `next` returns their outcomes by position.
 
         Args:
-            requests: Positions, of which no two calls in flight have the same, and requests.
+            requests: Pairs of position and request. Positions of calls in flight must be unique.
         """
         self._backlog.extend(requests)
 
     async def next(self) -> list[tuple[int, Answer]]:
-        """All that has come since it was last asked, in order; waits until there is something.
+        """Wait for answers, and return all that arrived since the last call, in order.
 
         Returns:
-            Positions and answers; nothing once all calls are over.
+            Positions and answers; an empty list once all calls are over.
         """
-        # Not when a call ends: what came of it may be all that is needed.
+        # Not when a call ends: its answer may be all that is needed.
         if self._backlog or self._queued:
             self._start_queued()
         while not self._answers and self._fatal is None and (self._pending or self._waiter):
@@ -141,7 +141,7 @@ class CallScheduler:
         return arrived
 
     async def close(self) -> None:
-        """Stop what is still in flight, and wait until it has stopped."""
+        """Stop all calls in flight, and wait until they have stopped."""
         self._backlog.clear()
         for call in self._queued:
             del self._pending[call.number]
@@ -153,14 +153,14 @@ class CallScheduler:
         await self._transport.aclose()
 
     def on_start(self) -> None:
-        """Count a call that is being made; see `CallListener`."""
+        """Count a call that has started; see `CallListener`."""
         self.started += 1
 
     def on_reply(
         self, number: int, content: str | Mapping[str, Any], usage: UsageUpdate | None = None
     ) -> None:
-        """Take the reply to a call; see `CallListener`."""
-        # What comes too late, or after it was given up, is of no interest.
+        """Handle the reply to a call; see `CallListener`."""
+        # Replies to calls that timed out or were abandoned are ignored.
         if number not in self._pending:
             return
         if usage is not None:
@@ -173,30 +173,30 @@ class CallScheduler:
         self._complete(number, (content, None))
 
     def on_error(self, number: int, error: str) -> None:
-        """Take why there is no reply to a call; see `CallListener`."""
+        """Handle the failure of a call; see `CallListener`."""
         if number in self._pending:
             self.any_failed = True
             self._complete(number, (None, error))
 
     def on_end(self, number: int) -> None:
-        """Take back the place of a call; see `CallListener`."""
+        """Release the slot of a call; see `CallListener`."""
         if number in self._running:
             self._running.remove(number)
             self._limits.limiter.release()
         self.on_error(number, "the call was cancelled by the scorer itself")
 
     def on_interrupt(self, error: BaseException) -> None:
-        """Raise what is meant for the program; see `CallListener`."""
+        """Raise a `BaseException` in the waiting task; see `CallListener`."""
         self._fatal = error
         self._notify()
 
     def expire(self, number: int) -> None:
-        """Give up a call whose time is over."""
+        """Fail a call whose timeout has expired."""
         call = self._pending.get(number)
         if call is None:
             return
         if number in self._running:
-            # First, as it is nothing but its end that is told of one that was given up.
+            # First, since only the end is reported of a stopped call.
             self.on_error(number, f"no reply within {self._limits.timeout:g} s")
             self._transport.stop(number)
             return
@@ -206,22 +206,22 @@ class CallScheduler:
         self.on_error(number, limiter_timeout(self._limits))
 
     def _new_call_count(self) -> int:
-        """The number of further calls that may line up by the limit of this selection."""
+        """Return the number of calls that may be added within `max_concurrency`."""
         return max(0, min(len(self._backlog), self._limits.max_concurrency - len(self._pending)))
 
     def _start_queued(self) -> None:
-        """Begin what has a place, and line up for one where there is more to do."""
+        """Start calls that have a slot, and queue for one if calls remain."""
         called = [self._call(*self._backlog.popleft()) for _ in range(self._new_call_count())]
         self._queued.extend(called)
-        places = min(len(self._queued), self._granted)
-        self._granted -= places
-        places += self._limits.limiter.try_acquire(len(self._queued) - places)
-        for _ in range(places):
+        slots = min(len(self._queued), self._granted)
+        self._granted -= slots
+        slots += self._limits.limiter.try_acquire(len(self._queued) - slots)
+        for _ in range(slots):
             call = self._queued.popleft()
             self._running.add(call.number)
             self._transport.begin(call.number, call.request)
         if self._limits.timeout is not None:
-            # The wait for a place is part of their time.
+            # The wait for a slot counts against the timeout.
             until = self._loop.time() + self._limits.timeout
             for call in called:
                 if call.number in self._pending:
@@ -237,16 +237,16 @@ class CallScheduler:
         return call
 
     def _called(self) -> None:
-        """There is a place."""
+        """Use the slot that was granted."""
         self._waiter = None
         self._granted += 1
         if not self._answers:
             self._start_queued()
 
     def _release_unused(self) -> None:
-        """Give back what is not needed any more."""
+        """Leave the queue and release unused slots."""
         if self._waiter is not None:
-            self._waiter.leave()
+            self._waiter.cancel()
             self._waiter = None
         for _ in range(self._granted):
             self._limits.limiter.release()
@@ -261,13 +261,13 @@ class CallScheduler:
         self._notify()
 
     def _notify(self) -> None:
-        """Wake the waiter so that it looks again."""
+        """Wake the waiter so that it re-checks its condition."""
         if self._wake is not None and not self._wake.done():
             self._wake.set_result(None)
 
 
 class _Call:
-    """A call in flight, or in line for a place."""
+    """Call that is running or waits for a slot."""
 
     __slots__ = ("_calls", "number", "position", "request")
 
@@ -279,16 +279,16 @@ class _Call:
         self.position = position
         self.request = request
 
-    def expire(self, now: float) -> None:  # noqa: ARG002 - it is late enough
+    def expire(self, now: float) -> None:  # noqa: ARG002 - the interface of deadlines
         self._calls.expire(self.number)
 
 
 def limiter_timeout(limits: CallLimits) -> str:
-    """What is said of a call that had no place in time."""
-    return f"not asked within {limits.timeout:g} s: all {limits.limiter.limit} places were taken"
+    """Return the error of a call that got no slot before its timeout."""
+    return f"not asked within {limits.timeout:g} s: all {limits.limiter.limit} slots were taken"
 
 
 def describe_error(error: BaseException) -> str:
-    """An exception in one line."""
+    """Return an exception as one line."""
     text = str(error).strip().partition("\n")[0][:_MAX_ERROR_CHARS]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,4 +1,4 @@
-"""The tools that a query may be for, and what is worked out about them once."""
+"""The tools that a query may be for, with data that is computed once."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from .._core import ToolEntry
     from .policy import SelectionPolicy
 
-# What a word weighs by where it stands: names and examples say what a tool is for, while prompts
-# also say what it is not for.
+# Weights of words by their origin: names and examples say what a tool is for, while prompts also
+# say what it is not for.
 _NAME = 3
 _EXAMPLES = 3
 _ARGUMENTS = 1
@@ -28,9 +28,9 @@ class Candidates:
 
     Args:
         tools: The tools.
-        supertypes: The type and all it is a kind of, in their short forms, the most specific first.
+        supertypes: The type and its supertypes, in their short forms, the most specific first.
         site: The site, if any.
-        policy: How much is told about each.
+        policy: The policy, which limits the length of descriptions.
     """
 
     def __init__(
@@ -50,20 +50,20 @@ class Candidates:
         self.site = site
         """The site, if any."""
         self.policy = policy
-        """How much is told about each."""
-        # The only tool is taken whatever its score.
+        """The policy of the selector."""
+        # A single tool is selected whatever its score.
         self.threshold = policy.threshold if len(self.tools) > 1 else 0.0
-        """The score from which on the parameters of a tool matter."""
+        """Lowest score for which the parameters of a tool are checked."""
         self.prompt_cache: dict[str, tuple[str, dict[str, Any]]] = {}
-        """By strategy: the part of its prompt that is the same for every query, and the schema."""
+        """Start of the prompt and schema of the reply, by strategy; the same for every query."""
         nearness = {kind: len(supertypes) - place for place, kind in enumerate(supertypes)}
-        # By type first, then site over all sites.
+        # Type first, then site over all sites.
         self._specificity = tuple(
             2 * nearness.get(tool.type, 0) + (tool.site is not None) for tool in tools
         )
 
     def ranking(self, *, early_stop: float | None = None) -> Ranking:
-        """A new ranking of these tools, by position."""
+        """Return a new ranking of these tools, by position."""
         return Ranking(
             self.names,
             self._specificity,
@@ -73,7 +73,7 @@ class Candidates:
         )
 
     def position(self, name: str) -> int | None:
-        """The tool of that name, or else the only one whose name differs from it in case."""
+        """Return the position of a tool by name; case is ignored if that is unambiguous."""
         if name in self._positions:
             return self._positions[name]
         alike = [at for at, other in enumerate(self.names) if other.casefold() == name.casefold()]
@@ -85,7 +85,7 @@ class Candidates:
 
     @cached_property
     def descriptions(self) -> tuple[Description, ...]:
-        """What a model is told about each."""
+        """Descriptions of the tools for a model."""
         return tuple(
             describe(
                 tool,
@@ -99,12 +99,12 @@ class Candidates:
 
     @cached_property
     def reply_formats(self) -> tuple[ReplyFormat, ...]:
-        """What the reply about each has to look like, where it is asked about alone."""
+        """Formats of the replies about single tools."""
         return tuple(reply_format(tool) for tool in self.tools)
 
     @cached_property
     def index(self) -> SearchIndex:
-        """Finds those that have words of a query."""
+        """Search index of the tools."""
         return SearchIndex(
             [
                 [
@@ -118,12 +118,12 @@ class Candidates:
         )
 
     def subset(self, positions: Sequence[int]) -> Candidates:
-        """Some of the tools, with what is known about them; all of them are this very offer."""
+        """Return some of the tools with their descriptions; for all of them, this object."""
         if len(positions) == len(self.tools) and list(positions) == sorted(set(positions)):
             return self
         part = Candidates(
             [self.tools[at] for at in positions], self._supertypes, self.site, self.policy
         )
-        # Where a cached property looks first.
+        # The cache of the cached property.
         part.__dict__["descriptions"] = tuple(self.descriptions[at] for at in positions)
         return part

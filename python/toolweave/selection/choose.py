@@ -33,14 +33,14 @@ _UNREADABLE = "the reply is not a JSON object with a tool and a score"
 async def choose(
     candidates: Candidates, question: Question, calls: CallScheduler
 ) -> StrategyResult:
-    """Asks which tool is best; see `ask_combined`."""
+    """Ask for the best tool; see `ask_combined`."""
     return await ask_combined(_STRATEGY, candidates, question, calls)
 
 
 def _read(
     candidates: Candidates, scoreboard: Scoreboard, content: str | Mapping[str, Any]
 ) -> InvalidReply | None:
-    """Takes down what a reply says; gives what is wrong with it."""
+    """Record the tool and score of a reply, and return what is wrong with it."""
     found, error = read_members(content)
     name = found.pop("tool", None)
     if not isinstance(name, str):
@@ -52,7 +52,7 @@ def _read(
     if score is None:
         return InvalidReply(error or _UNREADABLE)
     given = found.pop("parameters", None)
-    # Models that put them beside the score mean the same.
+    # Some models write the parameters next to the score.
     parameters = cast("dict[str, Any]", given) if isinstance(given, dict) else found
     fields = {**parameters, "score": score}
     reading = candidates.tools[at].reader.read(fields)

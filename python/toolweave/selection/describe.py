@@ -1,6 +1,6 @@
-"""What a model is told about a tool when it is asked about several at once.
+"""Descriptions of tools for prompts about several tools.
 
-That is what its prompt says of it, without the query and the demand for a score; see
+A description is the prompt of a tool without the query and the demand for a score; see
 `toolweave.registry.purpose`.
 """
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from .._core import ToolEntry
 
 TYPE_PLACEHOLDERS = frozenset({"request.itemType", "site.itemType"})
-"""The placeholders that stand for the type."""
+"""Placeholders for the type."""
 
 
 class Description(NamedTuple):
-    """What is told about a tool."""
+    """Description of a tool for a model."""
 
     text: str
-    """What it does, as its prompt says."""
+    """Purpose of the tool, from its prompt."""
     block: str
-    """The name, the text and the parameters."""
+    """Name, text and parameters."""
     examples: tuple[str, ...]
-    """Queries that it is for."""
+    """Example queries."""
     facts: tuple[str, ...]
-    """The placeholders in it whose values differ from query to query; the query is none of them."""
+    """Placeholders in it whose values depend on the request, other than the query."""
 
 
 def describe(
@@ -43,14 +43,14 @@ def describe(
     examples: int,
     prompt_chars: int | None,
 ) -> Description:
-    """What a model is told about a tool. It is the same for every query.
+    """Describe a tool for a model. The description is the same for every query.
 
     Args:
         tool: The tool.
-        item_type: The type that is asked about.
+        item_type: The type of the query.
         site: The site, if any.
-        examples: How many of its examples to tell.
-        prompt_chars: How much of what its prompt says of it; None for all.
+        examples: Maximum number of examples.
+        prompt_chars: Maximum length of the text, in characters; None for no limit.
     """
     facts = tuple(
         name
@@ -71,7 +71,7 @@ def describe(
 
 
 def _purpose(tool: ToolEntry, item_type: str, site: str | None, facts: Iterable[str]) -> str:
-    """The text that says what a tool is for, with placeholders filled in."""
+    """Return the purpose of a tool with its placeholders filled in."""
     values = {name: f"[{name}]" for name in facts}
     values.update(dict.fromkeys(QUERY_PLACEHOLDERS, "the query"))
     values.update(dict.fromkeys(TYPE_PLACEHOLDERS, item_type))
@@ -80,7 +80,7 @@ def _purpose(tool: ToolEntry, item_type: str, site: str | None, facts: Iterable[
 
 
 def _parameters(tool: ToolEntry) -> dict[str, Any]:
-    """The parameters of the handler, each with what its value should be, in words."""
+    """Return the parameters of the handler, each with its value described in words."""
     if not isinstance(tool.return_struc, dict):
         return tool.arguments
     required = frozenset(tool.parameters.get("required", ()))
@@ -92,12 +92,12 @@ def _parameters(tool: ToolEntry) -> dict[str, Any]:
 
 
 def _cut(text: str, most: int) -> str:
-    """At most so many characters, in whole lines if there are any."""
+    """Truncate a text to `most` characters, at the end of a line if possible."""
     if len(text) <= most:
         return text
     kept = text[:most]
     lines = kept.splitlines()[:-1]
-    # The head of a list is of no use without its points.
+    # The heading of a list is useless without its items.
     while lines and lines[-1].endswith(":"):
         lines.pop()
     return "\n".join(lines) or kept.rpartition(" ")[0] or kept

@@ -1,4 +1,4 @@
-"""A JSON Schema as an example of what fits it, for models that have to be shown what to write.
+"""Examples of values for a JSON Schema, for models that need to be shown what to write.
 
 Example:
     >>> shown({"type": "object", "properties": {"days": {"type": "integer"}}})
@@ -11,18 +11,18 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
-_DEEPEST = 6
-# A schema that refers to itself in many places has an example without end.
-_MOST_PARTS = 1000
+_MAX_DEPTH = 6
+# The example of a schema that refers to itself in many places would be endless.
+_MAX_PARTS = 1000
 _ANYTHING = "any value"
 
 
 def schema_example(schema: object, *, root: object = None) -> Any:
-    """An example in which each value says in words what belongs there.
+    """Return an example in which each value describes itself in words.
 
     Args:
         schema: The schema.
-        root: The schema that it is part of, whose ``$defs`` it may refer to.
+        root: The schema that contains it, with the ``$defs`` that it may refer to.
     """
     return _ExampleBuilder(schema if root is None else root).of(schema, 0)
 
@@ -30,11 +30,11 @@ def schema_example(schema: object, *, root: object = None) -> Any:
 class _ExampleBuilder:
     def __init__(self, root: object) -> None:
         self._root = root
-        self._left = _MOST_PARTS
+        self._cancelled = _MAX_PARTS
 
     def of(self, schema: object, depth: int) -> Any:
-        self._left -= 1
-        if not isinstance(schema, Mapping) or depth > _DEEPEST or self._left < 0:
+        self._cancelled -= 1
+        if not isinstance(schema, Mapping) or depth > _MAX_DEPTH or self._cancelled < 0:
             return _ANYTHING
         part = cast("Mapping[str, Any]", schema)
         reference: object = part.get("$ref")
@@ -53,7 +53,7 @@ class _ExampleBuilder:
         return _in_words(part)
 
     def _referred(self, reference: str) -> object:
-        """What a reference within the schema leads to."""
+        """Resolve a reference within the schema."""
         found: object = self._root
         for name in reference.removeprefix("#").split("/")[1:]:
             within = isinstance(found, Mapping)
@@ -62,7 +62,7 @@ class _ExampleBuilder:
 
 
 def _merged(schema: Mapping[str, Any], key: str, options: list[object]) -> Mapping[str, Any]:
-    """A schema with the first of its options; that it may be null goes without saying."""
+    """Merge a schema with the first of its options that is not null."""
     rest = {name: value for name, value in schema.items() if name != key}
     known = [each for each in options if each != {"type": "null"}] or options
     first = known[0]

@@ -1,4 +1,4 @@
-"""The type that a query is about, where nobody says: a model is asked once."""
+"""Identification of the type of a query by a model, if the caller gives none."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from .sources import ToolSource
 
 ROOT = "Thing"
-"""The type that all others are kinds of."""
+"""Supertype of all types."""
 
-_MOST_TYPES = 200
-_MOST_TOOLS = 8
+_MAX_TYPES = 200
+_MAX_TOOLS = 8
 
 _TASK = """\
 Here are types of things, each with the tools that only serve it, and at the end a query of a \
@@ -40,19 +40,19 @@ One JSON object and nothing else: {{"item_type": the name of the type}}
 
 
 class IdentifiedType(NamedTuple):
-    """The type that a query is about."""
+    """Type of a query, as identified by a model."""
 
     item_type: str
-    """The type; the root where none was found."""
+    """The type; the root if none was identified."""
     error: str | None = None
-    """Why none was found."""
+    """Reason why no type was identified."""
 
 
 def known_types(source: ToolSource) -> Sequence[str]:
-    """The types that a registry has tools for, the root apart; none where it cannot say."""
+    """Return the types of a registry except the root; none if it cannot list them."""
     found: object = getattr(snapshot_of(source), "types", ())
     types = cast("Iterable[str]", found) if isinstance(found, (tuple, list)) else ()
-    return tuple(name for name in types if name != ROOT)[:_MOST_TYPES]
+    return tuple(name for name in types if name != ROOT)[:_MAX_TYPES]
 
 
 async def identify(
@@ -62,18 +62,20 @@ async def identify(
     calls: CallScheduler,
     attempts: int,
 ) -> IdentifiedType:
-    """Ask a model what a query is about.
+    """Ask a model for the type of a query.
 
     Args:
         source: The registry.
-        types: The types to choose from, the root apart.
-        question: What is asked.
-        calls: Makes the calls; whoever made it closes it.
-        attempts: How often to ask where the reply cannot be used.
+        types: The types to choose from, without the root.
+        question: The query and its context.
+        calls: The scheduler that makes the calls. The caller closes it.
+        attempts: Maximum number of attempts if replies are invalid.
     """
-    own = {name: _own(source, name, question.site) for name in types}
+    own = {name: _own_tools(source, name, question.site) for name in types}
     names = (*types, ROOT)
-    lines = [f"- {name}: {_named(tools)}" if tools else f"- {name}" for name, tools in own.items()]
+    lines = [
+        f"- {name}: {_summarize(tools)}" if tools else f"- {name}" for name, tools in own.items()
+    ]
     head = _TASK.format(root=ROOT, types="\n".join([*lines, f"- {ROOT}: anything else"]))
     schema: dict[str, Any] = {
         "type": "object",
@@ -106,13 +108,13 @@ def _read(content: str | Mapping[str, Any], names: Sequence[str]) -> str | None:
     return next((known for known in names if known.casefold() == wanted), None)
 
 
-def _own(source: ToolSource, item_type: str, site: str | None) -> list[ToolEntry]:
-    """The tools that a type does not inherit."""
+def _own_tools(source: ToolSource, item_type: str, site: str | None) -> list[ToolEntry]:
+    """Return the tools of a type that are not inherited."""
     return [tool for tool in source.tools_for(item_type, site) if tool.type == item_type]
 
 
-def _named(tools: Sequence[ToolEntry]) -> str:
-    names = ", ".join(" ".join(tool.name.split()) for tool in tools[:_MOST_TOOLS])
+def _summarize(tools: Sequence[ToolEntry]) -> str:
+    names = ", ".join(" ".join(tool.name.split()) for tool in tools[:_MAX_TOOLS])
     examples = [example for tool in tools for example in tool.examples[:1]][:2]
     queries = "; ".join(quoted(" ".join(example.split())) for example in examples)
     return f"{names} ({queries})" if queries else names

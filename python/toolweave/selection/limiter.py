@@ -1,4 +1,4 @@
-"""How many calls may be in flight at once, whoever makes them."""
+"""Limit on the calls in flight, shared by selections."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class CallLimiter:
-    """Places for calls in flight, first come, first served.
+    """Limiter of concurrent calls, granted in FIFO order.
 
-    One object may serve any number of event loops and threads at once, as the default one does:
-    it is for all selections of the process.
+    It may be shared by any number of event loops and threads. The default limiter is shared by all
+    selections of the process.
 
     Example:
         >>> async def main() -> int:
@@ -31,116 +31,116 @@ class CallLimiter:
         1
 
     Args:
-        limit: How many places there are.
+        limit: Maximum number of concurrent calls.
 
     Raises:
-        ValueError: There is not even one.
+        ValueError: `limit` is less than 1.
     """
 
     def __init__(self, limit: int) -> None:
         check_count("limit", limit, 1)
         self.limit = limit
-        """How many places there are."""
+        """Maximum number of concurrent calls."""
         self._free = limit
         self._lock = threading.Lock()
-        # Not a deque: who is cancelled leaves from the middle of the line.
+        # Not a deque: cancelled waiters leave from the middle of the queue.
         self._waiters: OrderedDict[SlotWaiter, None] = OrderedDict()
 
     @property
     def free(self) -> int:
-        """How many places nobody has."""
+        """Number of free slots."""
         return self._free
 
     def try_acquire(self, count: int = 1) -> int:
-        """Takes up to so many places without waiting; says how many it could have."""
+        """Acquire up to `count` free slots without waiting, and return how many were free."""
         with self._lock:
-            # Where some are waiting, none is free: a place that is given back is handed on.
+            # While there are waiters no slot is free: released slots are handed on.
             taken = min(count, self._free)
             self._free -= taken
             return taken
 
     async def acquire(self) -> None:
-        """Takes a place when it is one's turn."""
+        """Acquire a slot, waiting for one in FIFO order."""
         if self.try_acquire():
             return
         called: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        turn = self.enqueue(lambda: None if called.done() else called.set_result(None))
+        waiter = self.enqueue(lambda: None if called.done() else called.set_result(None))
         try:
             await called
         except BaseException:
-            turn.leave()
+            waiter.cancel()
             raise
 
     def enqueue(self, called: Callable[[], object]) -> SlotWaiter:
-        """Lines up for a place without waiting for it.
+        """Queue for a slot without waiting for it.
 
         Args:
-            called: Called on the running event loop, once it is one's turn. Whoever takes the
-                place then gives it back with `release`, and has done with the turn.
+            called: Function to call on the running event loop when the slot is granted. It owns
+                the slot and has to `release` it; the waiter is then done.
         """
-        turn = SlotWaiter(self, called)
+        waiter = SlotWaiter(self, called)
         with self._lock:
             if not self._free:
-                self._waiters[turn] = None
-                return turn
+                self._waiters[waiter] = None
+                return waiter
             self._free -= 1
-        turn.grant()
-        return turn
+        waiter.grant()
+        return waiter
 
-    def leave(self, turn: SlotWaiter) -> None:
-        """Takes a turn out of the line; where its place was granted, that is given back."""
+    def discard(self, waiter: SlotWaiter) -> None:
+        """Remove a waiter from the queue, and release its slot if it was granted."""
         with self._lock:
-            self._waiters.pop(turn, None)
-            granted = turn.granted
+            self._waiters.pop(waiter, None)
+            granted = waiter.granted
         if granted:
             self.release()
 
     def release(self) -> None:
-        """Gives a place back."""
+        """Release a slot."""
         with self._lock:
             while self._waiters:
-                turn, _ = self._waiters.popitem(last=False)
+                waiter, _ = self._waiters.popitem(last=False)
                 try:
-                    turn.grant()
+                    waiter.grant()
                 except RuntimeError:
-                    # Its event loop was closed, and it will never come.
+                    # Its event loop is closed, so it will never take the slot.
                     continue
                 return
             self._free += 1
 
 
 class SlotWaiter:
-    """Somebody in line at a limiter."""
+    """Waiter in the queue of a limiter."""
 
-    __slots__ = ("_called", "_left", "_limiter", "_loop", "granted")
+    __slots__ = ("_called", "_cancelled", "_limiter", "_loop", "granted")
 
     def __init__(self, limiter: CallLimiter, called: Callable[[], object]) -> None:
         self.granted = False
-        """Whether it has a place, though it may not have heard of it."""
+        """True if a slot was granted, even if the function has not been called yet."""
         self._limiter = limiter
         self._called = called
-        self._left = False
+        self._cancelled = False
         self._loop = asyncio.get_running_loop()
 
     def grant(self) -> None:
-        """Grants it a place, and has it called on its event loop.
+        """Grant a slot, and schedule the function on its event loop.
 
         Raises:
-            RuntimeError: The loop was closed.
+            RuntimeError: The loop is closed.
         """
         self._loop.call_soon_threadsafe(self._call)
         self.granted = True
 
-    def leave(self) -> None:
-        """Waits no longer; a place that has been granted is given back."""
-        if not self._left:
-            self._left = True
-            self._limiter.leave(self)
+    def cancel(self) -> None:
+        """Cancel the wait, and release a slot that has been granted."""
+        if not self._cancelled:
+            self._cancelled = True
+            self._limiter.discard(self)
 
     def _call(self) -> None:
-        if not self._left:
+        if not self._cancelled:
             self._called()
 
 
 PROCESS_LIMITER = CallLimiter(32)
-"""For all selections that are given no other."""
+"""Default limiter, shared by all selections of the process."""

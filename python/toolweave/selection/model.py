@@ -1,4 +1,4 @@
-"""A model as a scorer."""
+"""Scorer that asks a model."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from .scorer import ScorerRequest
 
 OPTIONS = ModelOptions(temperature=0.0, max_tokens=512)
-"""What a model is asked with, unless told otherwise."""
+"""Default options for models."""
 
 
 class ModelScorer:
-    """A model as a scorer.
+    """Scorer that asks a model.
 
-    It is asked for structured output, which providers that can enforce. A reply that was cut off is
-    an error: of ``{"score": 9`` nobody knows how it was to go on.
+    It requests structured output, which some providers enforce. A reply that was cut off is an
+    error, since ``{"score": 9`` might have continued.
 
     Args:
         model: The model.
-        options: What it is asked with; temperature 0 and at most 512 tokens if not given.
+        options: Options of the requests; temperature 0 and at most 512 tokens by default.
     """
 
     def __init__(self, model: ChatModel, *, options: ModelOptions | None = None) -> None:
@@ -40,22 +40,22 @@ class ModelScorer:
 
     @property
     def name(self) -> str:
-        """What the model is called."""
+        """Name of the model."""
         return str(getattr(self._model, "name", type(self._model).__name__))
 
     def asked(self, request: ScorerRequest) -> ModelOptions:
-        """What the model is asked with."""
+        """Return the options of a request."""
         return replace(self._options, response_schema=request.schema)
 
     async def ask(self, request: ScorerRequest) -> ScorerReply:
-        """Asks the model.
+        """Ask the model.
 
         Raises:
-            ModelError: It could not be asked, or its reply is not whole.
+            ModelError: The request failed, or the reply was cut off.
         """
         joined = await complete(self._model, request.prompt, options=self.asked(request))
         if joined.finish_reason is not FinishReason.STOP:
-            raise cut_off(joined.finish_reason)
+            raise cut_off_error(joined.finish_reason)
         texts: list[str] = []
         usage = None
         for message in joined.messages:
@@ -68,6 +68,6 @@ class ModelScorer:
         return ScorerReply("".join(texts), usage)
 
 
-def cut_off(reason: FinishReason) -> ModelError:
-    """The error of a reply that is not whole."""
+def cut_off_error(reason: FinishReason) -> ModelError:
+    """Return the error of a reply that was cut off."""
     return ModelError(f"the reply was cut off ({reason.value})")

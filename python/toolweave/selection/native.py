@@ -1,4 +1,4 @@
-"""Calls of a model whose requests are made in Rust: all of a selection together, without tasks."""
+"""Scorer whose requests are made in Rust, in one batch per selection and without tasks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..kinds import FinishReason
 from ..models.conversation import as_messages
 from ..models.http.batch import Batch
 from .calls import describe_error
-from .model import ModelScorer, cut_off
+from .model import ModelScorer, cut_off_error
 
 if TYPE_CHECKING:
     from ..models.http import HttpModel
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 class NativeScorer(ModelScorer):
-    """An `HttpModel` as a scorer, whose requests for a selection are made together.
+    """Scorer that asks an `HttpModel`, with the requests of a selection in one batch.
 
     Args:
         model: The model.
-        options: What it is asked with; temperature 0 and at most 512 tokens if not given.
+        options: Options of the requests; temperature 0 and at most 512 tokens by default.
     """
 
     def __init__(self, model: HttpModel, *, options: ModelOptions | None = None) -> None:
@@ -33,20 +33,20 @@ class NativeScorer(ModelScorer):
         self._http = model
 
     def make_transport(self, listener: CallListener) -> NativeTransport:
-        """Make what carries the requests of one selection, on the running event loop."""
+        """Return the transport for one selection, on the running event loop."""
         return NativeTransport(self, self._http, listener)
 
 
 class NativeTransport:
-    """Makes calls without a task for any of them; it is a `Transport`.
+    """`Transport` that makes calls without tasks.
 
-    The replies are read by a thread of Rust's. The event loop hears of all that have ended since
-    it last looked at once. A call that is given up closes its connection.
+    Replies are read by a thread in Rust. The event loop is woken once for all replies that have
+    arrived. Stopping a call closes its connection.
 
     Args:
-        scorer: Says what is asked.
-        model: Who is asked.
-        listener: Who hears what becomes of calls.
+        scorer: The scorer, which has the options of the requests.
+        model: The model.
+        listener: The listener to notify.
     """
 
     def __init__(self, scorer: NativeScorer, model: HttpModel, listener: CallListener) -> None:
@@ -57,7 +57,7 @@ class NativeTransport:
         self._spans: dict[int, tracing.Span | None] = {}
 
     def begin(self, number: int, request: ScorerRequest) -> None:
-        """Make a call."""
+        """Start a call."""
         self._listener.on_start()
         self._spans[number] = None
         try:
@@ -66,9 +66,9 @@ class NativeTransport:
             span.__enter__()
             self._spans[number] = span
             self._batch.start(number, as_messages(request.prompt), options)
-        except Exception as err:  # noqa: BLE001 - what cannot be asked is an error of its tools
+        except Exception as err:  # noqa: BLE001 - a failed request is an error of its tools
             self._fail(number, err)
-        except BaseException as err:  # noqa: BLE001 - what is meant for the program
+        except BaseException as err:  # noqa: BLE001 - raised in the waiting task
             self._listener.on_interrupt(err)
 
     def stop(self, number: int) -> None:
@@ -82,7 +82,7 @@ class NativeTransport:
         await self._batch.aclose()
 
     def _collect(self) -> None:
-        """Take what has come."""
+        """Handle the results that have arrived."""
         for outcome in self._batch.take():
             if outcome.number in self._spans:
                 self._take(outcome)
@@ -99,7 +99,7 @@ class NativeTransport:
         if outcome.finish_reason is FinishReason.STOP:
             self._listener.on_reply(number, outcome.text, outcome.usage)
         else:
-            self._listener.on_error(number, describe_error(cut_off(outcome.finish_reason)))
+            self._listener.on_error(number, describe_error(cut_off_error(outcome.finish_reason)))
         self._end(number)
 
     def _fail(self, number: int, error: Exception) -> None:
@@ -107,7 +107,7 @@ class NativeTransport:
         self._end(number, error)
 
     def _end(self, number: int, error: BaseException | None = None) -> None:
-        """Give back the place of a call that is over."""
+        """Report the end of a call and close its span."""
         span = self._spans.pop(number)
         if span is not None:
             span.__exit__(None if error is None else type(error), error, None)

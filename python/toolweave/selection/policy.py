@@ -1,4 +1,4 @@
-"""What a selection may cost, and what makes a tool the winner."""
+"""Policy of a selector: how it asks, what it may cost, and which score wins."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Literal, TypeAlias, cast, get_args
 from .._checks import check_iterable, check_type
 
 Strategy: TypeAlias = Literal["choose", "each", "batch"]
-"""How a model is asked; see docs/selection.md."""
+"""Way to ask a model; see docs/selection.md."""
 
 RequestKind: TypeAlias = Literal["choose", "each", "batch", "type"]
-"""What one question to a model asks for: one of the strategies, or the type of the query."""
+"""Purpose of a request: scores by one of the strategies, or the type of the query."""
 
 _COUNTS = ("top", "max_concurrency", "attempts")
 _OPTIONAL = frozenset({"prefilter", "prompt_chars", "early_stop", "timeout"})
@@ -20,7 +20,7 @@ _OPTIONAL = frozenset({"prefilter", "prompt_chars", "early_stop", "timeout"})
 
 @dataclass(frozen=True)
 class SelectionPolicy:
-    """How a tool is chosen. It never changes; ``dataclasses.replace`` makes another.
+    """Immutable policy of a selector; copy it with ``dataclasses.replace``.
 
     Raises:
         TypeError: A value is of the wrong type.
@@ -28,48 +28,48 @@ class SelectionPolicy:
     """
 
     strategy: Strategy = "choose"
-    """``choose``: one call names the best tool. ``each``: one call scores one tool, as NLWeb does.
-    ``batch``: one call scores all."""
+    """``choose``: one call names the best tool. ``each``: one call scores one tool, as in NLWeb.
+    ``batch``: one call scores all tools."""
     prefilter: int | None = 8
-    """How many tools a model is asked about: where there are more, the words of the query decide
-    which, if they say enough. None asks about all."""
+    """Number of tools to ask a model about. If a type has more, a word search selects the best,
+    provided that their words cover enough of the query. None asks about all tools."""
     max_candidates: int = 32
-    """The most tools that one question is about where words do not say enough."""
+    """Maximum number of tools in one request if the words do not cover enough of the query."""
     max_rounds: int = 8
-    """The most questions that are asked where there are more tools; the winners of all are then
-    compared in one more. The tools that are left are not asked about."""
+    """Maximum number of requests if there are more tools than that. The winners are compared in
+    one more request; remaining tools are not asked about."""
     single_shortcut: bool = False
-    """True if the only tool of a type is taken without asking a model for its parameters. One
-    without parameters always is."""
+    """True to select the only tool of a type without asking a model for its parameters. A tool
+    without parameters never needs a model."""
     threshold: float = 70.0
-    """The score that a tool needs to win, from 0 to 100."""
+    """Lowest score that wins, from 0 to 100."""
     early_stop: float | None = 90.0
-    """The score that ends ``each`` before all tools are scored. None waits for all."""
+    """Score that ends ``each`` before all tools are scored. None waits for all."""
     top: int = 3
-    """How many tools `Selection.top` holds."""
+    """Maximum number of tools in `Selection.top`."""
     fallback: str | None = "search"
-    """The tool that is taken where no other reaches the threshold."""
+    """Tool to select if no other reaches the threshold."""
     timeout: float | None = 8.0
-    """Seconds that one call may take, the wait for a place of the limiter included. None waits for
-    ever."""
+    """Timeout of one call in seconds, including the wait for a slot of the limiter. None for no
+    timeout."""
     max_concurrency: int = 8
-    """How many calls of one selection may run at once."""
+    """Maximum number of concurrent calls of one selection."""
     attempts: int = 2
-    """How often ``choose`` and ``batch`` ask where the reply cannot be used, and all strategies
-    where the parameters of a good score do not fit, as where a required one is missing. Calls that
-    fail or take too long are not repeated: clients of models have retries of their own."""
+    """Number of times that ``choose`` and ``batch`` ask if the reply is invalid, and all strategies
+    if the parameters of a winning score are invalid or incomplete. Calls that fail or time out
+    are not repeated, since clients of models have their own retries."""
     examples: int = 3
-    """How many of a tool's examples ``choose`` and ``batch`` tell the model."""
+    """Maximum number of examples per tool in prompts of ``choose`` and ``batch``."""
     prompt_chars: int | None = None
-    """How much of what a tool's prompt says of it ``choose`` and ``batch`` tell the model, in
-    characters; it ends with a line. None tells all."""
+    """Maximum length of a tool's description in prompts of ``choose`` and ``batch``, in
+    characters. It is cut at the end of a line. None for no limit."""
     allowed_handlers: tuple[str, ...] = ()
-    """The dotted prefixes that `Selection.run` may import handlers from, such as ``shop.tools``."""
+    """Dotted prefixes from which `Selection.run` may import handlers, such as ``shop.tools``."""
 
     def __post_init__(self) -> None:
         if self.strategy not in get_args(Strategy):
             known = ", ".join(repr(name) for name in get_args(Strategy))
-            raise ValueError(f"strategy must be one of {known}, not {self.strategy!r}")
+            raise ValueError(f"strategy must be one of {known}, got {self.strategy!r}")
         for name in ("threshold", "early_stop", "timeout"):
             self._check_number(name)
         for name in ("prefilter", "max_candidates", "max_rounds", *_COUNTS):
@@ -79,7 +79,7 @@ class SelectionPolicy:
         check_type("single_shortcut", self.single_shortcut, bool, "a bool")
         fallback = cast("object", self.fallback)
         if fallback is not None and not isinstance(fallback, str):
-            raise TypeError(f"fallback must be the name of a tool, not {fallback!r}")
+            raise TypeError(f"fallback must be the name of a tool or None, got {fallback!r}")
         given = cast("object", self.allowed_handlers)
         if isinstance(given, str):
             raise TypeError(
@@ -89,7 +89,7 @@ class SelectionPolicy:
         prefixes = tuple(cast("tuple[object, ...]", given))
         for prefix in prefixes:
             if not isinstance(prefix, str) or not prefix:
-                raise TypeError(f"allowed_handlers must hold dotted prefixes, not {prefix!r}")
+                raise TypeError(f"allowed_handlers must hold dotted prefixes, got {prefix!r}")
         object.__setattr__(self, "allowed_handlers", prefixes)
 
     def _check_number(self, name: str) -> None:
@@ -97,18 +97,20 @@ class SelectionPolicy:
         if value is None and name in _OPTIONAL:
             return
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise TypeError(f"{name} must be a number, not {value!r}")
+            raise TypeError(f"{name} must be a number, got {value!r}")
         if name == "timeout":
             if not 0 < value < math.inf:
-                raise ValueError(f"timeout must be seconds above 0, or None, not {value!r}")
+                raise ValueError(
+                    f"timeout must be a number of seconds above 0, or None, got {value!r}"
+                )
         elif not 0 <= value <= 100:
-            raise ValueError(f"{name} must be from 0 to 100, not {value!r}")
+            raise ValueError(f"{name} must be from 0 to 100, got {value!r}")
 
     def _check_count(self, name: str, *, least: int) -> None:
         value: object = getattr(self, name)
         if value is None and name in _OPTIONAL:
             return
         if isinstance(value, bool) or not isinstance(value, int):
-            raise TypeError(f"{name} must be a whole number, not {value!r}")
+            raise TypeError(f"{name} must be an integer, got {value!r}")
         if value < least:
-            raise ValueError(f"{name} must be at least {least}, not {value}")
+            raise ValueError(f"{name} must be at least {least}, got {value}")

@@ -1,7 +1,7 @@
-"""Which tools a model is asked about: those that the words of the query find, or more.
+"""Prefilter that selects tools by the words of the query before a model is asked.
 
-Words only narrow the choice where they say enough. A query in another language, or one that says
-the same in other words, has hardly a word in common with the tool that it is for.
+It narrows the choice only if the tools it finds cover enough of the query. A query in another
+language, or a paraphrase, may share hardly a word with the tool that it is for.
 """
 
 from __future__ import annotations
@@ -12,42 +12,42 @@ if TYPE_CHECKING:
     from .candidates import Candidates
 
 ENOUGH = 0.5
-"""The share of the words of a query that the tools have to have that are asked about alone."""
+"""Share of the words of a query that the best tools must cover for the others to be left out."""
 
 
 class RoundPlan(NamedTuple):
-    """The tools that a model is asked about, by their positions."""
+    """Plan of the requests to a model, with tools by position."""
 
     rounds: list[list[int]]
-    """The tools of each question; a tool is in one of them only, but for the fallback."""
+    """Tools of each request. Only the fallback is in more than one."""
     left_out: list[int]
-    """The other tools."""
+    """Tools that are not asked about."""
     note: str
-    """Why they are left out."""
+    """Reason why they are left out."""
 
 
 def best_by_words(candidates: Candidates, query: str, limit: int) -> list[int]:
-    """The tools that have most of what the query says, by BM25, the best first.
+    """Return the tools that match the words of a query best by BM25, the best first.
 
-    Fewer where fewer have any word of it.
+    Tools that share no word with the query are left out.
 
     Args:
-        offer: The tools.
+        candidates: The tools.
         query: The query.
-        limit: How many.
+        limit: Maximum number of tools.
     """
     return [at for at, _ in candidates.index.search(query, limit)]
 
 
 def plan_rounds(candidates: Candidates, query: str) -> RoundPlan:
-    """The tools that a model is asked about, each question in document order.
+    """Plan the requests to a model; the tools of a request are in document order.
 
-    Where there are more than ``prefilter`` tools, and the best of them by words have at least
-    `ENOUGH` of what the query says, these are asked about, and the fallback. Otherwise all are, up
-    to ``max_candidates`` in one question, and in up to ``max_rounds`` of them.
+    If there are more than ``prefilter`` tools, and the best of them cover at least `ENOUGH` of the
+    words of the query, only these and the fallback are asked about. Otherwise all tools are, with
+    up to ``max_candidates`` in a request and up to ``max_rounds`` requests.
 
     Args:
-        offer: The tools.
+        candidates: The tools.
         query: The query.
     """
     policy, count = candidates.policy, len(candidates.tools)

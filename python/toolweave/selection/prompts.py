@@ -1,7 +1,6 @@
-"""What prompts about several tools have in common: the tools first, the query last.
+"""Prompts about several tools: the tools first, the query last.
 
-Providers, and servers of one's own, keep what they have read of a prompt for the next one that
-begins alike. All that is the same for every query comes first.
+The part that is the same for every query comes first, so that prompt caches of providers apply.
 """
 
 from __future__ import annotations
@@ -25,31 +24,31 @@ _reader = ReplyReader()
 AGAIN = """
 
 Your reply to this was of no use: {error}. Reply with that JSON object and nothing else."""
-"""The end of a prompt that is asked again."""
+"""Suffix of the prompt of another attempt."""
 
 
 def prompt_head(task: str, candidates: Candidates, reply: str) -> str:
-    """The first part of a prompt, which is the same for every query.
+    """Return the first part of a prompt, which is the same for every query.
 
     Args:
-        task: What is to be done.
-        offer: The tools.
-        reply: What the reply has to look like.
+        task: The instructions.
+        candidates: The tools.
+        reply: The description of the format of the reply.
     """
     parts = [task, "# Tools"]
     parts += [described.block for described in candidates.descriptions]
     parts.append(f"# Reply\n{reply}")
     examples = "\n".join(_examples(candidates))
     if examples:
-        # Close to the query: small models go by what they read last.
+        # Close to the query, since small models weigh what they read last.
         parts.append(f"# Examples\n{examples}")
     return "\n\n".join(parts) + "\n\n"
 
 
 def _examples(candidates: Candidates) -> Iterator[str]:
-    """Queries with their tools: one of each tool, then a second of each, and so on.
+    """Yield examples with their tools in turns: one of each tool, then a second of each.
 
-    Else the last ones would all be for the same tool.
+    Otherwise the last examples would all be for the same tool.
     """
     rows = zip_longest(*(described.examples for described in candidates.descriptions))
     for row in rows:
@@ -59,36 +58,36 @@ def _examples(candidates: Candidates) -> Iterator[str]:
 
 
 def fallback_sentence(candidates: Candidates) -> str:
-    """What is said of the fallback, if it is among the tools."""
+    """Return the instruction about the fallback, if it is among the tools."""
     if candidates.policy.fallback not in candidates.names:
         return ""
     return f" If none clearly does, it is {candidates.policy.fallback}."
 
 
 def build_prompt(head: str, candidates: Candidates, question: Question, error: str | None) -> str:
-    """The whole prompt.
+    """Return the whole prompt.
 
     Args:
-        head: Its first part.
-        offer: The tools.
-        question: What is asked.
-        error: What was wrong with the reply to the same question.
+        head: The first part of the prompt.
+        candidates: The tools.
+        question: The query and its context.
+        error: The fault of the previous reply, if this is another attempt.
     """
     prompt = head + question.ending(candidates.descriptions)
     return prompt if error is None else prompt + AGAIN.format(error=error)
 
 
 class ReplyMembers(NamedTuple):
-    """The object that a reply is or holds."""
+    """JSON object in a reply."""
 
     found: dict[str, Any]
-    """Its members, mended; empty where there is no object."""
+    """Members of the object, repaired; empty if there is no object."""
     error: str | None
-    """Why there is no score among them."""
+    """Reason why they include no score."""
 
 
 def read_members(content: str | Mapping[str, Any]) -> ReplyMembers:
-    """What a reply says, without regard to which tools there are."""
+    """Read the JSON object in a reply, whichever tools there are."""
     read = _reader.read(parse_object(content))
     found = dict(read.parameters)
     if read.score is not None:
@@ -97,9 +96,10 @@ def read_members(content: str | Mapping[str, Any]) -> ReplyMembers:
 
 
 def parse_object(content: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
-    """The object that the whole of a text is, if it is one; else the text.
+    """Parse a text that is a JSON object as a whole; return any other text unchanged.
 
-    The reader looks for an object with a score, which in a broken list of scores is an inner one.
+    `ReplyReader` looks for an object with a score, which in a broken list of scores would be an
+    inner one.
     """
     if isinstance(content, str):
         try:

@@ -1,4 +1,4 @@
-"""What is asked: a query, and all that goes with it."""
+"""Questions to a selector: a query with its type, site and context."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Question:
-    """A query, and all that goes with it.
+    """Query with its type, site and context.
 
     Args:
         query: The query.
@@ -32,18 +32,18 @@ class Question:
         self.query = query
         """The query."""
         self.item_type = item_type
-        """The type, in its short form; empty where nobody has sections it yet."""
+        """The type, in its short form; empty until it is known."""
         self.site = site
         """The site, if any."""
         self.context = context
         """Values of further placeholders."""
 
     def with_type(self, item_type: str) -> Question:
-        """The same question about a type."""
+        """Return the same question with another type."""
         return Question(self.query, item_type, self.site, self.context)
 
     def values(self) -> dict[str, str]:
-        """The values of all placeholders that are known; what the context says goes first."""
+        """Return the values of all known placeholders; the context takes precedence."""
         values = {"request.site": self.site or ""}
         for name in QUERY_PLACEHOLDERS:
             values[name] = self.query
@@ -53,12 +53,11 @@ class Question:
         return values
 
     def ending(self, descriptions: Sequence[Description]) -> str:
-        """The last part of a prompt about several tools: the query, as data.
+        """Return the last part of a prompt about several tools: the query, as data.
 
-        As JSON strings, texts of users stay on their lines and cannot look like parts of the
-        prompt.
+        Texts of users are JSON strings on one line, so they cannot look like parts of the prompt.
         """
-        # What a prompt would say for the query, such as with the queries before it.
+        # The context may replace the query, for example to include earlier queries.
         query = self.context.get("request.query", self.query)
         sections = [f"# Query\n{quoted(query)}"]
         known = {
@@ -78,33 +77,33 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def quoted(text: str) -> str:
-    """A text on one line, from which nothing can break out."""
+    """Return a text as a JSON string on one line."""
     return _encode(text)
 
 
 def build_question(
     query: object, item_type: object, site: object, context: Mapping[str, str] | None
 ) -> Question:
-    """What somebody asks, whatever it is.
+    """Build a question from the arguments of a caller.
 
     Raises:
-        TypeError: Something is of the wrong type.
+        TypeError: An argument is of the wrong type.
     """
     if not isinstance(query, str):
-        raise TypeError(f"query must be a str, not of the type {type(query).__name__}")
+        raise TypeError(f"query must be a str, got {type(query).__name__}")
     if item_type is not None and not isinstance(item_type, str):
         kind = type(item_type).__name__
-        raise TypeError(f"item_type must be a str or None, not of the type {kind}")
+        raise TypeError(f"item_type must be a str or None, got {kind}")
     if site is not None and not isinstance(site, str):
-        raise TypeError(f"site must be a str or None, not of the type {type(site).__name__}")
+        raise TypeError(f"site must be a str or None, got {type(site).__name__}")
     if context is not None and not isinstance(cast("object", context), Mapping):
-        raise TypeError(f"context must be a mapping, not of the type {type(context).__name__}")
+        raise TypeError(f"context must be a mapping, got {type(context).__name__}")
     values: dict[str, str] = {}
     for name, value in (context or {}).items():
         if not isinstance(cast("Any", name), str) or not isinstance(cast("Any", value), str):
             raise TypeError(
-                f"context must map names of placeholders to texts, but {name!r} is "
-                f"of the type {type(value).__name__}"
+                "context must map names of placeholders to strings, got "
+                f"{type(value).__name__} for {name!r}"
             )
         values[name] = _clean(value)
     site = None if site is None else _clean(site)
@@ -113,7 +112,7 @@ def build_question(
 
 
 def _clean(text: str) -> str:
-    """The same without halves of characters, which no model and no file can be told."""
+    """Replace lone surrogates, which cannot be encoded."""
     try:
         text.encode()
     except UnicodeEncodeError:

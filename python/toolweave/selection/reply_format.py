@@ -1,4 +1,4 @@
-"""What the reply about one tool has to look like."""
+"""Formats of replies about single tools."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     from .._core import ToolEntry
 
 SCORE: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 100}
-"""The JSON Schema of a score."""
+"""JSON Schema of a score."""
 
 _SCORE_TEXT = "integer from 0 to 100"
 
 
 def is_score(name: str) -> bool:
-    """Whether a member of a structure or a reply is the score."""
+    """Return True if a member of a structure or a reply is the score."""
     return name.casefold() == "score"
 
 
 class ReplyFormat(NamedTuple):
-    """What the reply about a tool has to look like."""
+    """Format of the reply about a tool."""
 
     text: str
-    """For the model to read."""
+    """Description for the model."""
     schema: dict[str, Any]
-    """For the provider to enforce."""
+    """JSON Schema for the provider."""
     mentions_query: bool
-    """Whether the prompt of the tool says what the query is."""
+    """True if the prompt of the tool contains the query."""
 
 
 def reply_format(tool: ToolEntry) -> ReplyFormat:
-    """What the reply about a tool has to look like: its structure, with a score in any case."""
+    """Return the format of the reply about a tool: its structure, always with a score."""
     structure = example_reply(tool)
     if not any(is_score(name) for name in structure):
         structure = {"score": _SCORE_TEXT, **structure}
@@ -46,9 +46,9 @@ def reply_format(tool: ToolEntry) -> ReplyFormat:
 
 
 def example_reply(tool: ToolEntry) -> dict[str, Any]:
-    """An example of the reply, also where the structure is a JSON Schema.
+    """Return an example of the reply, even if the structure is a JSON Schema.
 
-    A model that is shown a schema writes a schema.
+    A model that is shown a schema tends to write a schema.
     """
     given: object = tool.return_struc
     structure = cast("dict[str, Any]", given) if isinstance(given, dict) else {}

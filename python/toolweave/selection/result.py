@@ -1,4 +1,4 @@
-"""What a selection came to, and why."""
+"""Result of a selection, with the reason for it."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
     from .sources import ToolSource
 
 Decision: TypeAlias = Literal["threshold", "early_stop", "single", "fallback", "none"]
-"""What decided: a score, being alone, or that there was nothing better."""
+"""Rule that decided: a score, a single tool, or the lack of a better one."""
 
-_WIDEST = 60
+_MAX_WIDTH = 60
 
 
 @dataclass(frozen=True, init=False)
 class Score:
-    """What was found out about one tool."""
+    """Score of one tool."""
 
     tool: ToolEntry
     """The tool."""
     score: float | None
-    """How well it fits the query, from 0 to 100; None if it has no score."""
+    """Score from 0 to 100; None if there is none."""
     parameters: dict[str, Any]
-    """What its handler is to be given, as far as a reply said."""
+    """Parameters for its handler, as far as a reply gave them."""
     error: str | None
-    """What went wrong: why there is no score, or why the parameters do not fit."""
+    """Reason why there is no score, or why the parameters are invalid."""
     note: str
-    """Why there is no score where nothing went wrong."""
+    """Reason why there is no score although nothing failed."""
     reply: str | Mapping[str, Any] | None = field(repr=False, compare=False)
-    """What was replied about it, as it came: also what its structure does not ask for."""
+    """Reply about the tool as received, including members that its structure does not name."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Score:
         note: str = "",
         reply: str | Mapping[str, Any] | None = None,
     ) -> None:
-        # There is one for each tool and query, and what a dataclass that is frozen would have here
+        # One is created for each tool and query, and the generated method of a frozen dataclass
         # takes three times as long.
         fields = self.__dict__
         fields["tool"] = tool
@@ -61,60 +61,60 @@ class Score:
 
 @dataclass(frozen=True)
 class Selection:
-    """The tool for a query, and how it came to be that one."""
+    """Tool selected for a query, with the ranking and the reason."""
 
     query: str
     """The query."""
     item_type: str
-    """The type that it is about, in its short form."""
+    """Type of the query, in its short form."""
     site: str | None
-    """The site, if it is about one."""
+    """Site of the query, if any."""
     tool: ToolEntry | None
-    """The tool; None if there is none for the type, and no fallback among those there are."""
+    """Selected tool; None if no tool reached the threshold and there is no fallback."""
     score: float | None
-    """Its score, from 0 to 100; None for a fallback that has none."""
+    """Score of the tool, from 0 to 100; None for a fallback without a score."""
     parameters: dict[str, Any]
-    """What its handler is to be given."""
+    """Parameters for the handler of the tool."""
     ranking: tuple[Score, ...]
-    """All tools that apply, the best first: those with scores, then the others."""
+    """All applicable tools, the best first: those with scores, then the others."""
     decision: Decision
-    """What decided."""
+    """Rule that decided."""
     reason: str
-    """The same as a sentence."""
+    """Reason for the decision, as a sentence."""
     ties: tuple[ToolEntry, ...]
-    """Other tools with the very score of the winner: the query did not decide between them."""
+    """Other tools with the same score as the winner."""
     strategy: str
-    """How the model was asked: that of the policy, or ``single`` where there was one tool only."""
+    """Strategy of the policy, or ``single`` if there was only one tool."""
     calls: int
-    """How many calls were made, those that were cancelled included."""
+    """Number of calls made, including cancelled ones."""
     usage: UsageUpdate | None
-    """The tokens they took, as far as the model said."""
+    """Tokens used, as far as the model reported them."""
     duration: float
-    """Seconds."""
+    """Duration in seconds."""
     policy: SelectionPolicy = field(repr=False)
-    """What it was decided by."""
+    """Policy of the selector."""
     registry: ToolSource = field(repr=False, compare=False)
-    """Where the tools are from."""
+    """Registry that has the tools."""
     identified: bool = False
-    """True if a model was asked for the type, since the caller did not say it."""
+    """True if a model was asked for the type, since the caller gave none."""
     type_note: str = ""
-    """A sentence on the type: that it was identified or could not be, or that it is unknown."""
+    """Remark on the type: that it was identified, could not be identified, or is unknown."""
     cached: bool = False
-    """Whether it was kept from an earlier time, or made for somebody else who asked the same."""
+    """True if it comes from the cache or was shared with an identical question in flight."""
 
     @property
     def fallback(self) -> bool:
-        """Whether no tool reached the threshold, so that it is the fallback or none."""
+        """True if no tool reached the threshold."""
         return self.decision in ("fallback", "none")
 
     @property
     def errors(self) -> tuple[Score, ...]:
-        """Those in the ranking that something went wrong with."""
+        """Entries of the ranking with an error."""
         return tuple(score for score in self.ranking if score.error is not None)
 
     @property
     def top(self) -> tuple[Score, ...]:
-        """The best that reach the threshold, or else the fallback; at most ``policy.top``."""
+        """Best tools that reach the threshold, else the fallback; at most ``policy.top``."""
         if self.fallback:
             return tuple(one for one in self.ranking if one.tool is self.tool)
         threshold = self.policy.threshold
@@ -128,20 +128,20 @@ class Selection:
         parameters: Mapping[str, Any] | None = None,
         **options: Unpack[HandlerOptions],
     ) -> HandlerRun:
-        """Runs the tool; see `toolweave.handlers.run_handler`, which does it.
+        """Run the tool with `toolweave.handlers.run_handler`.
 
         Args:
-            handler: What the tool's handler is given beside its parameters.
-            parameters: Instead of those of the selection.
-            **options: Those of `run_handler`. Those that the policy has too are taken from there:
-                ``allowed_handlers``, and the ``fallback`` of a tool that cannot start.
+            handler: The application's object for the tool's handler.
+            parameters: Parameters that replace those of the selection.
+            **options: The options of `run_handler`. ``allowed_handlers``, and the ``fallback`` for
+                a tool that cannot start, default to those of the policy.
 
         Returns:
-            What ran, and what it returned.
+            The tool that ran and its return value.
 
         Raises:
             LookupError: There is no tool to run.
-            Exception: What `run_handler` raises.
+            Exception: Any exception of `run_handler`.
         """
         from ..handlers import run_handler
 
@@ -155,7 +155,7 @@ class Selection:
         return await run_handler(self.registry, self, parameters, handler, **given)
 
     def explain(self) -> str:
-        """The ranking as a table, with what decided, and what it took."""
+        """Return the ranking as a table, with the reason and the cost."""
         kind = self.item_type if self.site is None else f"{self.item_type}, {self.site}"
         chosen = "no tool" if self.tool is None else self.tool.name
         lines = [_line(f"{_quoted(self.query)} ({kind}) -> {chosen}"), _line(self.reason)]
@@ -185,12 +185,12 @@ def _row(place: int, one: Score) -> tuple[str, ...]:
 
 
 def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    """Columns, of which the last is as wide as it likes."""
+    """Return rows in aligned columns; the last column has no maximum width."""
     if not rows:
         return []
     rows = [("", "tool", "score", "from", "parameters, or why not"), *rows]
     rows = [tuple(_line(cell) for cell in row) for row in rows]
-    widths = [min(_WIDEST, max(len(row[at]) for row in rows)) for at in range(4)]
+    widths = [min(_MAX_WIDTH, max(len(row[at]) for row in rows)) for at in range(4)]
     return [
         (
             f"{row[0]:>{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]:>{widths[2]}}  "
@@ -201,7 +201,7 @@ def _table(rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def _line(text: str) -> str:
-    """The same without what a terminal would act on: names and replies are not ours."""
+    """Replace control characters, since names and replies are untrusted."""
     return "".join(char if char.isprintable() else " " for char in text)
 
 

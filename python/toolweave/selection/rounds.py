@@ -1,4 +1,4 @@
-"""One question about some tools, or several of them and a last one about their winners."""
+"""Rounds of requests: one about some tools, or several and a last one about their winners."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _STRATEGIES: dict[
 
 
 class RoundResult(NamedTuple):
-    """Which tool won, and what was found out about all of them."""
+    """Result of one round, or of all rounds."""
 
     winner: Score | None
-    """The winner, or the fallback; None if there is neither."""
+    """Winner or fallback; None if there is neither."""
     decision: Decision
-    """The rule that decided."""
+    """Rule that decided."""
     ties: tuple[Score, ...]
-    """Others with the winner's very score."""
+    """Other tools with the same score as the winner."""
     ranking: tuple[Score, ...]
     """All tools, the best first."""
     unreadable: bool
-    """True if a reply about several tools could not be used."""
+    """True if a reply about several tools was invalid."""
 
 
 async def ask_in_rounds(
@@ -49,13 +49,13 @@ async def ask_in_rounds(
     """Ask about the tools that the query may be for.
 
     Args:
-        offer: The tools.
-        question: What is asked.
-        calls: Makes the calls; whoever made it closes it.
+        candidates: The tools.
+        question: The query and its context.
+        calls: The scheduler that makes the calls. The caller closes it.
     """
     asked = plan_rounds(candidates, question.query)
     if len(asked.rounds[0]) == len(candidates.tools):
-        # What is worked out about them is kept.
+        # The cached descriptions and prompts are reused.
         return await _ask_round(candidates, question, calls)
     left_out = [Score(candidates.tools[at], note=asked.note) for at in asked.left_out]
     results: list[RoundResult] = []
@@ -68,19 +68,19 @@ async def ask_in_rounds(
     left_out += [
         Score(tool, note="not asked about: another tool had won") for tool in candidates.tools
     ]
-    # That the fallback is best among some says nothing of the others.
+    # A round that the fallback wins says nothing about the other rounds.
     winners = [one for one in results if _has_won(one) and _name(one) != candidates.policy.fallback]
     if len(winners) < 2:
         last = winners[0] if winners else _best(results)
     elif candidates.policy.strategy == "each":
-        # Each score is of one tool alone, whichever others were asked about.
+        # Scores of single tools are comparable between rounds.
         last = _best(winners)
     else:
         names = {*map(_name, winners), candidates.policy.fallback}
         part = [at for at, name in enumerate(candidates.names) if name in names]
         last = await _ask_round(candidates.subset(part), question, calls)
         if last.unreadable:
-            # Each has won once: the best of these scores is as good as can be had.
+            # Use the best score of the earlier rounds.
             last = _best(winners)
     others = [score for one in results if one is not last for score in one.ranking]
     others.sort(key=lambda one: (one.score is None, -(one.score or 0.0)))
@@ -92,7 +92,7 @@ def _has_won(result: RoundResult) -> bool:
 
 
 def _is_enough(candidates: Candidates, result: RoundResult) -> bool:
-    """True if no more tools are asked about: one has a score to stop at, which is its own."""
+    """Return True if a tool other than the fallback has a score to stop at."""
     policy, winner = candidates.policy, result.winner
     if policy.strategy != "each" or policy.early_stop is None or winner is None:
         return False
@@ -124,7 +124,7 @@ async def _ask_round(
 
 
 def _with_others(result: RoundResult, others: Sequence[Score]) -> RoundResult:
-    """The same with what is known of tools that it was not about."""
+    """Append the scores of tools that a result was not about."""
     ranked = {id(one.tool) for one in result.ranking}
     more: list[Score] = []
     for one in others:

@@ -1,4 +1,4 @@
-"""The findings about the tools of an offer."""
+"""Scores of candidates, by position."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
 
 
 class Scoreboard:
-    """The findings about each tool, by position.
+    """Scores of candidates, by position.
 
     Args:
-        offer: The tools.
-        note: What is said of tools that nothing is found out about.
+        candidates: The tools.
+        note: The note on tools without a score or an error.
     """
 
     def __init__(self, candidates: Candidates, note: str) -> None:
         self.results: list[Score | None] = [None] * len(candidates.tools)
-        """The findings; None where there are none."""
+        """Scores and errors; None for tools that have neither."""
         self.unreadable = False
-        """True if a reply about all tools could not be used."""
+        """True if the reply about all tools was invalid."""
         self._candidates = candidates
         self._note = note
 
     @property
     def scores(self) -> list[float | None]:
-        """The scores, as far as there are any."""
+        """Scores of the tools; None for tools without one."""
         return [None if one is None else one.score for one in self.results]
 
     def read(
@@ -41,16 +41,16 @@ class Scoreboard:
         reply: str | Mapping[str, Any],
         score: float | None = None,
     ) -> Score:
-        """Take down what a reply says about a tool.
+        """Record the score of a tool from a reply.
 
-        The parameters of a tool that does not reach the threshold do not matter: a model is asked
-        for those of the others only.
+        Errors in the parameters of a tool below the threshold are ignored, since a model is asked
+        for the parameters of the others only.
 
         Args:
-            position: The tool.
-            reading: What the reply says.
-            reply: The reply as it came.
-            score: The score, where it has been read already.
+            position: The position of the tool.
+            reading: The score and parameters read from the reply.
+            reply: The reply as received.
+            score: The score, if it has been read already.
         """
         error = reading.error
         if score is None:
@@ -62,19 +62,19 @@ class Scoreboard:
         return found
 
     def fail(self, error: str, positions: Iterable[int] | None = None) -> None:
-        """Takes down what went wrong, with these tools or with all."""
+        """Record an error for the given tools, or for all."""
         tools = self._candidates.tools
         for at in range(len(tools)) if positions is None else positions:
             self.results[at] = Score(tools[at], error=error)
 
     def rank(self, order: Iterable[int]) -> tuple[Score, ...]:
-        """All that is known about the tools, in this order."""
+        """Return the scores in the given order."""
         tools, results = self._candidates.tools, self.results
         return tuple([results[at] or Score(tools[at], note=self._note) for at in order])
 
 
 class StrategyResult:
-    """Which tool won, and what is known about all."""
+    """Scores of a strategy, with the ranking."""
 
     __slots__ = ("result", "scoreboard")
 

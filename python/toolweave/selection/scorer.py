@@ -1,4 +1,4 @@
-"""What a scorer is: it answers questions about tools."""
+"""The protocol of scorers, with their requests and replies."""
 
 from __future__ import annotations
 
@@ -11,44 +11,45 @@ if TYPE_CHECKING:
 
 
 class ScorerRequest(NamedTuple):
-    """One question to a scorer."""
+    """Request to a scorer."""
 
     prompt: str
-    """The whole of it."""
+    """The whole prompt."""
     schema: dict[str, Any]
-    """The JSON Schema that the reply has to fit."""
+    """JSON Schema of the reply."""
     strategy: RequestKind
-    """What is asked for: scores in one of the ways there are, or the type of the query."""
+    """Strategy by which scores are requested, or ``type`` for the type of the query."""
     query: str
-    """The query that it is about."""
+    """Query to score tools for."""
     tools: Sequence[ToolEntry]
-    """The tools that it is about."""
+    """Tools to score."""
     bare: str | None = None
-    """Of ``each``: the prompt without the form of the reply, for who is given the structure."""
+    """For ``each``, the prompt without the format of the reply, for scorers that are given the
+    structure."""
 
 
 class ScorerReply(NamedTuple):
-    """What a scorer answered."""
+    """Reply of a scorer."""
 
     content: str | Mapping[str, Any]
-    """The text, or what it says."""
+    """Text of the reply, or its parsed JSON object."""
     usage: UsageUpdate | None = None
-    """The tokens it took, if that is known."""
+    """Tokens used, if known."""
 
 
 @runtime_checkable
 class Scorer(Protocol):
-    """What is asked about tools. `as_scorer` makes one of a model or a function."""
+    """Protocol of scorers. `as_scorer` converts a model or a function."""
 
     @property
     def name(self) -> str:
-        """What it is called, in logs and as part of what selections are kept by."""
+        """Name of the scorer, for logs and the key of cached selections."""
         ...
 
     async def ask(self, request: ScorerRequest) -> ScorerReply:
-        """Answers one question.
+        """Answer one request.
 
         Raises:
-            Exception: Of any kind; the tools of that question have no score then.
+            Exception: The request failed, for any reason. Its tools then have no score.
         """
         ...

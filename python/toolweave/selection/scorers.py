@@ -1,4 +1,4 @@
-"""Who is asked: a model, or any function that answers a prompt."""
+"""Conversion of models and functions to scorers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from .scorer import ScorerRequest
 
 ScorerFunction: TypeAlias = "Callable[[str, dict[str, Any]], Awaitable[str | Mapping[str, Any]]]"
-"""A scorer as a function: of the prompt and a JSON Schema, to the reply or what it says."""
+"""Function of the prompt and a JSON Schema that returns the reply as a text or a mapping."""
 
 AnyScorer: TypeAlias = "Scorer | ChatModel | ScorerFunction"
-"""What is accepted wherever a scorer is."""
+"""Type of all values that are accepted as a scorer."""
 
 
 def as_scorer(scorer: AnyScorer, *, options: ModelOptions | None = None) -> Scorer:
-    """Anything that is accepted as a scorer, as one.
+    """Convert a model or a function to a scorer.
 
     Example:
         >>> async def always(prompt, schema):
@@ -36,47 +36,47 @@ def as_scorer(scorer: AnyScorer, *, options: ModelOptions | None = None) -> Scor
         'always'
 
     Args:
-        scorer: A `Scorer`, which comes back as it is; a `ChatModel`; or an async function of the
-            prompt and the JSON Schema of the reply, which returns a text or a dict.
-        options: What a model is asked with; temperature 0 and at most 512 tokens if not given. The
-            schema is added.
+        scorer: A `Scorer`, which is returned unchanged; a `ChatModel`; or an async function of the
+            prompt and the JSON Schema of the reply that returns a text or a dict.
+        options: The options of requests to a model; temperature 0 and at most 512 tokens by
+            default. The schema is added.
 
     Raises:
-        TypeError: It is none of these; says what would be.
+        TypeError: `scorer` is none of these.
     """
     check_type("options", options, ModelOptions, "a ModelOptions", none=True)
     if isinstance(scorer, type):
-        raise TypeError(f"scorer must be an object, not the class {scorer.__name__}; call it first")
+        raise TypeError(f"scorer must be an instance, got the class {scorer.__name__}")
     if callable(getattr(scorer, "ask", None)) and not callable(getattr(scorer, "stream", None)):
         return cast("Scorer", scorer)
     if callable(getattr(scorer, "stream", None)):
         model = cast("ChatModel", scorer)
-        # Not one that answers in a way of its own.
+        # Not a subclass that overrides `stream`.
         if isinstance(model, HttpModel) and type(model).stream is HttpModel.stream:
             return NativeScorer(model, options=options)
         return ModelScorer(model, options=options)
     if callable(scorer):
         return FunctionScorer(scorer)
     raise TypeError(
-        "scorer must be a model, or an async function of a prompt and a JSON Schema; "
-        f"this is of the type {type(scorer).__name__}"
+        "scorer must be a model, or an async function of a prompt and a JSON Schema, "
+        f"got {type(scorer).__name__}"
     )
 
 
 class FunctionScorer:
-    """A function as a scorer.
+    """Scorer that calls a function.
 
     Args:
-        function: An async function of the prompt and the JSON Schema of the reply, which returns a
+        function: An async function of the prompt and the JSON Schema of the reply that returns a
             text or a dict.
 
     Raises:
-        TypeError: It cannot take these two.
+        TypeError: The function does not accept these two arguments.
     """
 
     def __init__(self, function: ScorerFunction) -> None:
         self.name: str = getattr(function, "__name__", type(function).__name__)
-        """What the function is called."""
+        """Name of the function."""
         _check(function, self.name)
         self._function = function
 
@@ -84,35 +84,39 @@ class FunctionScorer:
         return f"FunctionScorer({self.name})"
 
     async def ask(self, request: ScorerRequest) -> ScorerReply:
-        """Calls the function.
+        """Call the function.
 
         Raises:
-            TypeError: It is not async, or returned something else than a text or a dict.
+            TypeError: It is not async, or its result is neither a text nor a dict.
         """
         answer = self._function(request.prompt, request.schema)
         if not hasattr(answer, "__await__"):
-            raise TypeError(f"the scorer {self.name} is not async: {_RIGHT}")
+            raise TypeError(f"the scorer {self.name} is not async: {_EXPECTED}")
         content = await answer
         if not isinstance(content, _CONTENTS):
-            raise TypeError(f"the scorer {self.name} returned {type(content).__name__}: {_RIGHT}")
+            raise TypeError(
+                f"the scorer {self.name} returned {type(content).__name__}: {_EXPECTED}"
+            )
         return ScorerReply(content)
 
 
-# Dicts are mappings, but seen to be so at once.
+# Dicts are mappings, but checked faster.
 _CONTENTS: tuple[type, ...] = (str, dict, Mapping)
-_RIGHT = "a scorer is an async function of a prompt and a JSON Schema that returns a str or a dict"
+_EXPECTED = (
+    "a scorer is an async function of a prompt and a JSON Schema that returns a str or a dict"
+)
 
 
 def _check(function: ScorerFunction, name: str) -> None:
-    """Refuses what can be seen not to be a scorer before it is called."""
+    """Raise `TypeError` if the signature cannot be that of a scorer."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # functions of C may not tell
+    except (TypeError, ValueError):  # functions in C may have no signature
         return
     try:
         signature.bind("", {})
     except TypeError as err:
         raise TypeError(
-            f"the scorer {name}{signature} must take two arguments: {_RIGHT}; a model that is a "
+            f"the scorer {name}{signature} must take two arguments: {_EXPECTED}; a model that is a "
             "function of messages becomes one with toolweave.models.as_model"
         ) from err

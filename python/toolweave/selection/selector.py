@@ -1,4 +1,4 @@
-"""Which tool a query is for."""
+"""Selector of the tool that a query is for."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ _MAX_CANDIDATE_LISTS = 256
 
 
 class ToolSelector:
-    """Finds the tool for a query, among those that a registry has for a type.
+    """Selector of the tool for a query, among the tools that a registry has for a type.
 
     It may be used for many queries at once, and on several event loops.
 
     Args:
-        registry: The tools.
-        scorer: Who scores them: a model, or an async function of a prompt and the JSON Schema of
-            the reply. It may be left out where every type has one tool at most, whose parameters
-            are not asked for then.
-        policy: What it may cost, and what makes a tool the winner.
-        cache_ttl: For how many seconds a selection is kept for the same question; 0 keeps none.
-            Those with calls that failed, or a reply that could not be used, are never kept.
-        cache_size: How many selections are kept; the one that was not asked for the longest goes
-            first.
-        limiter: Whose places the calls take; if not given, those of the process: 32.
-        clock: The time in seconds, from any origin.
+        registry: The registry that has the tools.
+        scorer: The scorer: a model, or an async function of a prompt and the JSON Schema of the
+            reply. It is optional if every type has at most one tool, whose parameters are then not
+            filled.
+        policy: The policy.
+        cache_ttl: Seconds for which a selection is cached for the same question; 0 disables the
+            cache. Selections with failed calls or invalid replies are never cached.
+        cache_size: Maximum number of cached selections. The least recently used is evicted first.
+        limiter: The limiter of concurrent calls; by default one of 32 calls that all selectors of
+            the process share.
+        clock: Function that returns the time in seconds, from any origin.
 
     Raises:
-        TypeError: The registry is none, or the scorer.
+        TypeError: An argument is of the wrong type.
 
     Example:
         >>> import asyncio
@@ -85,24 +85,22 @@ class ToolSelector:
     ) -> None:
         if not callable(getattr(registry, "tools_for", None)):
             raise TypeError(
-                "registry must have a method `tools_for`, as ToolRegistry does; "
-                f"this is of the type {type(registry).__name__}"
+                "registry must have a method `tools_for`, as ToolRegistry does, "
+                f"got {type(registry).__name__}"
             )
         given = cast("object", policy)
         if given is not None and not isinstance(given, SelectionPolicy):
-            raise TypeError(
-                f"policy must be a SelectionPolicy, not of the type {type(given).__name__}"
-            )
+            raise TypeError(f"policy must be a SelectionPolicy or None, got {type(given).__name__}")
         check_number("cache_ttl", cache_ttl, least=0, most=math.inf)
         check_count("cache_size", cache_size)
         check_type("limiter", limiter, CallLimiter, "a CallLimiter", none=True)
         check_callable("clock", clock, "a function without arguments")
         self.registry = registry
-        """The tools."""
+        """The registry that has the tools."""
         self.scorer: Scorer | None = None if scorer is None else as_scorer(scorer)
-        """Who scores them."""
+        """The scorer, if any."""
         self.policy = SelectionPolicy() if policy is None else policy
-        """What it may cost, and what makes a tool the winner."""
+        """The policy."""
         self._cache_ttl = cache_ttl
         self._cache = SelectionCache(cache_size, clock=clock)
         self._limiter = PROCESS_LIMITER if limiter is None else limiter
@@ -114,7 +112,7 @@ class ToolSelector:
         return f"ToolSelector({scorer}, {self.policy.strategy})"
 
     def clear_cache(self) -> None:
-        """Forgets all selections. What is under way is not touched."""
+        """Clear the cache. Selections in progress are not affected."""
         self._cache.clear()
 
     async def select(
@@ -125,20 +123,20 @@ class ToolSelector:
         site: str | None = None,
         context: Mapping[str, str] | None = None,
     ) -> Selection:
-        """Finds the tool for a query.
+        """Select the tool for a query.
 
-        What goes wrong with a tool or a reply is in the selection. Only what is wrong with the
-        question is raised. Where the caller is cancelled, the calls are, and are waited for; but
-        others who wait for the same question get their answer.
+        Errors of tools and replies are reported in the selection; only errors in the arguments are
+        raised. If the caller is cancelled, its calls are cancelled and awaited. Other callers that
+        wait for the same question still get an answer.
 
         Args:
-            query: What is asked.
-            item_type: The type that it is about, in any spelling. None has the model identify it
-                first, among the types that the registry has tools for; that is one more call. Where
-                the registry has no type but the root, or there is no scorer, it is the root.
-            site: The site that it is about, if any.
+            query: The query.
+            item_type: The type of the query, in any notation. If None, a model first identifies it
+                among the types of the registry, with one more call. If the registry has only the
+                root type, or there is no scorer, the root is used.
+            site: The site of the query, if any.
             context: Values of placeholders in the prompts of tools, such as
-                ``request.previousQueries``. `query`, `item_type` and `site` are known.
+                ``request.previousQueries``. Those of `query`, `item_type` and `site` are set.
 
         Raises:
             TypeError: An argument is of the wrong type.
@@ -147,7 +145,7 @@ class ToolSelector:
         running_loop()
         began = self._clock()
         question = build_question(query, item_type, site, context)
-        # Another thread may read the registry from_cached at any time.
+        # Another thread may reload the registry at any time.
         source = snapshot_of(self.registry)
         types = () if question.item_type else known_types(source)
         now = _SelectionSource(source, source.fingerprint, types)
@@ -157,7 +155,7 @@ class ToolSelector:
         if question.item_type and self._needs_no_model(
             candidates := self._candidates_for(now, question)
         ):
-            # Nothing to ask, and nothing worth keeping.
+            # No call is needed, so the cache is not used.
             builder = SelectionBuilder(
                 question, self.registry, self.policy, type_note(source, question)
             )
@@ -185,7 +183,7 @@ class ToolSelector:
     async def _select(
         self, scorer: Scorer, now: _SelectionSource, question: Question, began: float
     ) -> tuple[Selection, bool]:
-        """A selection, and whether it is worth keeping."""
+        """Return a selection, and True if it may be cached."""
         policy = self.policy
         with tracing.select_tool(policy.strategy, question.item_type or ROOT) as span:
             limits = CallLimits(policy.timeout, policy.max_concurrency, self._limiter)
@@ -218,14 +216,14 @@ class ToolSelector:
         return selection, not (failed or result.unreadable or _has_errors(selection))
 
     def _needs_no_model(self, candidates: Candidates) -> bool:
-        """True if nobody has to be asked: there is no tool, or one that needs nothing."""
+        """Return True if there is no tool, or a single one whose parameters need no model."""
         if len(candidates.tools) != 1:
             return not candidates.tools
         shortcut = self.policy.single_shortcut or self.scorer is None
         return shortcut or not candidates.tools[0].parameters.get("properties")
 
     def _candidates_for(self, now: _SelectionSource, question: Question) -> Candidates:
-        """The tools of a type and site. What is worked out about them is kept."""
+        """Return the tools of a type and site, with cached descriptions."""
         key = (now.fingerprint, question.item_type, question.site)
         candidates = self._candidates.get(key)
         if candidates is None:
@@ -238,8 +236,8 @@ class ToolSelector:
         return candidates
 
     def _key(self, scorer: Scorer, fingerprint: str, question: Question) -> str:
-        # The policy and the scorer are always the same here, but models may change their names,
-        # as one does that stands for several.
+        # The policy and the scorer never change, but the name of a scorer may, for example of a
+        # model that stands for several.
         return json.dumps(
             (
                 question.query,
@@ -278,22 +276,22 @@ class ToolSelector:
 
 
 class _SelectionSource(NamedTuple):
-    """A registry as it is while a question is answered."""
+    """State of the registry for one question."""
 
     source: ToolSource
     fingerprint: str
     types: Sequence[str]
-    """The types that a query may be about whose type nobody says, the root apart."""
+    """Types to identify a query's type among, without the root."""
 
 
 def _transport_factory(scorer: Scorer) -> Callable[[CallListener], Transport]:
-    """The function that makes the transport of a selection."""
-    # Not by its type: to look at a protocol takes as long as some of the calls.
+    """Return the function that creates the transport of a selection."""
+    # Not with isinstance: checking a protocol takes as long as some of the calls.
     if callable(getattr(scorer, "make_transport", None)):
         return cast("SupportsTransport", scorer).make_transport
     return functools.partial(TaskTransport, scorer)
 
 
 def _has_errors(selection: Selection) -> bool:
-    """True if something is wrong with the parameters of the tool that was chosen."""
+    """Return True if the selected tool has an error."""
     return any(one.error for one in selection.ranking if one.tool is selection.tool)

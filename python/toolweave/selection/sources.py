@@ -1,4 +1,4 @@
-"""What selecting needs of a registry."""
+"""The protocol of registries that a selector accepts."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
 
 
 class ToolSource(Protocol):
-    """Tools by type and site: a `ToolRegistry`, a `RegistrySnapshot`, or one's own."""
+    """Source of tools by type and site: a `ToolRegistry`, a `RegistrySnapshot`, or your own."""
 
     @property
     def fingerprint(self) -> str:
-        """Differs when anything about the tools does."""
+        """Hash that changes with the tools."""
         ...
 
     def tools_for(self, item_type: str, site: str | None = None, /) -> tuple[ToolEntry, ...]:
-        """The tools that a type has, in document order."""
+        """Return the tools of a type, in document order."""
         ...
 
 
 def snapshot_of(source: ToolSource) -> ToolSource:
-    """A registry that does not change: its snapshot, where it has one."""
+    """Return the snapshot of a registry, or the registry itself if it has none."""
     return cast("ToolSource", getattr(source, "snapshot", source))
 
 
 def supertypes_of(source: ToolSource, item_type: str) -> Sequence[str]:
-    """A type and all it is a kind of, the most specific first.
+    """Return a type and its supertypes, the most specific first.
 
-    A registry may declare types of its own, and says so itself; for others schema.org is asked.
+    A registry may declare its own types; others are looked up in schema.org.
     """
     own: object = getattr(snapshot_of(source), "supertypes", None)
     if callable(own):

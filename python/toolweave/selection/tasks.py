@@ -1,4 +1,4 @@
-"""Calls of scorers that are coroutines: a task for each."""
+"""Transport that runs each call of a scorer in a task."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.selection")
 
 GRACE = 5.0
-"""Seconds that a scorer which was cancelled is waited for."""
+"""Seconds to wait for a scorer that was cancelled."""
 
-# The loop itself would forget those that do not stop.
+# The event loop keeps only weak references to tasks.
 _abandoned: set[asyncio.Task[None]] = set()
 
 
 class TaskTransport:
-    """Makes calls, each as a task of the running event loop; it is a `Transport`.
+    """`Transport` that runs each call in a task of the running event loop.
 
     Args:
-        scorer: Who is asked.
-        listener: Who hears what becomes of calls.
+        scorer: The scorer.
+        listener: The listener to notify.
     """
 
     def __init__(self, scorer: Scorer, listener: CallListener) -> None:
@@ -36,9 +36,9 @@ class TaskTransport:
         self._tasks: dict[int, asyncio.Task[None]] = {}
 
     def begin(self, number: int, request: ScorerRequest) -> None:
-        """Make a call."""
+        """Start a call."""
         task = self._tasks[number] = self._loop.create_task(self._ask(number, request))
-        # One that is cancelled before it begins says nothing itself.
+        # A task that is cancelled before it starts reports nothing itself.
         task.add_done_callback(lambda _: self._end(number))
 
     def stop(self, number: int) -> None:
@@ -49,7 +49,7 @@ class TaskTransport:
     async def aclose(self) -> None:
         """Wait until all calls have stopped.
 
-        What does not stop in `GRACE` seconds is given up, and the log says so.
+        A call that does not stop within `GRACE` seconds is abandoned with a warning.
         """
         stopping = [task for task in self._tasks.values() if not task.done()]
         if stopping:
@@ -70,7 +70,7 @@ class TaskTransport:
                 )
 
     async def _ask(self, number: int, request: ScorerRequest) -> None:
-        """Ask, and tell of the reply. Nothing but a cancellation is raised."""
+        """Ask the scorer and report its reply. Only cancellation is raised."""
         try:
             self._listener.on_start()
             reply = await self._scorer.ask(request)
@@ -78,7 +78,7 @@ class TaskTransport:
             raise
         except Exception as err:  # noqa: BLE001 - a scorer may raise what it likes
             self._listener.on_error(number, describe_error(err))
-        except BaseException as err:  # noqa: BLE001 - what is meant for the program
+        except BaseException as err:  # noqa: BLE001 - raised in the waiting task
             self._listener.on_interrupt(err)
         else:
             self._listener.on_reply(number, reply.content, reply.usage)

@@ -1,7 +1,6 @@
-"""A stand-in for a model: scores by the words that a query and a tool have in common.
+"""Scorer without a model, by the words that a query and a tool have in common.
 
-It understands nothing. It makes tables, tests and examples possible where there is no model, and is
-what a real one should be better than.
+It serves tests and examples that have no model, and as the baseline that a model should beat.
 """
 
 from __future__ import annotations
@@ -18,25 +17,25 @@ if TYPE_CHECKING:
     from .scorer import ScorerRequest
 
 _WORD = re.compile(r"\w+")
-# Shorter ones are in every text.
-_SHORTEST = 3
+# Shorter words are in every text.
+_MIN_LENGTH = 3
 
 
 class WordScorer:
-    """Scores a tool by how many of the query's words are in its name, examples and prompt.
+    """Scorer by the share of the query's words in the name, examples and prompt of a tool.
 
-    It gives what any reply would have to look like, without parameters but what to search for. The
-    same question always has the same answer.
+    Its replies are valid, with no parameters except ``search_query``. The same request always gets
+    the same reply.
     """
 
     name = "words"
-    """What it is called."""
+    """Name of the scorer."""
 
     def __repr__(self) -> str:
         return "WordScorer()"
 
     async def ask(self, request: ScorerRequest) -> ScorerReply:
-        """Answers as the strategy that asks wants it."""
+        """Answer a request of any strategy."""
         scores = [score(request.query, tool) for tool in request.tools]
         content: dict[str, Any]
         match request.strategy:
@@ -66,7 +65,7 @@ class WordScorer:
 
 
 def score(query: str, tool: ToolEntry) -> int:
-    """The share of the words of a query that a tool has as well, in percent."""
+    """Return the share of the words of a query that a tool has, in percent."""
     asked = _words(query)
     if not asked:
         return 0
@@ -83,4 +82,4 @@ def _about(tool: ToolEntry, score: int, query: str) -> dict[str, Any]:
 
 
 def _words(text: str) -> set[str]:
-    return {word for word in _WORD.findall(text.casefold()) if len(word) >= _SHORTEST}
+    return {word for word in _WORD.findall(text.casefold()) if len(word) >= _MIN_LENGTH}

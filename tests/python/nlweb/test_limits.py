@@ -53,7 +53,7 @@ def test_the_wait_for_a_place_is_part_of_the_timeout() -> None:
     reasons = {handler.tool_routing_results[0]["result"]["justification"] for handler in handlers}
     assert reasons == {
         "no reply within 8 s",
-        "not asked within 8 s: all 4 places were taken",
+        "not asked within 8 s: all 4 slots were taken",
     }
     assert limiter.free == 4
 

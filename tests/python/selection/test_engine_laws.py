@@ -84,10 +84,10 @@ class Scripted:
     st.integers(0, 9),
 )
 def test_calls_are_answered_once_and_return_their_slots(
-    outcomes: list[tuple[How, float]], places: int, most: int, linger: float, enough: int
+    outcomes: list[tuple[How, float]], slots: int, most: int, linger: float, enough: int
 ) -> None:
     async def main() -> None:
-        limiter = CallLimiter(places)
+        limiter = CallLimiter(slots)
         made: list[Scripted] = []
 
         def transport(listener: CallListener) -> Scripted:
@@ -106,9 +106,9 @@ def test_calls_are_answered_once_and_return_their_slots(
                 break
         await calls.close()
         [scripted] = made
-        assert scripted.most <= places
+        assert scripted.most <= slots
         assert calls.started == len(scripted.begun) == len(set(scripted.begun))
-        assert (limiter.free, scripted.open) == (places, {})
+        assert (limiter.free, scripted.open) == (slots, {})
         wanted = {
             "comes": ("yes", None),
             "twice": ("yes", None),
@@ -119,7 +119,7 @@ def test_calls_are_answered_once_and_return_their_slots(
         }
         # The wait for a place is part of the timeout.
         over = {(None, limiter_timeout(CallLimits(TIMEOUT, most, limiter))), wanted["late"]}
-        may_wait = places < min(most, len(outcomes))
+        may_wait = slots < min(most, len(outcomes))
         for position, answer in answers.items():
             assert answer == wanted[outcomes[position][0]] or (may_wait and answer in over)
         if len(answers) <= enough:

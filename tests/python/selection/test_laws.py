@@ -85,14 +85,14 @@ def best(outcomes: list[Outcome]) -> str:
 
 @given(OUTCOMES, st.lists(DELAYS, min_size=len(NAMES), max_size=len(NAMES)), st.integers(1, 8))
 def test_the_same_scores_give_the_same_winner_in_every_order(
-    outcomes: list[Outcome], delays: list[float], places: int
+    outcomes: list[Outcome], delays: list[float], slots: int
 ) -> None:
     one, _ = select(outcomes, early_stop=None)
     shuffled = [
         Outcome(outcome.reply, outcome.score, outcome.after if outcome.after > TIMEOUT else delay)
         for outcome, delay in zip(outcomes, delays, strict=True)
     ]
-    other, _ = select(shuffled, early_stop=None, max_concurrency=places)
+    other, _ = select(shuffled, early_stop=None, max_concurrency=slots)
     assert [x.tool.name for x in one.ranking] == [x.tool.name for x in other.ranking]
     assert (one.tool, one.score, one.ties) == (other.tool, other.score, other.ties)
 
@@ -116,9 +116,9 @@ def test_whatever_fails_the_winner_is_the_one_that_the_other_scores_say(
 
 @given(OUTCOMES, st.integers(1, 8))
 def test_early_stop_saves_calls_and_takes_the_best_of_those_that_came(
-    outcomes: list[Outcome], places: int
+    outcomes: list[Outcome], slots: int
 ) -> None:
-    selection, scorer = select(outcomes, early_stop=90, max_concurrency=places)
+    selection, scorer = select(outcomes, early_stop=90, max_concurrency=slots)
     assert selection.tool is not None
     by_name = dict(zip(NAMES, outcomes, strict=True))
     assert selection.calls == len(scorer.asked)

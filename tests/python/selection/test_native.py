@@ -228,8 +228,8 @@ async def test_all_scorers_share_the_slots_of_one_limiter() -> None:
             for at, scorer in enumerate([one, two, three, one, two])
         ]
         for answered in range(20):
-            places = min(3, 20 - answered)
-            await served.until(lambda places=places: len(served.open) == places)
+            slots = min(3, 20 - answered)
+            await served.until(lambda slots=slots: len(served.open) == slots)
             served.answer(next(iter(served.open)), scored(20))
         found = await asyncio.wait_for(asyncio.gather(*selecting), PATIENCE)
     assert [selection.calls for selection in found] == [4] * 5
@@ -280,7 +280,7 @@ def test_a_call_without_a_slot_before_its_timeout_is_never_made(way: Any) -> Non
             await served.until_open("c")
             served.answer("c", scored(95))
             selection = await over(task)
-        late = "not asked within 8 s: all 1 places were taken"
+        late = "not asked within 8 s: all 1 slots were taken"
         assert [one.error for one in selection.ranking] == [None, late, late]
         assert (selection.calls, served.asked, limiter.free) == (1, ["c"], 1)
 

@@ -46,7 +46,7 @@ def select(
     native: bool,
     outcomes: Sequence[Said | None],
     order: Sequence[str],
-    places: int,
+    slots: int,
     most: int = 8,
     **policy: Any,
 ) -> tuple[Selection, list[str]]:
@@ -54,7 +54,7 @@ def select(
     clock = Clock()
 
     async def main() -> tuple[Selection, list[str]]:
-        limiter = CallLimiter(places)
+        limiter = CallLimiter(slots)
         replies: dict[str, Said | None] = dict(zip(NAMES, outcomes, strict=True))
         async with scoring() as served, HttpModel(served.url, "m", "k", max_retries=0) as model:
             scorer: Scorer = as_scorer(model) if native else ModelScorer(model)
@@ -68,9 +68,9 @@ def select(
             await asyncio.wait_for(director.direct(task), PATIENCE * 5)
             selection = await task
             # Nothing is left: no place is taken, and nobody is waited for.
-            assert limiter.free == places
+            assert limiter.free == slots
             await served.until(lambda: not served.open)
-            assert served.most <= places
+            assert served.most <= slots
             return selection, served.asked
 
     return run(main(), clock)
@@ -94,10 +94,10 @@ def without_server(selection: Selection) -> Selection:
 @example([None] * 5, NAMES, 2, 8)
 @example([scored(95)] * 5, NAMES, 1, 1)
 def test_both_ways_come_to_the_same_for_all_that_a_server_can_do(
-    outcomes: list[Said | None], order: list[str], places: int, most: int
+    outcomes: list[Said | None], order: list[str], slots: int, most: int
 ) -> None:
-    one, asked = select(True, outcomes, order, places, most)
-    other, also_asked = select(False, outcomes, order, places, most)
+    one, asked = select(True, outcomes, order, slots, most)
+    other, also_asked = select(False, outcomes, order, slots, most)
     same(one, other)
     assert sorted(asked) == sorted(also_asked)
     assert one.calls == len(asked)
@@ -106,10 +106,10 @@ def test_both_ways_come_to_the_same_for_all_that_a_server_can_do(
 @settings(max_examples=effort(20), deadline=None)
 @given(OUTCOMES, st.permutations(NAMES), st.permutations(NAMES), st.integers(1, 6))
 def test_the_same_outcomes_give_the_same_winner_in_every_order(
-    outcomes: list[Said | None], order: list[str], another: list[str], places: int
+    outcomes: list[Said | None], order: list[str], another: list[str], slots: int
 ) -> None:
     # Who waits for the place of one that never answers may be too late.
-    assume(places >= len(outcomes) or None not in outcomes)
+    assume(slots >= len(outcomes) or None not in outcomes)
     one, _ = select(True, outcomes, order, 6, early_stop=None)
-    other, _ = select(True, outcomes, another, places, early_stop=None)
+    other, _ = select(True, outcomes, another, slots, early_stop=None)
     same(one, other)

@@ -460,7 +460,7 @@ def test_half_a_character_in_a_query_harms_nothing() -> None:
 def test_a_registry_and_a_policy_of_the_wrong_type_are_refused() -> None:
     with pytest.raises(TypeError, match="registry must have a method `tools_for`"):
         ToolSelector([entry("search")])  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="policy must be a SelectionPolicy, not of the type dict"):
+    with pytest.raises(TypeError, match="policy must be a SelectionPolicy or None, got dict"):
         ToolSelector(ITEMS, None, {"strategy": "each"})  # type: ignore[arg-type]
 
 
