@@ -1,4 +1,4 @@
-//! What each type is a kind of: by schema.org, or by the document itself.
+//! The supertypes of each type, as declared by schema.org or by the document.
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
@@ -8,7 +8,7 @@ use super::{
     schema_org::{self, ROOT, linearise},
 };
 
-/// The types that a document gives parents to, in the order of the document.
+/// The types for which a document declares parents, in document order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Declarations {
     types: Vec<Declared>,
@@ -23,7 +23,7 @@ struct Declared {
 }
 
 impl Declarations {
-    /// Adds parents to a type.
+    /// Add a parent to a type.
     pub(super) fn add(
         &mut self,
         name: &Arc<str>,
@@ -52,7 +52,7 @@ impl Declarations {
         Ok(())
     }
 
-    /// Adds what another document says.
+    /// Add the declarations of another document.
     pub(super) fn extend(&mut self, other: &Self, report: &mut Report) {
         for Declared { name, parents, .. } in &other.types {
             for parent in parents {
@@ -63,12 +63,12 @@ impl Declarations {
         }
     }
 
-    /// Whether a type has parents here.
+    /// Return true if a type has declared parents.
     pub(super) fn has(&self, name: &str) -> bool {
         self.positions.contains_key(name)
     }
 
-    /// What each type is a kind of; types in a circle are reported.
+    /// Resolve the supertypes of each type, and report cycles.
     pub(super) fn resolve(&self, report: &mut Report) -> Ancestry {
         let mut ancestry = Ancestry::default();
         let mut waiting: Vec<_> = self.types.iter().collect();
@@ -91,15 +91,15 @@ impl Declarations {
     }
 }
 
-/// Follows those that wait for one another until one comes again.
+/// Follow parents within the unresolved types, and report each cycle once.
 fn report_cycles(waiting: &[&Declared], report: &mut Report) {
     let mut seen: HashMap<&str, usize> = HashMap::new();
-    for (turn, start) in waiting.iter().enumerate() {
+    for (round, start) in waiting.iter().enumerate() {
         let mut path: Vec<&Declared> = Vec::new();
         let mut next = Some(*start);
         while let Some(declared) = next {
             if let Some(earlier) = seen.get(&*declared.name) {
-                if *earlier == turn {
+                if *earlier == round {
                     let from = path.iter().position(|step| step.name == declared.name);
                     let cycle = path[from.unwrap_or(0)..].iter().chain([&declared]);
                     let names: Vec<_> = cycle.take(12).map(|step| &*step.name).collect();
@@ -110,7 +110,7 @@ fn report_cycles(waiting: &[&Declared], report: &mut Report) {
                 }
                 break;
             }
-            seen.insert(&declared.name, turn);
+            seen.insert(&declared.name, round);
             path.push(declared);
             next = declared
                 .parents
@@ -120,14 +120,14 @@ fn report_cycles(waiting: &[&Declared], report: &mut Report) {
     }
 }
 
-/// The types of a document with all that they are kinds of.
+/// The declared types of a document with their supertypes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ancestry {
     supertypes: HashMap<Arc<str>, Vec<Arc<str>>>,
 }
 
 impl Ancestry {
-    /// Whether the document says what a type is a kind of.
+    /// Return true if the document declares parents of a type.
     pub(super) fn declares(&self, name: &str) -> bool {
         self.supertypes.contains_key(name)
     }
@@ -146,14 +146,14 @@ impl Ancestry {
         self.supertypes.insert(Arc::clone(&declared.name), supertypes);
     }
 
-    /// The lineages of declared types, by name.
+    /// Return the supertypes of all declared types, sorted.
     pub(super) fn declared(&self) -> Vec<&[Arc<str>]> {
         let mut supertypes: Vec<_> = self.supertypes.values().map(Vec::as_slice).collect();
         supertypes.sort_unstable();
         supertypes
     }
 
-    /// A type and all it is a kind of, the most specific first, the root last.
+    /// Return a type and its supertypes, the most specific first, the root last.
     pub(super) fn supertypes<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
         match self.supertypes.get(name) {
             Some(declared) => declared.iter().map(|name| &**name).collect(),
@@ -162,7 +162,7 @@ impl Ancestry {
     }
 }
 
-/// A type and all it is a kind of as schema.org has it; an unknown one is a kind of the root.
+/// Return a type and its supertypes by schema.org; an unknown type has only the root.
 pub(super) fn of_schema_org(name: &str) -> Vec<&str> {
     match schema_org::supertypes(name) {
         Some(supertypes) => supertypes.to_vec(),

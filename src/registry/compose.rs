@@ -1,4 +1,4 @@
-//! Registries from tools, and with more tools than there were.
+//! Construction of registries from tools, and from other registries.
 
 use std::{
     collections::{HashMap, hash_map},
@@ -8,13 +8,13 @@ use std::{
 use super::{
     DEFAULT_SITE, Registry, RegistryError,
     diagnostic::{Code, Diagnostic, Finding, Report},
-    document::{Attribute, Entry, ToolMarkup, Item},
-    lint::{self, ToolSpans, SourceMap},
+    document::{Attribute, Entry, Item, ToolMarkup},
+    lint::{self, SourceMap, ToolSpans},
     schema_org::type_name,
     tool::Tool,
 };
 
-/// Where a tool is declared: the type, and the site if there is one.
+/// The scope in which a tool is declared: the type, and the site if there is one.
 type Owner = (Arc<str>, Option<Arc<str>>);
 
 fn owner(tool: &Tool) -> Owner {
@@ -31,7 +31,7 @@ fn number(position: usize) -> u32 {
 }
 
 impl Registry {
-    /// A registry of tools, in their order.
+    /// Create a registry of tools, in the given order.
     pub fn of(tools: impl IntoIterator<Item = Arc<Tool>>) -> Result<Self, RegistryError> {
         let mut report = Report::default();
         let mut registry = Self::default();
@@ -75,8 +75,8 @@ impl Registry {
         Ok(registry)
     }
 
-    /// The same with more tools. One of the same name, type and site replaces what was there;
-    /// the others come at the end of the last block of their type.
+    /// Return a registry with more tools. A tool replaces one of the same name, type and site;
+    /// others are added at the end of the last block of their type.
     pub fn with(&self, tools: impl IntoIterator<Item = Arc<Tool>>) -> Result<Self, RegistryError> {
         let mut report = Report::default();
         let mut entries = self.entries.clone();
@@ -130,8 +130,8 @@ impl Registry {
         Ok(registry)
     }
 
-    /// One registry of several, in their order, as if all stood in one document. Its diagnostics are
-    /// what can be said of them together only.
+    /// Join several registries, in order, as if they were one document. The diagnostics are only
+    /// those that result from joining.
     pub fn joined<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Result<Self, RegistryError> {
         let mut report = Report::default();
         let mut joined = Self::default();
@@ -145,7 +145,7 @@ impl Registry {
                 }
             }
             joined.declarations.extend(&part.declarations, &mut report);
-            let (attributes, inner) = inside(&part.layout);
+            let (attributes, inner) = root_content(&part.layout);
             for (name, value) in attributes {
                 if root.iter().all(|(known, _)| known != name) {
                     root.push((name.clone(), value.clone()));
@@ -158,10 +158,10 @@ impl Registry {
                     continue;
                 };
                 let entry = part.entries[*position as usize].clone();
-                // What comes twice in one document was told when that was read.
+                // Duplicates within one document were reported when it was read.
                 let earlier = joined.index.add(&entry.tool);
                 if earlier.is_some_and(|earlier| (earlier as usize) < before) {
-                    repeated.push(again(&entry.tool));
+                    repeated.push(duplicate_tool(&entry.tool));
                 }
                 joined.layout.push(Item::Tool(number(joined.entries.len())));
                 joined.entries.push(entry);
@@ -176,8 +176,8 @@ impl Registry {
     }
 }
 
-/// The attributes of the root of a layout, and what stands in it.
-fn inside(layout: &[Item]) -> (&[Attribute], &[Item]) {
+/// Return the attributes of the root of a layout, and its content.
+fn root_content(layout: &[Item]) -> (&[Attribute], &[Item]) {
     let root = layout.iter().position(|item| matches!(item, Item::Open { .. }));
     let end = layout.iter().rposition(|item| matches!(item, Item::Close));
     match (root.map(|root| (root, &layout[root])), end) {
@@ -188,7 +188,7 @@ fn inside(layout: &[Item]) -> (&[Attribute], &[Item]) {
     }
 }
 
-fn again(tool: &Tool) -> Diagnostic {
+fn duplicate_tool(tool: &Tool) -> Diagnostic {
     let Tool { name, type_name, .. } = tool;
     Diagnostic {
         code: Code::DuplicateTool,
@@ -219,7 +219,7 @@ fn checked(report: Report) -> Result<Vec<Diagnostic>, RegistryError> {
     Ok(diagnostics)
 }
 
-/// Where blocks end in a layout.
+/// The end positions of blocks in a layout.
 #[derive(Default)]
 struct Ends {
     types: HashMap<Owner, usize>,
@@ -261,7 +261,7 @@ fn ends(layout: &[Item]) -> Ends {
     ends
 }
 
-/// A layout with blocks of tools at the ends of those that are there, or after them.
+/// Insert blocks of tools at the ends of existing ones, or after them.
 fn insert(layout: &[Item], blocks: Vec<(Owner, Vec<usize>)>) -> Vec<Item> {
     let ends = ends(layout);
     let mut inserts: HashMap<usize, Vec<Item>> = HashMap::new();

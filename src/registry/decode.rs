@@ -1,4 +1,4 @@
-//! The bytes of an XML file as text.
+//! Decoding of the bytes of an XML file.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,13 @@ use memchr::memchr;
 
 use super::diagnostic::{Code, Finding};
 
-/// What could be read before an error, and the error, which is at its end.
+/// The text before an invalid byte, and the finding about it.
 pub(super) type DecodeError = (String, Finding);
 
 const SAVE_AS: &str = "Save the file as UTF-8, and let its XML declaration say so or nothing.";
 
-/// Reads UTF-8 with and without a mark, UTF-16 with one, and ASCII or Latin-1 if declared.
+/// Decode UTF-8 with or without a byte order mark, UTF-16 with one, and ASCII or Latin-1 if
+/// declared.
 pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, DecodeError> {
     if let Some(rest) = bytes.strip_prefix(b"\xEF\xBB\xBF") {
         return utf_8(rest).map(Cow::Borrowed);
@@ -42,7 +43,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, DecodeError> {
             Ok(Cow::Owned(bytes.iter().map(|byte| char::from(*byte)).collect()))
         }
         "utf-16" | "utf-16le" | "utf-16be" => {
-            // The declaration could be read as single bytes, so it is not true.
+            // The declaration was readable as single bytes, so it is wrong.
             let message = format!("the file is declared as {declared}, but is not in it");
             Err(decode_error(String::new(), message))
         }
@@ -53,7 +54,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, DecodeError> {
     }
 }
 
-/// The encoding that an XML declaration names.
+/// Return the encoding in the XML declaration.
 fn declared(bytes: &[u8]) -> Option<&str> {
     let head = bytes.strip_prefix(b"<?xml")?;
     let head = &head[..memchr(b'>', head)?.min(512)];
@@ -93,9 +94,9 @@ fn decode_error(before: String, message: impl Into<String>) -> DecodeError {
     (before, finding)
 }
 
-/// The first character that XML does not allow.
+/// Return the first character that XML does not allow.
 pub(super) fn forbidden(text: &str) -> Option<(usize, char)> {
-    // Chunks without branches inside: the compiler makes wide instructions of them.
+    // No branches within a chunk, so that the compiler can vectorize it.
     let suspicious = |byte: u8| byte < b' ' && !matches!(byte, b'\n' | b'\t' | b'\r');
     let mut at = text.len();
     for (index, chunk) in text.as_bytes().chunks(256).enumerate() {
@@ -112,7 +113,7 @@ pub(super) fn forbidden(text: &str) -> Option<(usize, char)> {
     text.get(at..).and_then(|rest| rest.chars().next()).map(|character| (at, character))
 }
 
-/// Whether XML 1.0 has a character.
+/// Return true if XML 1.0 allows a character.
 pub(super) fn is_allowed(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | ' '..='\u{FFFD}' | '\u{10000}'..)
 }

@@ -1,4 +1,4 @@
-//! What there is to say about a `tools.xml`, and where.
+//! Diagnostics for a `tools.xml`, with their positions.
 
 use std::ops::Range;
 
@@ -6,17 +6,17 @@ use memchr::{memchr_iter, memrchr};
 
 use super::limits::MAX_DIAGNOSTICS;
 
-/// How bad something is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The registry cannot be used.
+    /// The registry cannot be loaded.
     Error,
-    /// The registry works, though perhaps not as meant.
+    /// The registry can be loaded, but may not work as intended.
     Warning,
 }
 
 impl Severity {
-    /// As Python and the documentation spell it.
+    /// Return the name used in Python and in the documentation.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -25,27 +25,27 @@ impl Severity {
     }
 }
 
-/// Declares [`Code`] and all that goes with each, in one table.
+/// Declare [`Code`] with the name and severity of each code, in one table.
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $severity:ident;)*) => {
-        /// What kinds of things there are to say; `docs/registry.md` explains each.
+        /// The code of a diagnostic; `docs/registry.md` explains each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code {
             $($(#[$doc])* $name,)*
         }
 
         impl Code {
-            /// All there are, by number.
+            /// All codes, by number.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// Its name, such as `TW001`.
+            /// Return the name, such as `TW001`.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $code,)*
                 }
             }
 
-            /// Whether it stops loading.
+            /// Return the severity of diagnostics with this code.
             pub fn severity(self) -> Severity {
                 match self {
                     $(Self::$name => Severity::$severity,)*
@@ -58,13 +58,13 @@ macro_rules! codes {
 codes! {
     /// The text is not well-formed XML.
     NotXml = "TW001", Error;
-    /// The bytes are not in the encoding they claim, or in one that is not read.
+    /// The file is not in the declared encoding, or in an unsupported one.
     Encoding = "TW002", Error;
-    /// It declares entities, which are never expanded.
+    /// The file declares entities, which are never expanded.
     Entities = "TW003", Error;
-    /// Something is larger, deeper or more than is read.
+    /// A limit on size, depth or count is exceeded.
     Limit = "TW004", Error;
-    /// The elements are not nested as sites, types and tools are.
+    /// The elements are not nested as sites, types and tools.
     Shape = "TW005", Error;
     /// A tool has no name.
     NoName = "TW006", Error;
@@ -72,91 +72,91 @@ codes! {
     NotJson = "TW007", Error;
     /// A type is its own ancestor.
     TypeCycle = "TW008", Error;
-    /// Text that XML cannot hold was to be written.
+    /// A tool contains text that XML cannot represent.
     Unwritable = "TW009", Error;
-    /// A tool of this name, type and site was there before.
+    /// A tool of this name, type and site already exists.
     DuplicateTool = "TW101", Warning;
-    /// An element that means nothing here.
+    /// An unknown element.
     UnknownElement = "TW102", Warning;
-    /// An attribute that means nothing here.
+    /// An unknown attribute.
     UnknownAttribute = "TW103", Warning;
-    /// An element that counts once comes again.
+    /// A repeated element that may occur only once.
     RepeatedElement = "TW104", Warning;
-    /// Text where only elements count.
+    /// Text where only elements are allowed.
     StrayText = "TW105", Warning;
-    /// An `enabled` that is off for NLWeb though it looks like on, or is no word for either.
+    /// An `enabled` value that NLWeb treats as off although it looks like on, or an unknown value.
     EnabledValue = "TW106", Warning;
     /// An `inherit` that is neither `true` nor `false`.
     InheritValue = "TW107", Warning;
-    /// A type that nobody knows.
+    /// An unknown type.
     UnknownType = "TW108", Warning;
-    /// An `extends` that does not count.
+    /// An `extends` attribute that has no effect.
     ExtendsIgnored = "TW109", Warning;
-    /// No tool at all.
+    /// A file without tools.
     NoTools = "TW110", Warning;
     /// A tool without a prompt.
     NoPrompt = "TW111", Warning;
     /// Elements inside a text.
     NestedMarkup = "TW112", Warning;
-    /// A placeholder that nobody knows.
+    /// An unknown placeholder.
     UnknownPlaceholder = "TW113", Warning;
     /// A placeholder that is never filled here.
     UnfilledPlaceholder = "TW114", Warning;
-    /// A tool that nothing can run.
+    /// A tool without anything to run it.
     NoHandler = "TW115", Warning;
     /// A structure without a score.
     NoScore = "TW116", Warning;
-    /// A handler that is not given what it reads.
+    /// A handler that lacks a parameter it reads.
     MissingParameter = "TW117", Warning;
     /// The same example under two tools of a type.
     SharedExample = "TW118", Warning;
-    /// A method that nobody knows.
+    /// An unknown method.
     UnknownMethod = "TW119", Warning;
-    /// A site that comes in several blocks.
+    /// A site with several blocks.
     RepeatedSite = "TW120", Warning;
-    /// A DTD that is elsewhere, which is never fetched.
+    /// An external DTD, which is never fetched.
     ExternalDtd = "TW121", Warning;
-    /// Types without a root around them, which NLWeb does not read.
+    /// Types without a root element, which NLWeb does not read.
     Fragment = "TW122", Warning;
-    /// A prompt that does not say what is asked.
+    /// A prompt without the query.
     NoQuery = "TW130", Warning;
-    /// A structure whose score is always the same.
+    /// A structure whose score is constant.
     ConstantScore = "TW131", Warning;
-    /// A site that adds to the default here, and replaces it in `NLWeb`.
+    /// A site that adds to the default here, but replaces it in `NLWeb`.
     SiteAdds = "TW132", Warning;
-    /// More to say than is said.
+    /// Further diagnostics that were omitted.
     More = "TW199", Warning;
 }
 
-/// Something to say about a `tools.xml`, with the place it is about.
+/// A finding about a `tools.xml`, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Diagnostic {
-    /// What kind it is.
+    /// The code of the finding.
     pub code: Code,
-    /// What is wrong, in a sentence.
+    /// The description, a sentence.
     pub message: String,
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// How many characters of that line it is about, at least 1.
+    /// The length in characters on that line, at least 1.
     pub length: usize,
-    /// What to do about it, in a sentence.
+    /// The remedy, a sentence.
     pub hint: Option<String>,
 }
 
 impl Diagnostic {
-    /// Whether it stops loading.
+    /// Return true if the diagnostic prevents loading.
     pub fn is_error(&self) -> bool {
         self.code.severity() == Severity::Error
     }
 }
 
-/// A diagnostic before its line and column are known.
+/// A diagnostic whose line and column are not known yet.
 #[derive(Debug)]
 pub(super) struct Finding {
     pub(super) code: Code,
-    /// The bytes of the text it is about.
+    /// The range of bytes in the text.
     pub(super) span: Range<usize>,
     pub(super) message: String,
     pub(super) hint: Option<String>,
@@ -173,23 +173,23 @@ impl Finding {
     }
 }
 
-/// All findings about one text.
+/// The findings about one text.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     findings: Vec<Finding>,
     errors: usize,
-    /// Warnings that were not kept.
+    /// The number of omitted warnings.
     left_out: usize,
 }
 
 impl Report {
-    /// Keeps a finding; past the limit, only errors.
+    /// Add a finding; beyond the limit, only errors are kept.
     pub(super) fn add(&mut self, finding: Finding) {
         self.errors += usize::from(finding.code.severity() == Severity::Error);
         if self.findings.len() < MAX_DIAGNOSTICS {
             self.findings.push(finding);
         } else if finding.code.severity() == Severity::Error {
-            // What stops loading has to be told: it takes the place of what does not.
+            // Errors must be reported: one takes the place of a warning.
             let last = self.findings.iter().rposition(|f| f.code.severity() == Severity::Warning);
             if let Some(last) = last {
                 self.findings[last] = finding;
@@ -200,12 +200,12 @@ impl Report {
         }
     }
 
-    /// How many findings stop loading.
+    /// Return the number of errors.
     pub(super) fn errors(&self) -> usize {
         self.errors
     }
 
-    /// The diagnostics in the order of the text, which is walked through once.
+    /// Convert the findings to diagnostics in text order, in one pass over the text.
     pub(super) fn resolve(mut self, text: &str) -> Vec<Diagnostic> {
         self.findings.sort_by_key(|finding| finding.span.start);
         let mut place = Place::default();
@@ -214,8 +214,8 @@ impl Report {
             .into_iter()
             .map(|Finding { code, span, message, hint }| {
                 let (line, column) = place.advance(text, span.start);
-                let told = text.get(span).unwrap_or("");
-                let length = told.lines().next().unwrap_or("").chars().count().max(1);
+                let excerpt = text.get(span).unwrap_or("");
+                let length = excerpt.lines().next().unwrap_or("").chars().count().max(1);
                 Diagnostic { code, message, line, column, length, hint }
             })
             .collect();
@@ -236,7 +236,7 @@ impl Report {
     }
 }
 
-/// A place in a text that only moves on, so that all lines together cost one walk.
+/// A position in a text that only moves forward, so that all lines are found in one pass.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     offset: usize,
@@ -251,7 +251,7 @@ impl Default for Place {
 }
 
 impl Place {
-    /// Moves on to an offset; the line there. The column is lost.
+    /// Move to an offset and return its line. The column is lost.
     pub(super) fn line(&mut self, text: &str, offset: usize) -> usize {
         let passed = text.as_bytes().get(self.offset..offset).unwrap_or(b"");
         self.line += memchr_iter(b'\n', passed).count();
@@ -259,7 +259,7 @@ impl Place {
         self.line
     }
 
-    /// Moves on to an offset; the line and the column there.
+    /// Move to an offset and return its line and column.
     pub(super) fn advance(&mut self, text: &str, offset: usize) -> (usize, usize) {
         let passed = text.get(self.offset..offset).unwrap_or("");
         match memrchr(b'\n', passed.as_bytes()) {
@@ -274,14 +274,14 @@ impl Place {
     }
 }
 
-/// The letters of a name, as bits; digits and such count as well.
+/// Return the set of letters in a name as bits, including other characters.
 fn letters(name: &str) -> u32 {
     name.bytes().fold(0, |bits, byte| bits | 1 << (byte & 0x1F))
 }
 
-/// The known name that is most like a misspelled one.
+/// Return the known name that is most similar to an unknown one.
 pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Longer names are nobody's typing error, and the distance costs the square of the length.
+    // Longer names are not typos, and the distance takes quadratic time.
     if name.len() > 64 {
         return None;
     }
@@ -289,20 +289,20 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
     let first = name.bytes().next()?;
     let folded = name.to_lowercase();
     let distance = |other: &str| strsim::osa_distance(&folded, &other.to_lowercase());
-    let wanted = letters(name);
-    // Most of hundreds of names are told apart by their length, first letter and letters.
+    let name_letters = letters(name);
+    // Length, first letter and set of letters exclude most names cheaply.
     known
         .into_iter()
         .filter(|other| other.bytes().next().is_some_and(|byte| byte.eq_ignore_ascii_case(&first)))
         .filter(|other| other.len().abs_diff(name.len()) <= most)
-        .filter(|other| (letters(other) ^ wanted).count_ones() as usize <= 2 * most)
+        .filter(|other| (letters(other) ^ name_letters).count_ones() as usize <= 2 * most)
         .map(|other| (distance(other), other))
         .min_by_key(|(distance, _)| *distance)
         .filter(|(distance, _)| *distance <= most)
         .map(|(_, other)| other)
 }
 
-/// "Did you mean ...?" where there is something to mean.
+/// Return "Did you mean ...?" if a known name is similar.
 pub(super) fn did_you_mean<'a>(
     name: &str,
     known: impl IntoIterator<Item = &'a str>,

@@ -1,10 +1,10 @@
-//! A `tools.xml` as it is laid out: what is needed to write it again.
+//! The layout of a `tools.xml`, as needed to write it again.
 
 use std::sync::Arc;
 
 use super::tool::Tool;
 
-/// An attribute that is kept as it is.
+/// An attribute that is preserved unchanged.
 pub(super) type Attribute = (Box<str>, Box<str>);
 
 /// A part of a document.
@@ -18,51 +18,51 @@ pub(super) enum Piece {
     Doctype(Box<str>),
 }
 
-/// A child element of a tool that counts.
+/// A known child element of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     Path,
     Method,
     Handler,
-    /// One of the arguments, by position.
+    /// An argument, by position.
     Argument(u32),
-    /// One of the examples, by position.
+    /// An example, by position.
     Example(u32),
     Prompt,
     ReturnStruc,
 }
 
-/// What stands in a tool, in the order of the document.
+/// A part of a tool, in document order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Field(Field),
-    /// A field whose element has more to it than its text.
+    /// A field whose element has more than its text.
     AnnotatedField(Box<AnnotatedField>),
-    /// Whatever else is there: a comment, an unknown element with all in it.
+    /// Other content, preserved unchanged: a comment, or an unknown element with its content.
     Verbatim(Box<[Piece]>),
 }
 
-/// A field with attributes that mean nothing, or with more than text in it.
+/// A field with unknown attributes, or with markup in its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AnnotatedField {
     pub(super) field: Field,
     pub(super) attributes: Box<[Attribute]>,
-    /// The content as it is, if it is more than its text.
+    /// The content, if it is more than text.
     pub(super) inner: Option<Box<[Piece]>>,
 }
 
-/// How a tool is written.
+/// The markup of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ToolMarkup {
-    /// What `enabled` says, if it is there.
+    /// The value of `enabled`, if present.
     pub(super) enabled: Option<Box<str>>,
-    /// Attributes that mean nothing.
+    /// Unknown attributes.
     pub(super) attributes: Box<[Attribute]>,
     pub(super) parts: Vec<Part>,
 }
 
 impl ToolMarkup {
-    /// How a tool is written that was in no document.
+    /// Create the markup for a tool that was not read from a document.
     pub(super) fn of(tool: &Tool) -> Self {
         let counted = |count: usize| 0..u32::try_from(count).unwrap_or(u32::MAX);
         let mut parts = Vec::new();
@@ -89,22 +89,22 @@ impl ToolMarkup {
     }
 }
 
-/// A tool and how it is written.
+/// A tool and its markup.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) tool: Arc<Tool>,
     pub(super) markup: Arc<ToolMarkup>,
 }
 
-/// What stands in a document outside of tools, in its order.
+/// An item of a document outside of tools, in document order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Item {
-    /// The root, a site or a type begins.
+    /// The start of the root, a site or a type.
     Open { name: Box<str>, attributes: Box<[Attribute]> },
-    /// It ends.
+    /// The end of the innermost open item.
     Close,
     /// A tool, by position.
     Tool(u32),
-    /// Whatever else is there.
+    /// Other content, preserved unchanged.
     Verbatim(Box<[Piece]>),
 }

@@ -1,4 +1,4 @@
-//! A hash of what a registry says.
+//! The fingerprint of a registry.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::{ancestry::Ancestry, index::Index, tool::Tool};
 
-/// Hashes tools in their order, what sites say of inheriting, and what types are kinds of.
+/// Hash the tools in order, the inheritance of sites, and the supertypes of types.
 pub(super) fn of<'a>(
     tools: impl Iterator<Item = &'a Tool>,
     index: &Index,
@@ -18,8 +18,8 @@ pub(super) fn of<'a>(
         hasher.tool(tool);
     }
     for inherit in [false, true] {
-        let says = |site: &&Arc<str>| index.inherits(site) == Some(inherit);
-        let mut sites: Vec<_> = index.sites().iter().filter(says).collect();
+        let matches = |site: &&Arc<str>| index.inherits(site) == Some(inherit);
+        let mut sites: Vec<_> = index.sites().iter().filter(matches).collect();
         sites.sort_unstable();
         hasher.count(sites.len());
         for site in sites {
@@ -35,7 +35,7 @@ pub(super) fn of<'a>(
     hasher.0.digest128()
 }
 
-/// Everything is hashed with its length, so that no two ways to cut it are alike.
+/// A hasher that includes the length of every item, so that different splits have different hashes.
 struct Hasher(Xxh3);
 
 impl Hasher {

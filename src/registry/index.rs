@@ -1,4 +1,4 @@
-//! Which tools a type has on a site, and why.
+//! Lookup of the tools of a type on a site.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -8,13 +8,13 @@ use std::{
 
 use super::{DEFAULT_SITE, SiteBlocks, tool::Tool};
 
-/// Where tools are declared: the number of the type and that of the site.
+/// The scope in which tools are declared: the numbers of the type and the site.
 type Group = (u32, u32);
 
-/// The number of the site that the others inherit.
+/// The number of the site that the others inherit from.
 const DEFAULT: u32 = 0;
 
-/// Tools by name, type and site.
+/// An index of tools by name, type and site.
 #[derive(Clone, Debug)]
 pub(super) struct Index {
     names: HashMap<Arc<str>, u32>,
@@ -22,17 +22,18 @@ pub(super) struct Index {
     sites: HashMap<Arc<str>, u32>,
     type_names: Vec<Arc<str>>,
     site_names: Vec<Arc<str>>,
-    /// What each site says of inheriting, by number.
+    /// The `inherit` attribute of each site, by number.
     inherits: Vec<Option<bool>>,
     groups: NumberMap<Group, Vec<u32>>,
     /// The number of the name of each tool.
     name_of: Vec<u32>,
-    /// Whether each tool is one; the tools themselves are too far from one another to be asked.
+    /// True for each tool that is enabled; kept here because the tools themselves are scattered in
+    /// memory.
     enabled: Vec<bool>,
     positions: NumberMap<(Group, u32), u32>,
 }
 
-/// Where a tool of a type comes from: positions of the tool and of those it replaces.
+/// A tool of a type, with the tools that it replaces, as positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ResolvedTool {
     pub(super) tool: u32,
@@ -40,7 +41,7 @@ pub(super) struct ResolvedTool {
     pub(super) replaces: Vec<u32>,
 }
 
-/// A hash for numbers that we gave out ourselves, so that nobody can choose them badly.
+/// A hasher for internally assigned numbers, which cannot be chosen by an attacker.
 #[derive(Default)]
 struct FibonacciHasher(u64);
 
@@ -56,12 +57,12 @@ impl Hasher for FibonacciHasher {
     }
 
     fn write_u32(&mut self, number: u32) {
-        // The golden ratio: neighbours end up far from one another.
+        // The golden ratio spreads consecutive numbers.
         self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
     }
 }
 
-/// A table whose keys are such numbers.
+/// A map whose keys are such numbers.
 type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<FibonacciHasher>>;
 
 fn number(table: &mut HashMap<Arc<str>, u32>, name: &Arc<str>) -> (u32, bool) {
@@ -92,7 +93,7 @@ impl Default for Index {
 }
 
 impl Index {
-    /// Makes a site known; false if it was.
+    /// Register a site; return false if it is known.
     pub(super) fn site(&mut self, site: &Arc<str>) -> bool {
         let (_, new) = number(&mut self.sites, site);
         if new {
@@ -102,21 +103,21 @@ impl Index {
         new
     }
 
-    /// Lets a site inherit the default, or nothing. Of several blocks, one that inherits nothing
-    /// speaks for all.
+    /// Set whether a site inherits from the default. Of several blocks, one with `inherit="false"`
+    /// applies to all.
     pub(super) fn set_inherit(&mut self, site: &str, inherit: bool) {
         if let Some(site) = self.sites.get(site).filter(|site| **site != DEFAULT) {
-            let said = &mut self.inherits[*site as usize];
-            *said = Some(inherit && *said != Some(false));
+            let inherits = &mut self.inherits[*site as usize];
+            *inherits = Some(inherit && *inherits != Some(false));
         }
     }
 
-    /// Whether a site inherits the default; nothing where it does not say.
+    /// Return the `inherit` attribute of a site, if it has one.
     pub(super) fn inherits(&self, site: &str) -> Option<bool> {
         self.sites.get(site).and_then(|site| self.inherits[*site as usize])
     }
 
-    /// Adds the next tool; the position of the last of the same name, type and site.
+    /// Add the next tool; return the position of the previous one of the same name, type and site.
     pub(super) fn add(&mut self, tool: &Tool) -> Option<u32> {
         let position = u32::try_from(self.name_of.len()).unwrap_or(u32::MAX);
         let (type_, new) = number(&mut self.types, &tool.type_name);
@@ -137,7 +138,7 @@ impl Index {
         self.positions.insert(((type_, site), name), position)
     }
 
-    /// The last tool of this name, type and site.
+    /// Return the last tool of this name, type and site.
     pub(super) fn position(&self, tool: &Tool) -> Option<u32> {
         let site = match &tool.site {
             None => DEFAULT,
@@ -147,23 +148,23 @@ impl Index {
         self.positions.get(&(group, *self.names.get(&tool.name)?)).copied()
     }
 
-    /// Whether the tool at a position is one.
+    /// Return true if the tool at a position is enabled.
     pub(super) fn is_enabled(&self, position: u32) -> bool {
         self.enabled[position as usize]
     }
 
-    /// The types that have tools, in document order.
+    /// Return the types that have tools, in document order.
     pub(super) fn types(&self) -> &[Arc<str>] {
         &self.type_names
     }
 
-    /// The sites, without the one that the others inherit.
+    /// Return the sites, without the default.
     pub(super) fn sites(&self) -> &[Arc<str>] {
         &self.site_names[1..]
     }
 
-    /// The tools of a type on a site, disabled ones included, general to specific; one that
-    /// replaces another stands in its place.
+    /// Return the tools of a type on a site, including disabled ones, from general to specific. A
+    /// tool that replaces another takes its place.
     pub(super) fn find(
         &self,
         supertypes: &[&str],
@@ -193,7 +194,7 @@ impl Index {
         found
     }
 
-    /// The positions of the tools that count for a type on a site, general to specific.
+    /// Return the positions of all tools that apply to a type on a site, from general to specific.
     fn walk(&self, supertypes: &[&str], site: Option<&str>, site_blocks: SiteBlocks) -> Vec<u32> {
         let site = site.and_then(|site| self.sites.get(site).copied()).unwrap_or(DEFAULT);
         let inherit = self.inherits[site as usize].unwrap_or(site_blocks == SiteBlocks::Add);

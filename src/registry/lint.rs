@@ -1,4 +1,4 @@
-//! What is wrong with a tool though it can be read.
+//! Checks for tools that are readable but flawed.
 
 use std::ops::Range;
 
@@ -11,19 +11,19 @@ use super::{
     tool::Tool,
 };
 
-/// How bytes of a value are found in the text it was read from.
+/// A map from bytes of a value to bytes of the text it was read from.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SourceMap {
-    /// Where the first piece begins in the text.
+    /// The offset of the first piece in the text.
     pub(super) first: usize,
-    /// Where further pieces begin: in the value, and in the text.
+    /// Offsets of further pieces: in the value, and in the text.
     pub(super) further: Vec<(usize, usize)>,
-    /// How much white space was taken from the front of the value.
+    /// The amount of white space removed from the start of the value.
     pub(super) trimmed: usize,
 }
 
 impl SourceMap {
-    /// Adds the next piece of the value.
+    /// Add the next piece of the value.
     pub(super) fn add(&mut self, offset: usize, place: usize) {
         if offset == 0 {
             self.first = place;
@@ -32,7 +32,7 @@ impl SourceMap {
         }
     }
 
-    /// Where a byte of the value stands in the text.
+    /// Return the offset in the text of a byte of the value.
     pub(super) fn locate(&self, offset: usize) -> usize {
         let offset = offset + self.trimmed;
         let after = self.further.partition_point(|(start, _)| *start <= offset);
@@ -46,18 +46,18 @@ impl SourceMap {
     }
 }
 
-/// Where the parts of a tool stand.
+/// The spans of the parts of a tool.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ToolSpans {
-    /// Its name; the tag where there is none.
+    /// The span of the name, or of the tag if there is none.
     pub(super) name: Range<usize>,
     pub(super) method: Range<usize>,
     pub(super) prompt: SourceMap,
-    /// The tag of `returnStruc`.
+    /// The span of the tag of `returnStruc`.
     pub(super) structure: Range<usize>,
 }
 
-/// Reports what is wrong with a tool. One that is off needs nothing to run.
+/// Report the flaws of a tool. A disabled tool needs nothing to run.
 pub(super) fn check(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     if tool.name.trim().is_empty() {
         report.add(
@@ -85,7 +85,7 @@ fn method(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     report.add(Finding::new(Code::UnknownMethod, spans.method.clone(), message).hint(hint));
 }
 
-/// Whether anything runs it, and is given what it reads.
+/// Check that the tool has a handler, and that the handler gets the parameters that it reads.
 fn check_handler(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     let Some(handler) = &tool.handler else {
         let runs = match &*tool.method {
@@ -114,7 +114,7 @@ fn check_handler(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     let quoted: Vec<_> = missing.iter().map(|field| format!("{field:?}")).collect();
     let which = quoted.join(" and ");
     let message = format!("{class} reads {which}, which returnStruc never yields");
-    // `item1` for `item1_name`: what is there by half its name was most likely meant.
+    // `item1` for `item1_name`: a field that is part of a missing name was most likely meant.
     let renamed: Vec<_> = fields
         .keys()
         .filter(|field| !known.reads(field) && Some(field.as_str()) != score_of(fields))
@@ -131,8 +131,8 @@ fn check_handler(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     report.add(Finding::new(Code::MissingParameter, spans.structure.clone(), message).hint(hint));
 }
 
-/// What a structure yields: its members, or what it has as a JSON Schema. Its form decides; whether
-/// it is a valid schema would take long to tell for each tool.
+/// Return the members of a structure, or its properties if it is a JSON Schema, as judged by its
+/// form; validating the schema of each tool would take too long.
 fn fields(structure: &Value) -> Option<&Map<String, Value>> {
     structure::properties(structure).or_else(|| structure.as_object())
 }
@@ -141,7 +141,7 @@ fn score_of(fields: &Map<String, Value>) -> Option<&str> {
     structure::score_key(fields.keys().map(String::as_str))
 }
 
-/// Whether a model can be asked, and knows what to reply.
+/// Check that a model can be asked for a score, and that the reply has one.
 fn check_reply(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     if tool.prompt.is_none() {
         let message =
@@ -153,7 +153,7 @@ fn check_reply(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     }
     if let Some(prompt) = tool.prompt.as_deref()
         && !template::spans(prompt)
-            // One that is misspelled is told already.
+            // A misspelled placeholder has been reported already.
             .any(|(name, _)| nearest(name, nlweb::QUERIES.iter().copied()).is_some())
     {
         let message = format!(
@@ -178,14 +178,14 @@ fn check_reply(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
         }
         Some(Some(_)) => (&spans.structure, "this returnStruc has no \"score\""),
         Some(None) => (&spans.structure, "this returnStruc is no object, so it has no \"score\""),
-        // One that is there is reported for not being JSON.
+        // An invalid structure has been reported already.
         None if tool.prompt.is_none() || !spans.structure.is_empty() => return,
         None => (&spans.name, "the tool has no returnStruc, so no reply has a \"score\""),
     };
     report.add(Finding::new(Code::NoScore, span.clone(), message).hint(hint));
 }
 
-/// Reports a score that stands there as if it were decided. A number is an example of one.
+/// Report a score that is fixed text. A number is an example of a score.
 fn constant_score(fields: &Map<String, Value>, spans: &ToolSpans, report: &mut Report) {
     let score = score_of(fields).and_then(|key| fields[key].as_str());
     let Some(text) = score.filter(|text| text.trim().parse::<f64>().is_ok()) else { return };
@@ -217,7 +217,7 @@ fn placeholders(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     }
 }
 
-/// Reports placeholders in the text of a `returnStruc`, which is sent as it is.
+/// Report placeholders in the text of a `returnStruc`, which is sent unchanged.
 pub(super) fn structure_placeholders(structure: &str, source: &SourceMap, report: &mut Report) {
     for (name, at) in template::spans(structure) {
         let message = format!("nothing fills {{{name}}} in a returnStruc");

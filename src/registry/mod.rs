@@ -1,9 +1,9 @@
-//! The tools of a `tools.xml`: reading, checking, looking up, writing.
+//! The tools of a `tools.xml`: parsing, linting, lookup and writing.
 //!
-//! [`Registry::read`] takes the bytes of a file in either of `NLWeb`'s layouts and gives all that is
-//! wrong with it at once, by line and column. [`Registry::tools_for`] answers which tools a type
-//! has on a site: those of all it is a kind of, general to specific, where a specific one stands
-//! in the place of the general one it replaces.
+//! [`Registry::read`] parses a file in either of `NLWeb`'s layouts and reports all errors and
+//! warnings at once, with line and column. [`Registry::tools_for`] returns the tools of a type on a
+//! site: those of the type and its supertypes, from general to specific, where a more specific tool
+//! takes the place of the one it replaces.
 //!
 //! ```
 //! use toolweave::registry::Registry;
@@ -61,20 +61,20 @@ pub use self::{
     tool::Tool,
 };
 
-/// The site whose tools the others inherit, which is also that of tools outside of any.
+/// The site that the others inherit from, to which tools outside of any site belong.
 pub const DEFAULT_SITE: &str = "default";
 
-/// A type of schema.org in any spelling and all it is a kind of, the most specific first, the
-/// root last. One that schema.org does not have is a kind of the root.
+/// Return a schema.org type, in any spelling, and its supertypes, the most specific first, the root
+/// last. An unknown type has only the root.
 pub fn supertypes(type_: &str) -> Vec<&str> {
     ancestry::of_schema_org(type_name(type_))
 }
 
-/// Why a registry cannot be used.
+/// The error for a registry that cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", summary(diagnostics))]
 pub struct RegistryError {
-    /// All there is to say, warnings included, in the order of the text.
+    /// All diagnostics, including warnings, in text order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -94,56 +94,55 @@ fn summary(diagnostics: &[Diagnostic]) -> String {
     }
 }
 
-/// What the block of a site does that does not say whether it inherits.
+/// The effect of a site block without an `inherit` attribute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SiteBlocks {
-    /// It adds to the default.
+    /// The block adds to the default.
     #[default]
     Add,
-    /// It replaces the default, as in `NLWeb`.
+    /// The block replaces the default, as in `NLWeb`.
     Replace,
 }
 
-/// What is done with a tool that has an error in it.
+/// The treatment of tools with errors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BrokenTools {
-    /// The registry cannot be used.
+    /// The registry cannot be loaded.
     #[default]
     Refuse,
-    /// It is left out, and the error is among the diagnostics.
+    /// The tool is skipped, and the error is among the diagnostics.
     LeaveOut,
 }
 
-/// Where a tool that a type has comes from.
+/// The origin of a tool of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// The position of the tool. Where it is off, the type does not have it.
+    /// The position of the tool. If it is disabled, the type does not have the tool.
     pub tool: usize,
-    /// The positions of those it replaces, the nearest first.
+    /// The positions of the tools that it replaces, the nearest first.
     pub replaces: Vec<usize>,
 }
 
-/// All that a `tools.xml` says. It never changes.
+/// The content of a `tools.xml`. Immutable.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     entries: Vec<Entry>,
     layout: Vec<Item>,
     index: Index,
     ancestry: Ancestry,
-    /// What types extend, as far as the document says.
+    /// The `extends` declarations of the document.
     declarations: Declarations,
     diagnostics: Vec<Diagnostic>,
     fingerprint: OnceLock<u128>,
 }
 
 impl Registry {
-    /// Reads the bytes of a file.
+    /// Parse the bytes of a file.
     pub fn read(source: &[u8]) -> Result<Self, RegistryError> {
         Self::read_with(source, BrokenTools::Refuse)
     }
 
-    /// Reads the bytes of a file. What is no XML, or has types that are their own ancestors, is
-    /// refused in any case.
+    /// Parse the bytes of a file. Malformed XML and cyclic types are always errors.
     pub fn read_with(source: &[u8], broken: BrokenTools) -> Result<Self, RegistryError> {
         if source.len() > limits::MAX_BYTES {
             return Err(refused("", too_large(source.len())));
@@ -154,17 +153,17 @@ impl Registry {
         }
     }
 
-    /// Reads a text, whatever encoding it says it has.
+    /// Parse a text, ignoring its encoding declaration.
     pub fn read_text(text: &str) -> Result<Self, RegistryError> {
         Self::read_text_with(text, BrokenTools::Refuse)
     }
 
-    /// Reads a text, whatever encoding it says it has; as [`Registry::read_with`].
+    /// Parse a text, ignoring its encoding declaration, like [`Registry::read_with`].
     pub fn read_text_with(text: &str, broken: BrokenTools) -> Result<Self, RegistryError> {
         Self::read_decoded(text.strip_prefix('\u{FEFF}').unwrap_or(text), broken)
     }
 
-    /// Reads a text without its byte order mark.
+    /// Parse a text without a byte order mark.
     fn read_decoded(text: &str, broken: BrokenTools) -> Result<Self, RegistryError> {
         if text.starts_with('\u{FEFF}') {
             let finding = Finding::new(Code::NotXml, 0..3, "a second byte order mark");
@@ -207,42 +206,42 @@ impl Registry {
         Ok(Self { entries, layout, index, ancestry, declarations, diagnostics, fingerprint })
     }
 
-    /// All tools in document order, disabled ones as well.
+    /// Return all tools in document order, including disabled ones.
     pub fn tools(&self) -> impl ExactSizeIterator<Item = &Arc<Tool>> {
         self.entries.iter().map(|entry| &entry.tool)
     }
 
-    /// The tool at a position.
+    /// Return the tool at a position.
     ///
     /// # Panics
     ///
-    /// If there are not as many.
+    /// Panics if there is no such position.
     pub fn tool(&self, position: usize) -> &Arc<Tool> {
         &self.entries[position].tool
     }
 
-    /// The types that have tools, by their first tool.
+    /// Return the types that have tools, ordered by their first tool.
     pub fn types(&self) -> impl Iterator<Item = &str> {
         self.index.types().iter().map(|name| &**name)
     }
 
-    /// The sites that have a block, [`DEFAULT_SITE`] apart.
+    /// Return the sites that have a block, except [`DEFAULT_SITE`].
     pub fn sites(&self) -> impl Iterator<Item = &str> {
         self.index.sites().iter().map(|name| &**name)
     }
 
-    /// The warnings, and the errors of tools that were left out.
+    /// Return the warnings, and the errors of skipped tools.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// A type in any spelling and all it is a kind of here.
+    /// Return a type, in any spelling, and its supertypes in this registry.
     pub fn supertypes<'a>(&'a self, type_: &'a str) -> Vec<&'a str> {
         self.ancestry.supertypes(type_name(type_))
     }
 
-    /// The known type that a name was most likely meant for which is no type: that of a tool here, or
-    /// one of schema.org.
+    /// Return the known type most similar to an unknown type name: one with tools here, or one of
+    /// schema.org.
     pub fn suggest_type(&self, name: &str) -> Option<&str> {
         let name = type_name(name);
         let is_known = |other: &&str| *other == name;
@@ -255,18 +254,18 @@ impl Registry {
         diagnostic::nearest(name, self.types().chain(schema_org::names().iter().copied()))
     }
 
-    /// The positions of the tools that a type has on a site.
+    /// Return the positions of the tools of a type on a site.
     pub fn positions_for(&self, type_: &str, site: Option<&str>) -> Vec<usize> {
         self.positions_of(&self.supertypes(type_), site, SiteBlocks::Add)
     }
 
-    /// The positions of the tools of some types on a site.
+    /// Return the positions of the tools of several types on a site.
     ///
     /// # Arguments
     ///
     /// - `kinds`: the types in their short forms, the most specific first.
     /// - `site`: the site.
-    /// - `site_blocks`: what blocks of sites do that do not say whether they inherit.
+    /// - `site_blocks`: the effect of site blocks without an `inherit` attribute.
     pub fn positions_of(
         &self,
         kinds: &[&str],
@@ -278,13 +277,13 @@ impl Registry {
         enabled.map(|found| found.tool as usize).collect()
     }
 
-    /// The tools that a type has on a site, general to specific.
+    /// Return the tools of a type on a site, from general to specific.
     pub fn tools_for(&self, type_: &str, site: Option<&str>) -> Vec<&Arc<Tool>> {
         let positions = self.positions_for(type_, site).into_iter();
         positions.map(|position| &self.entries[position].tool).collect()
     }
 
-    /// The same with where each comes from, and with those that are off.
+    /// Return the tools of a type on a site with their origins, including disabled ones.
     pub fn explain(&self, type_: &str, site: Option<&str>) -> Vec<Origin> {
         let supertypes = self.supertypes(type_);
         let found = self.index.find(&supertypes, site, SiteBlocks::Add).into_iter();
@@ -295,14 +294,14 @@ impl Registry {
         found.map(origin).collect()
     }
 
-    /// A hash of all that is said about tools, however it is laid out.
+    /// Return a hash of the content, independent of the layout.
     pub fn fingerprint(&self) -> u128 {
         *self.fingerprint.get_or_init(|| {
             fingerprint::of(self.tools().map(|tool| &**tool), &self.index, &self.ancestry)
         })
     }
 
-    /// The registry as XML.
+    /// Return the registry as XML.
     pub fn write(&self) -> Result<String, RegistryError> {
         write::write(&self.layout, &self.entries).map_err(|finding| refused("", finding))
     }

@@ -1,15 +1,15 @@
-//! What `NLWeb`'s own tools and prompts use.
+//! Names that `NLWeb` defines for tools and prompts.
 
-/// The tool that is there when no other fits; it needs no handler.
+/// The default tool, which needs no handler.
 pub(super) const SEARCH: &str = "search";
 
-/// The types that `NLWeb`'s own files have and schema.org does not.
+/// Types in `NLWeb`'s own files that schema.org does not have.
 pub(super) const TYPES: &[&str] = &["Statistics"];
 
-/// The placeholders that stand for what was asked.
+/// Placeholders for the query.
 pub(super) const QUERIES: &[&str] = &["request.query", "request.rawQuery"];
 
-/// What `method` can be.
+/// Valid values of `method`.
 pub(super) const METHODS: &[&str] = &["builtin", "code", "extension", "url"];
 
 /// Placeholders that have a value when tools are scored.
@@ -34,7 +34,7 @@ pub const PLACEHOLDERS: &[&str] = &[
     "system.query_analysis_hints",
 ];
 
-/// Placeholders of other prompts of `NLWeb`, which have none then.
+/// Placeholders of other prompts of `NLWeb`, which have no value then.
 pub(super) const UNFILLED: &[&str] = &[
     "request.answer",
     "request.item1_description",
@@ -53,23 +53,23 @@ pub(super) const UNFILLED: &[&str] = &[
     "ensemble.results",
 ];
 
-/// What a class of `NLWeb`'s `methods` reads from the reply of the model.
+/// The parameters that a class of `NLWeb`'s `methods` reads from the model's reply.
 #[derive(Debug)]
 pub(super) struct Handler {
     pub(super) class: &'static str,
-    /// What it cannot do without.
+    /// Required parameters.
     pub(super) required: &'static [&'static str],
     pub(super) optional: &'static [&'static str],
 }
 
 impl Handler {
-    /// Whether it reads a field at all.
+    /// Return true if the class reads a field.
     pub(super) fn reads(&self, field: &str) -> bool {
         self.required.contains(&field) || self.optional.contains(&field)
     }
 }
 
-/// The handlers that `NLWeb` brings along.
+/// The handlers included in `NLWeb`.
 pub(super) const HANDLERS: &[Handler] = &[
     Handler {
         class: "ItemDetailsHandler",

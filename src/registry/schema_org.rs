@@ -1,14 +1,14 @@
-//! The types of schema.org and what each is a kind of.
+//! The types of schema.org and their supertypes.
 
 use std::{
     collections::HashMap,
     sync::{LazyLock, OnceLock},
 };
 
-/// The type that all others are kinds of. `NLWeb` calls it `Item`.
+/// The root of all types. `NLWeb` calls it `Item`.
 pub const ROOT: &str = "Thing";
 
-/// The short form of a type in any spelling: `Recipe` for `https://schema.org/Recipe`,
+/// Return the short form of a type in any spelling: `Recipe` for `https://schema.org/Recipe`,
 /// `schema:Recipe` and `{http://schema.org/}Recipe`, and [`ROOT`] for `NLWeb`'s `Item`.
 pub fn type_name(spelling: &str) -> &str {
     let name = spelling.trim().trim_end_matches(['/', '#']);
@@ -41,7 +41,7 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
 });
 
 impl Vocabulary {
-    /// A type and all it is a kind of. The table is at most eight levels deep.
+    /// Return a type and its supertypes. The table is at most eight levels deep.
     fn supertypes(&self, position: usize) -> &[&'static str] {
         self.supertypes[position].get_or_init(|| {
             let parents = &self.parents[position];
@@ -52,20 +52,20 @@ impl Vocabulary {
     }
 }
 
-/// A type of schema.org and all it is a kind of, the most specific first; nothing for others.
+/// Return a schema.org type and its supertypes, the most specific first; `None` for other types.
 pub(super) fn supertypes(name: &str) -> Option<&'static [&'static str]> {
     let vocabulary = &*VOCABULARY;
     vocabulary.positions.get(name).map(|position| vocabulary.supertypes(*position))
 }
 
-/// All types of schema.org.
+/// Return all types of schema.org.
 pub(super) fn names() -> &'static [&'static str] {
     &VOCABULARY.names
 }
 
-/// C3: a type, then its ancestors, so that each comes before its own and in the order of the
-/// parents. The order of the parents gives way where it contradicts theirs, as it does for nine
-/// types of schema.org, whose parents are listed by the alphabet.
+/// Linearize a type and its ancestors by C3: each type precedes its ancestors, in the order of its
+/// parents. That order is dropped if it contradicts the order of the ancestors, as for nine types
+/// of schema.org, whose parents are listed alphabetically.
 pub(super) fn linearise<'a>(
     name: &'a str,
     above: &[&[&'a str]],
@@ -75,7 +75,7 @@ pub(super) fn linearise<'a>(
     let strict: Vec<_> = above.iter().copied().chain([parents]).collect();
     let rest = merge(&strict).or_else(|| merge(above));
     merged.extend(rest.unwrap_or_else(|| {
-        // Lists that no order satisfies: each ancestor where it is needed last.
+        // No order satisfies all lists: each ancestor comes after the last type that needs it.
         let mut all: Vec<&str> = Vec::new();
         for ancestor in above.iter().rev().flat_map(|list| list.iter().rev()) {
             if !all.contains(ancestor) {
@@ -88,7 +88,7 @@ pub(super) fn linearise<'a>(
     merged
 }
 
-/// One list that keeps the order of each; nothing if they contradict one another.
+/// Merge lists into one that keeps the order of each; `None` if they contradict each other.
 fn merge<'a>(lists: &[&[&'a str]]) -> Option<Vec<&'a str>> {
     let mut lists = lists.to_vec();
     let mut merged = Vec::new();

@@ -1,24 +1,24 @@
-//! Prompts with placeholders, filled in one pass.
+//! Prompt templates, filled in one pass.
 //!
-//! A placeholder is `{`, a name, `}`, with blanks and tabs around the name allowed. A name is
-//! words joined by dots, a word being ASCII letters, digits and `_` that do not begin with a
-//! digit. Every other brace is text, and no brace is an escape: JSON survives, and of
-//! `{{request.query}}` the inner braces are the placeholder.
+//! A placeholder is `{`, a name, `}`, with optional spaces and tabs around the name. A name
+//! consists of words joined by dots; a word consists of ASCII letters, digits and `_`, and does not
+//! begin with a digit. Every other brace is text, and there are no escapes: JSON is preserved, and
+//! in `{{request.query}}` the inner braces are the placeholder.
 //!
-//! A name with a dot can only be meant for filling, so one that nobody fills becomes empty, as
-//! NLWeb has it. A single word such as `{name}` may be an example of something else: it is filled
-//! where there is a value for it and stays as it stands where there is none.
+//! A name with a dot is always meant as a placeholder, so it becomes empty if it has no value, as
+//! in NLWeb. A single word such as `{name}` may be an example of something else: it is replaced if
+//! it has a value, and otherwise stays.
 
 use std::{borrow::Cow, collections::HashSet, ops::Range};
 
-/// A prompt, read once.
+/// A parsed prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     text: String,
     placeholders: Vec<Placeholder>,
 }
 
-/// Where a placeholder stands, braces included, and where its name does.
+/// The span of a placeholder, including braces, and the span of its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Placeholder {
     span: Range<usize>,
@@ -26,33 +26,33 @@ struct Placeholder {
 }
 
 impl Template {
-    /// Reads a prompt. Every text is one.
+    /// Parse a prompt. Every text is valid.
     pub fn parse(text: impl Into<String>) -> Self {
         let text = text.into();
         let placeholders = find(&text).collect();
         Self { text, placeholders }
     }
 
-    /// The prompt as it was written.
+    /// Return the prompt as written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The names of the placeholders, each once, in the order of the text.
+    /// Return the names of the placeholders, each once, in text order.
     pub fn placeholders(&self) -> impl Iterator<Item = &str> {
         let mut seen = HashSet::new();
         self.spans().map(|(name, _)| name).filter(move |name| seen.insert(*name))
     }
 
-    /// Every placeholder: its name, and where it stands in the text, in bytes, braces included.
+    /// Return the name of every placeholder, with its range in bytes, including braces.
     pub fn spans(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
         self.placeholders
             .iter()
             .map(|placeholder| (&self.text[placeholder.name.clone()], placeholder.span.clone()))
     }
 
-    /// The prompt with each placeholder replaced by the value of its name. What a value holds is
-    /// never read for placeholders. `fill` is asked once for each place.
+    /// Replace each placeholder by the value of its name. Values are not searched for placeholders.
+    /// `fill` is called once for each occurrence.
     pub fn render<'v>(&self, mut fill: impl FnMut(&str) -> Option<Cow<'v, str>>) -> String {
         let mut filled = String::with_capacity(self.text.len());
         let mut at = 0;
@@ -70,7 +70,7 @@ impl Template {
     }
 }
 
-/// Every placeholder of a text that is not kept as a template; see [`Template::spans`].
+/// Return every placeholder of a text; see [`Template::spans`].
 pub(super) fn spans(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
     find(text).map(|placeholder| (&text[placeholder.name], placeholder.span))
 }
@@ -89,8 +89,8 @@ fn find(text: &str) -> impl Iterator<Item = Placeholder> {
     })
 }
 
-/// The placeholder that begins at `open`, if one does. Looks no further than to the next byte
-/// that no placeholder can have there, so that a text takes one look at each byte, or two.
+/// Parse the placeholder that begins at `open`, if there is one. Stops at the first byte that
+/// cannot belong to a placeholder, so that each byte is read at most twice.
 fn placeholder(text: &[u8], open: usize) -> Option<Placeholder> {
     let name = skip(text, open + 1, |byte| matches!(byte, b' ' | b'\t'));
     let mut end = name;
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_takes_time_in_proportion_to_the_text() {
+    fn parsing_takes_linear_time() {
         for piece in ["{", "{ ", "{a", "{a.", "{ a", "{a }", "{a.b}"] {
             let text = piece.repeat(1_000_000);
             let template = Template::parse(text.as_str());
@@ -171,9 +171,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_no_placeholder_stays(text in "[{}a. \t\"1]{0,40}") {
+        fn other_text_is_unchanged(text in "[{}a. \t\"1]{0,40}") {
             let template = Template::parse(text.as_str());
-            // Each name in its place gives the text back.
+            // Filling in each placeholder's own text gives the text back.
             let mut spans = template.spans();
             let same = template.render(|_| {
                 let (_, span) = spans.next().unwrap();
@@ -183,7 +183,7 @@ mod tests {
         }
 
         #[test]
-        fn values_are_never_read_again(
+        fn values_are_not_searched_for_placeholders(
             before in "[a-z{} ]{0,8}", value in ".{0,12}", after in "[a-z{} ]{0,8}",
         ) {
             let template = Template::parse(format!("{before}.{{a.b}}.{after}"));

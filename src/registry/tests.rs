@@ -1,4 +1,4 @@
-//! The laws of registries: over documents of all kinds, and over bytes that are none.
+//! Properties of registries, over valid and invalid documents and arbitrary bytes.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -12,7 +12,7 @@ use super::{
 };
 
 #[test]
-fn every_type_of_schema_org_comes_before_all_it_is_a_kind_of() {
+fn every_schema_org_type_precedes_its_supertypes() {
     assert_eq!(schema_org::names().len(), 935);
     for name in schema_org::names() {
         let line = supertypes(name).unwrap();
@@ -29,7 +29,7 @@ fn every_type_of_schema_org_comes_before_all_it_is_a_kind_of() {
 }
 
 #[test]
-fn parents_keep_their_order_where_theirs_allows_it() {
+fn parents_keep_their_order_unless_their_supertypes_contradict_it() {
     assert_eq!(
         supertypes("Campground"),
         [
@@ -48,14 +48,14 @@ fn parents_keep_their_order_where_theirs_allows_it() {
 }
 
 #[test]
-fn orders_that_contradict_one_another_still_give_one() {
+fn contradictory_orders_are_linearized() {
     let line = schema_org::linearise("z", &[&["a", "x", "y"], &["b", "y", "x"]], &["a", "b"]);
     assert_eq!(line.len(), 5);
     assert_eq!((line[0], line[1]), ("z", "a"));
 }
 
 #[test]
-fn spellings_of_a_type_are_one() {
+fn all_spellings_of_a_type_have_one_short_form() {
     for spelling in [
         "Recipe",
         "schema:Recipe",
@@ -75,7 +75,7 @@ fn spellings_of_a_type_are_one() {
 }
 
 #[test]
-fn what_was_meant_is_guessed_if_it_is_near() {
+fn similar_names_are_suggested() {
     let known = ["returnStruc", "prompt", "path"];
     assert_eq!(nearest("returnStruct", known), Some("returnStruc"));
     assert_eq!(nearest("Promt", known), Some("prompt"));
@@ -84,7 +84,7 @@ fn what_was_meant_is_guessed_if_it_is_near() {
     assert_eq!(nearest(&"p".repeat(100_000), known), None);
 }
 
-/// Text with whatever is awkward in XML or JSON.
+/// Generate text that is awkward in XML or JSON.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z {}.]{0,12}",
@@ -162,7 +162,7 @@ fn same(one: &Registry, other: &Registry) {
     }
 }
 
-/// Reading what was written gives the same, which is written the same.
+/// Check that a registry is equal after writing and reading, and is written the same way again.
 fn survives_writing(registry: &Registry) {
     let written = registry.write().unwrap();
     let again = Registry::read(written.as_bytes()).unwrap_or_else(|err| panic!("{err}\n{written}"));
@@ -170,7 +170,7 @@ fn survives_writing(registry: &Registry) {
     assert_eq!(again.write().unwrap(), written);
 }
 
-/// Pieces of documents, right and wrong.
+/// Parts of documents, valid and invalid.
 const PIECES: &[&str] = &[
     "<?xml version=\"1.0\"?>",
     "<Tools>",
@@ -226,7 +226,7 @@ const PIECES: &[&str] = &[
     "</b>",
 ];
 
-/// A document that is well-formed, with odd things in odd places.
+/// Generate well-formed documents with unusual content.
 fn document() -> impl Strategy<Value = String> {
     let field = prop::sample::select(vec![
         "<prompt>\n  one {request.query}\n   two\n</prompt>",
@@ -253,11 +253,11 @@ fn document() -> impl Strategy<Value = String> {
         .prop_map(|(attributes, name, fields)| {
             format!("<Tool{attributes} name='{name}'>{}</Tool>", fields.concat())
         });
-    let aside =
+    let between =
         prop::sample::select(vec!["<!-- x -->", "<?y z?>", "stray", "\n"]).prop_map(str::to_owned);
     let block = (
         prop::sample::select(vec!["Thing", "Item", "Recipe", "Own"]),
-        vec(prop_oneof![3 => tool, 1 => aside.clone()], 0..4),
+        vec(prop_oneof![3 => tool, 1 => between.clone()], 0..4),
     )
         .prop_map(|(type_, inside)| match type_ {
             "Own" => format!("<Own extends='Recipe'>{}</Own>", inside.concat()),
@@ -265,10 +265,10 @@ fn document() -> impl Strategy<Value = String> {
         });
     let site = (
         prop::sample::select(vec!["id='shop'", "id='default'", "id='alone' inherit='false'"]),
-        vec(prop_oneof![3 => block.clone(), 1 => aside.clone()], 0..3),
+        vec(prop_oneof![3 => block.clone(), 1 => between.clone()], 0..3),
     )
         .prop_map(|(attributes, inside)| format!("<Site {attributes}>{}</Site>", inside.concat()));
-    vec(prop_oneof![3 => block, 2 => site, 1 => aside], 0..5).prop_map(|inside| {
+    vec(prop_oneof![3 => block, 2 => site, 1 => between], 0..5).prop_map(|inside| {
         format!("<!-- head --><Tools odd=''>{}</Tools><!-- foot -->", inside.concat())
     })
 }
@@ -290,14 +290,14 @@ proptest! {
         survives_writing(&more);
         for tool in &tools {
             let key = |tool: &Tool| (tool.name.clone(), tool.type_name.clone(), tool.site.clone());
-            let wanted = tools.iter().rfind(|other| key(other) == key(tool)).unwrap();
+            let expected = tools.iter().rfind(|other| key(other) == key(tool)).unwrap();
             let last = more.tools().filter(|other| key(other) == key(tool)).last();
-            prop_assert_eq!(last, Some(wanted));
+            prop_assert_eq!(last, Some(expected));
         }
     }
 
     #[test]
-    fn documents_survive_writing_with_all_that_is_in_them(xml in document()) {
+    fn documents_survive_writing_with_all_their_content(xml in document()) {
         let registry = Registry::read(xml.as_bytes()).unwrap();
         survives_writing(&registry);
         let written = registry.write().unwrap();
@@ -307,7 +307,7 @@ proptest! {
     }
 
     #[test]
-    fn anything_is_read_or_refused_with_places_inside_of_it(
+    fn all_diagnostics_are_within_the_text(
         pieces in vec(prop::sample::select(PIECES), 0..24),
     ) {
         let text = pieces.concat();
@@ -322,16 +322,16 @@ proptest! {
             }
         };
         let lines: Vec<_> = text.split('\n').collect();
-        for told in diagnostics {
-            let line = lines.get(told.line - 1).copied().unwrap_or("");
+        for diagnostic in diagnostics {
+            let line = lines.get(diagnostic.line - 1).copied().unwrap_or("");
             let width = line.chars().count();
-            prop_assert!(told.line <= lines.len() && told.column <= width + 1, "{:?}", told);
-            prop_assert!(told.length == 1 || told.column + told.length <= width + 1, "{:?}", told);
+            prop_assert!(diagnostic.line <= lines.len() && diagnostic.column <= width + 1, "{:?}", diagnostic);
+            prop_assert!(diagnostic.length == 1 || diagnostic.column + diagnostic.length <= width + 1, "{:?}", diagnostic);
         }
     }
 
     #[test]
-    fn a_site_that_replaces_the_default_has_its_own_tools_alone(xml in document()) {
+    fn a_site_that_replaces_the_default_has_only_its_own_tools(xml in document()) {
         let registry = Registry::read(xml.as_bytes()).unwrap();
         for site in registry.sites() {
             let own = registry.tools().filter(|tool| tool.site.as_deref() == Some(site));
@@ -352,7 +352,7 @@ proptest! {
     }
 
     #[test]
-    fn without_its_broken_tools_a_registry_is_like_any_other(
+    fn a_registry_without_its_broken_tools_is_valid(
         pieces in vec(prop::sample::select(PIECES), 0..24),
     ) {
         let text = pieces.concat();

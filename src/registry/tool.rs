@@ -1,4 +1,4 @@
-//! One tool of a registry.
+//! The tools of a registry.
 
 use std::sync::Arc;
 
@@ -6,39 +6,39 @@ use serde_json::Value;
 
 use super::schema_org::type_name;
 
-/// A tool as a registry has it: the element `Tool` of a `tools.xml`.
+/// A tool in a registry: the element `Tool` of a `tools.xml`.
 ///
-/// Two tools are equal if they say the same, wherever they stand.
+/// Tools are equal if their content is, regardless of their position.
 #[derive(Clone, Debug, Default)]
 pub struct Tool {
-    /// What it is called.
+    /// The name.
     pub name: Arc<str>,
-    /// The type it belongs to, in its short form.
+    /// The type to which the tool belongs, in its short form.
     pub type_name: Arc<str>,
-    /// The site it belongs to; nothing for those of every site.
+    /// The site to which the tool belongs; `None` if it belongs to every site.
     pub site: Option<Arc<str>>,
-    /// Whether it is one. A tool that is off hides those it replaces.
+    /// True if the tool is enabled. A disabled tool hides the tools that it replaces.
     pub enabled: bool,
-    /// What `path` says, or nothing.
+    /// The content of `path`, or an empty string.
     pub path: Box<str>,
-    /// What `method` says, or nothing.
+    /// The content of `method`, or an empty string.
     pub method: Box<str>,
-    /// The dotted path of the class that runs it.
+    /// The dotted path of the handler class.
     pub handler: Option<Box<str>>,
-    /// Names and descriptions, each name once.
+    /// The arguments: names, each once, and descriptions.
     pub arguments: Vec<(Box<str>, Box<str>)>,
-    /// Queries it is for.
+    /// Example queries.
     pub examples: Vec<Box<str>>,
-    /// What a model is asked, with placeholders.
+    /// The prompt for scoring, with placeholders.
     pub prompt: Option<Box<str>>,
-    /// An example of the reply.
+    /// The example of the reply.
     pub return_struc: Option<Value>,
-    /// Where it begins in the document, from 1.
+    /// The line on which the tool begins, from 1.
     pub line: Option<usize>,
 }
 
 impl Tool {
-    /// A tool that has nothing but a name, a type in any spelling and a site.
+    /// Create a tool with only a name, a type in any spelling and a site.
     pub fn new(name: &str, type_: &str, site: Option<&str>) -> Self {
         Self {
             name: name.into(),
@@ -70,8 +70,8 @@ impl PartialEq for Tool {
     }
 }
 
-/// Text as it counts: without white space around it, and nothing if there is none.
+/// Strip white space from a text; return `None` if it is empty then.
 pub(super) fn stripped(text: &str) -> Option<&str> {
-    // Of what is not ASCII there is next to nothing.
+    // White space outside of ASCII is rare.
     Some(text.trim_ascii().trim()).filter(|text| !text.is_empty())
 }

@@ -1,11 +1,11 @@
-//! Registries as XML.
+//! Writing of registries as XML.
 
 use serde_json::Value;
 
 use super::{
     decode::is_allowed,
     diagnostic::{Code, Finding},
-    document::{Attribute, AnnotatedField, Entry, Field, ToolMarkup, Item, Part, Piece},
+    document::{AnnotatedField, Attribute, Entry, Field, Item, Part, Piece, ToolMarkup},
     json,
     tool::Tool,
     xml::is_name,
@@ -13,7 +13,7 @@ use super::{
 
 const INDENT: &str = "  ";
 
-/// Writes a document; an error names what XML cannot hold.
+/// Write a document. The error names what XML cannot represent.
 pub(super) fn write(layout: &[Item], entries: &[Entry]) -> Result<String, Finding> {
     let mut writer = Writer { text: "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned() };
     let mut open: Vec<&str> = Vec::new();
@@ -131,7 +131,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Pieces exactly as they are.
+    /// Write markup unchanged.
     fn pieces(&mut self, pieces: &[Piece]) -> Result<(), Finding> {
         let mut open: Vec<&str> = Vec::new();
         for piece in pieces {
@@ -234,7 +234,7 @@ impl Writer {
     }
 }
 
-/// A structure as indented JSON, without characters that XML does not have.
+/// Format a structure as indented JSON, without characters that XML does not allow.
 fn structure_text(structure: Option<&Value>, depth: usize) -> String {
     let Some(structure) = structure else { return "null".to_owned() };
     let pretty = json::pretty(structure);
@@ -245,7 +245,8 @@ fn structure_text(structure: Option<&Value>, depth: usize) -> String {
                 text.push('\n');
                 (0..depth).for_each(|_| text.push_str(INDENT));
             }
-            // Only in strings, where it can be escaped; control characters are already.
+            // These occur only in strings, where they can be escaped; control characters already
+            // are.
             '\u{FFFE}' => text.push_str("\\ufffe"),
             '\u{FFFF}' => text.push_str("\\uffff"),
             other => text.push(other),

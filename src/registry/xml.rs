@@ -1,9 +1,9 @@
-//! XML as tokens, with all that makes it well-formed checked.
+//! Tokenization of XML, with all checks for well-formedness.
 //!
-//! A text may have several elements at the top, as a part of a document has.
+//! A text may have several elements at the top level, as a fragment does.
 //!
-//! `quick-xml` finds where markup begins and ends. What it leaves to its users is looked at here:
-//! names, attributes, references, and what may stand where.
+//! `quick-xml` finds the boundaries of markup. This module checks what it leaves to its users:
+//! names, attributes, references and the order of markup.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -16,15 +16,15 @@ use super::{
     limits::{MAX_ATTRIBUTES, MAX_DEPTH, MAX_NODES, MAX_TEXT},
 };
 
-/// An attribute as it counts.
+/// A parsed attribute.
 #[derive(Clone, Debug)]
 pub(super) struct Attribute<'a> {
     pub(super) name: &'a str,
-    /// With references resolved, and white space as XML has it in attributes.
+    /// The value, with references resolved and white space normalized.
     pub(super) value: Cow<'a, str>,
-    /// The bytes of the name.
+    /// The range of bytes of the name.
     pub(super) name_span: Range<usize>,
-    /// The bytes of the value, without quotes.
+    /// The range of bytes of the value, without quotes.
     pub(super) span: Range<usize>,
 }
 
@@ -33,53 +33,53 @@ pub(super) struct Attribute<'a> {
 pub(super) struct Tag<'a> {
     pub(super) name: &'a str,
     pub(super) attributes: Vec<Attribute<'a>>,
-    /// The bytes of the name.
+    /// The range of bytes of the name.
     pub(super) span: Range<usize>,
 }
 
 impl Tag<'_> {
-    /// The name without a prefix.
+    /// Return the name without its prefix.
     pub(super) fn local(&self) -> &str {
         self.name.split_once(':').map_or(self.name, |(_, local)| local)
     }
 }
 
-/// A part of a document. An empty element comes as two.
+/// A token of a document. An empty element yields two.
 #[derive(Debug)]
 pub(super) enum Token<'a> {
     Open(Tag<'a>),
     Close,
-    /// Text, resolved, and where it begins.
+    /// Resolved text, and its offset.
     Text(Cow<'a, str>, usize),
     Comment(&'a str),
     Instruction(&'a str),
-    /// What a DOCTYPE says behind its keyword, and where that begins.
+    /// The content of a DOCTYPE after the keyword, and its offset.
     Doctype(&'a str, usize),
     End,
 }
 
-/// How far a document has come.
+/// The progress through a document.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Progress {
     Start,
-    /// There was a DOCTYPE.
+    /// After a DOCTYPE.
     Doctype,
-    /// The root element was opened.
+    /// After the start of the root element.
     Root,
 }
 
-/// Reads a document token by token.
+/// Tokenizer for a document.
 pub(super) struct Xml<'a> {
     text: &'a str,
     reader: Reader<&'a [u8]>,
-    /// The elements that are open: their names, and where they stand.
+    /// The open elements: their names and offsets.
     open: Vec<(&'a str, usize)>,
-    /// Prefixes that are declared, with the depth of their elements.
+    /// Declared prefixes, with the depth of their elements.
     prefixes: Vec<(usize, &'a str)>,
     nodes: usize,
     progress: Progress,
-    /// Whether there are line ends of other systems anywhere, and `]]>`. Most files have neither,
-    /// and to look once is cheaper than to look in each text.
+    /// True if the text contains carriage returns, and `]]>`. Most files contain neither, and one
+    /// search in advance is cheaper than one per text.
     has_returns: bool,
     has_section_ends: bool,
 }
@@ -89,7 +89,8 @@ fn not_well_formed(span: Range<usize>, message: impl Into<String>) -> Finding {
 }
 
 impl<'a> Xml<'a> {
-    /// Reads a text without byte order mark and without characters that XML does not have.
+    /// Create a tokenizer for a text without a byte order mark and without characters that XML does
+    /// not allow.
     pub(super) fn new(text: &'a str) -> Self {
         let mut reader = Reader::from_str(text);
         let config = reader.config_mut();
@@ -111,7 +112,7 @@ impl<'a> Xml<'a> {
         usize::try_from(self.reader.buffer_position()).unwrap_or(usize::MAX)
     }
 
-    /// The next token; after an error there is nothing more to read.
+    /// Return the next token. After an error, there are no more tokens.
     pub(super) fn next(&mut self) -> Result<Token<'a>, Finding> {
         loop {
             let start = self.position();
@@ -133,9 +134,10 @@ impl<'a> Xml<'a> {
                 Event::Text(_) if self.open.is_empty() => {
                     match raw.find(|c| !matches!(c, ' ' | '\t' | '\r' | '\n')) {
                         None => continue,
-                        Some(at) => {
-                            Err(not_well_formed(start + at..span.end, "text outside of the root element"))
-                        }
+                        Some(at) => Err(not_well_formed(
+                            start + at..span.end,
+                            "text outside of the root element",
+                        )),
                     }
                 }
                 Event::Text(_) => self.characters(raw, start),
@@ -186,7 +188,7 @@ impl<'a> Xml<'a> {
         Ok(Token::Text(self.newlines(raw), start))
     }
 
-    /// Text with the line ends of XML: `\n` alone.
+    /// Normalize the line endings of a text.
     fn newlines(&self, text: &'a str) -> Cow<'a, str> {
         if !self.has_returns || memchr(b'\r', text.as_bytes()).is_none() {
             return Cow::Borrowed(text);
@@ -206,11 +208,15 @@ impl<'a> Xml<'a> {
     fn end(&self) -> Result<Token<'a>, Finding> {
         if let Some((name, at)) = self.open.last() {
             let message = format!("<{name}> is not closed");
-            return Err(not_well_formed(*at..*at + name.len(), message).hint(format!("Add </{name}>.")));
+            return Err(
+                not_well_formed(*at..*at + name.len(), message).hint(format!("Add </{name}>."))
+            );
         }
         if self.progress < Progress::Root {
             let end = self.text.len();
-            return Err(not_well_formed(end..end, "there is no element").hint("Begin with <Tools>."));
+            return Err(
+                not_well_formed(end..end, "there is no element").hint("Begin with <Tools>.")
+            );
         }
         Ok(Token::End)
     }
@@ -249,7 +255,7 @@ impl<'a> Xml<'a> {
         Ok(Tag { name, attributes, span })
     }
 
-    /// Whether the prefix of a name is declared.
+    /// Check that the prefix of a name is declared.
     fn declared(&self, name: &str, span: &Range<usize>) -> Result<(), Finding> {
         if memchr(b':', name.as_bytes()).is_none() {
             return Ok(());
@@ -260,8 +266,11 @@ impl<'a> Xml<'a> {
         if known && !local.contains(':') && local.starts_with(starts_name) {
             return Ok(());
         }
-        Err(not_well_formed(span.clone(), format!("the prefix {prefix:?} of {name:?} is not declared"))
-            .hint(format!("Add xmlns:{prefix}=\"...\" to the root, or leave the prefix out.")))
+        Err(not_well_formed(
+            span.clone(),
+            format!("the prefix {prefix:?} of {name:?} is not declared"),
+        )
+        .hint(format!("Add xmlns:{prefix}=\"...\" to the root, or leave the prefix out.")))
     }
 
     fn instruction(&mut self, raw: &'a str, span: Range<usize>) -> Result<&'a str, Finding> {
@@ -269,7 +278,10 @@ impl<'a> Xml<'a> {
         let inner = raw.get(2..raw.len().saturating_sub(2)).unwrap_or("");
         let target = inner.split([' ', '\t', '\r', '\n']).next().unwrap_or("");
         if !is_name(target) || target.contains(':') || target.eq_ignore_ascii_case("xml") {
-            return Err(not_well_formed(span, format!("{target:?} cannot be the name of an instruction")));
+            return Err(not_well_formed(
+                span,
+                format!("{target:?} cannot be the name of an instruction"),
+            ));
         }
         Ok(inner)
     }
@@ -293,7 +305,7 @@ impl<'a> Xml<'a> {
         Ok((inner, start))
     }
 
-    /// What `quick-xml` says, in our words.
+    /// Convert an error of `quick-xml` to a finding.
     fn syntax(&self, err: &quick_xml::Error) -> Finding {
         use quick_xml::errors::{Error, IllFormedError, SyntaxError};
         let at = usize::try_from(self.reader.error_position()).unwrap_or(usize::MAX);
@@ -302,15 +314,18 @@ impl<'a> Xml<'a> {
         let span = at..at + line.clamp(1, 80);
         match err {
             Error::IllFormed(IllFormedError::MismatchedEndTag { expected, found }) => {
-                let finding =
-                    not_well_formed(at..at + found.len() + 3, format!("</{found}> closes <{expected}>"));
+                let finding = not_well_formed(
+                    at..at + found.len() + 3,
+                    format!("</{found}> closes <{expected}>"),
+                );
                 finding.hint(format!("Write </{expected}> here, or close it before."))
             }
             Error::IllFormed(IllFormedError::UnmatchedEndTag(found)) => {
                 not_well_formed(at..at + found.len() + 3, format!("</{found}> closes nothing"))
             }
             Error::IllFormed(IllFormedError::DoubleHyphenInComment) => {
-                not_well_formed(at..at + 2, "two dashes in a comment").hint("Write one, or \"- -\".")
+                not_well_formed(at..at + 2, "two dashes in a comment")
+                    .hint("Write one, or \"- -\".")
             }
             Error::IllFormed(IllFormedError::UnclosedReference) => {
                 let message = "an \"&\" that begins no reference";
@@ -333,7 +348,7 @@ impl<'a> Xml<'a> {
     }
 }
 
-/// The character that `&...;` stands for.
+/// Resolve the reference `&...;` to its character.
 fn reference(raw: &str, at: usize) -> Result<char, Finding> {
     let name = raw.strip_prefix('&').and_then(|raw| raw.strip_suffix(';')).unwrap_or("");
     let number = |digits: &str, radix| {
@@ -353,14 +368,14 @@ fn reference(raw: &str, at: usize) -> Result<char, Finding> {
             (None, None) => None,
         },
     };
-    let told: String = raw.chars().take(40).collect();
+    let quoted: String = raw.chars().take(40).collect();
     character.ok_or_else(|| {
-        not_well_formed(at..at + told.len(), format!("{told:?} stands for no character"))
+        not_well_formed(at..at + quoted.len(), format!("{quoted:?} stands for no character"))
             .hint("An \"&\" alone is written \"&amp;\"; entities are not read from elsewhere.")
     })
 }
 
-/// The attributes in what follows the name of an element.
+/// Parse the attributes after the name of an element.
 fn attributes(text: &str, base: usize) -> Result<Vec<Attribute<'_>>, Finding> {
     let mut found: Vec<Attribute<'_>> = Vec::new();
     let mut at = 0;
@@ -374,10 +389,16 @@ fn attributes(text: &str, base: usize) -> Result<Vec<Attribute<'_>>, Finding> {
         let name = &text[blank..blank + length];
         let name_span = base + blank..base + blank + length;
         if !is_name(name) {
-            return Err(not_well_formed(name_span, format!("{name:?} is not the name of an attribute")));
+            return Err(not_well_formed(
+                name_span,
+                format!("{name:?} is not the name of an attribute"),
+            ));
         }
         if blank == at {
-            return Err(not_well_formed(name_span, format!("no space before the attribute {name:?}")));
+            return Err(not_well_formed(
+                name_span,
+                format!("no space before the attribute {name:?}"),
+            ));
         }
         let equals = skip_blank(text, blank + length);
         let quote = match text[equals..].strip_prefix('=') {
@@ -385,12 +406,18 @@ fn attributes(text: &str, base: usize) -> Result<Vec<Attribute<'_>>, Finding> {
             None => text.len(),
         };
         let Some(mark) = text[quote..].chars().next().filter(|c| matches!(c, '"' | '\'')) else {
-            return Err(not_well_formed(name_span, format!("the attribute {name:?} has no value in quotes"))
-                .hint(format!("Write {name}=\"...\".")));
+            return Err(not_well_formed(
+                name_span,
+                format!("the attribute {name:?} has no value in quotes"),
+            )
+            .hint(format!("Write {name}=\"...\".")));
         };
         let value = &text[quote + 1..];
         let Some(end) = value.find(mark) else {
-            return Err(not_well_formed(name_span, format!("the value of {name:?} has no closing quote")));
+            return Err(not_well_formed(
+                name_span,
+                format!("the value of {name:?} has no closing quote"),
+            ));
         };
         let value = &value[..end];
         let span = base + quote + 1..base + quote + 1 + end;
@@ -399,7 +426,10 @@ fn attributes(text: &str, base: usize) -> Result<Vec<Attribute<'_>>, Finding> {
             return Err(Finding::new(Code::Limit, name_span, message));
         }
         if found.iter().any(|other| other.name == name) {
-            return Err(not_well_formed(name_span, format!("the attribute {name:?} is there twice")));
+            return Err(not_well_formed(
+                name_span,
+                format!("the attribute {name:?} is there twice"),
+            ));
         }
         if found.len() == MAX_ATTRIBUTES {
             let message = format!("more than {MAX_ATTRIBUTES} attributes");
@@ -450,7 +480,7 @@ fn attribute_value(raw: &str, base: usize) -> Result<Cow<'_, str>, Finding> {
     Ok(Cow::Owned(value))
 }
 
-/// Checks `<?xml ...?>`.
+/// Check the declaration `<?xml ...?>`.
 fn declaration(raw: &str) -> Result<(), Finding> {
     let end = raw.len().min(80);
     let inner = raw.strip_prefix("<?xml").and_then(|raw| raw.strip_suffix("?>")).unwrap_or("");
@@ -485,9 +515,9 @@ fn continues_name(character: char) -> bool {
             '-' | '.' | ':' | '0'..='9' | '\u{B7}' | '\u{300}'..='\u{36F}' | '\u{203F}'..='\u{2040}')
 }
 
-/// Whether elements and attributes can be called this.
+/// Return true if a name is valid for elements and attributes.
 pub(super) fn is_name(name: &str) -> bool {
-    // Names that are not plain letters are rare.
+    // Names with anything but ASCII letters are rare.
     if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return true;
     }

@@ -1,4 +1,4 @@
-//! The contents of elements: as text, and as they are laid out.
+//! The content of elements, as text and as markup.
 
 use std::borrow::Cow;
 
@@ -17,12 +17,12 @@ use super::{
 pub(super) struct Content<'a> {
     pub(super) text: Cow<'a, str>,
     source: SourceMap,
-    /// The content as it is, if it is more than its text.
+    /// The content, if it is more than text.
     pub(super) inner: Option<Box<[Piece]>>,
 }
 
 impl<'a> Reader<'a, '_> {
-    /// The text of an element, with all that is inside of elements in it.
+    /// Read the text of an element, including the text of nested elements.
     pub(super) fn content(&mut self, tag: &Tag<'a>) -> Read<Content<'a>> {
         let mut text = Cow::Borrowed("");
         let mut source = SourceMap::default();
@@ -75,7 +75,7 @@ impl<'a> Reader<'a, '_> {
         Ok(Content { text, source, inner: inner.map(Into::into) })
     }
 
-    /// An element that means nothing, with all that is in it.
+    /// Read an unknown element with its content.
     pub(super) fn subtree(&mut self, tag: &Tag<'a>) -> Read<Vec<Piece>> {
         let mut pieces = vec![opening(tag)];
         let mut depth = 1_usize;
@@ -100,13 +100,13 @@ impl<'a> Reader<'a, '_> {
 }
 
 impl Content<'_> {
-    /// Where the text stands without the white space around it.
+    /// Return the source map of the text without surrounding white space.
     pub(super) fn trimmed(&self) -> SourceMap {
         let trimmed = self.text.len() - self.text.trim_ascii_start().trim_start().len();
         SourceMap { trimmed, ..self.source.clone() }
     }
 
-    /// The element as it is, for one that does not count.
+    /// Return the element as markup, for one that has no effect.
     pub(super) fn into_pieces(self, tag: &Tag<'_>) -> Box<[Piece]> {
         let mut pieces = vec![opening(tag)];
         match self.inner {
@@ -118,7 +118,7 @@ impl Content<'_> {
     }
 }
 
-/// The attributes but for some, to be written again.
+/// Return all attributes except some, to be written again.
 pub(super) fn kept(attributes: &[Attribute<'_>], without: &[&str]) -> Box<[(Box<str>, Box<str>)]> {
     if attributes.is_empty() {
         return Box::default();
@@ -131,7 +131,7 @@ fn opening(tag: &Tag<'_>) -> Piece {
     Piece::Open { name: tag.name.into(), attributes: kept(&tag.attributes, &[]) }
 }
 
-/// Adds text; two pieces of it never stand side by side.
+/// Append text, merging it with preceding text.
 fn add_text(pieces: &mut Vec<Piece>, more: &str) {
     if more.is_empty() {
         return;
@@ -145,7 +145,7 @@ fn add_text(pieces: &mut Vec<Piece>, more: &str) {
     }
 }
 
-/// Markup with the line ends of XML.
+/// Normalize the line endings of markup.
 pub(super) fn lines(text: &str) -> Box<str> {
     text.replace("\r\n", "\n").replace('\r', "\n").into()
 }

@@ -1,4 +1,4 @@
-//! From tokens to tools.
+//! Conversion of tokens to tools.
 
 mod content;
 mod tool;
@@ -24,24 +24,24 @@ use super::{
     xml::{Attribute, Tag, Token, Xml},
 };
 
-/// How many tools of the default are named that a site has besides its own.
+/// Maximum number of tools that the warning about a site with inherited tools names.
 const MAX_ADDED: usize = 3;
 
-/// How many names are compared with all known types, which takes its time.
+/// Maximum number of names that are compared with all known types, which is slow.
 const MAX_SUGGESTIONS: usize = 32;
 
-/// All that a document says, so far as it could be read.
+/// The content of a document, as far as it could be read.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     pub(super) entries: Vec<Entry>,
     pub(super) layout: Vec<Item>,
     pub(super) index: Index,
     pub(super) declarations: Declarations,
-    /// Whether it has a root, and was read to its end.
+    /// True if the document has a root, and was read to its end.
     pub(super) is_complete: bool,
 }
 
-/// Reads a document as far as it is one.
+/// Read a document as far as it is valid.
 pub(super) fn read(text: &str, broken: BrokenTools, report: &mut Report) -> Draft {
     let mut reader = Reader {
         xml: Xml::new(text),
@@ -68,44 +68,43 @@ pub(super) fn read(text: &str, broken: BrokenTools, report: &mut Report) -> Draf
     reader.draft
 }
 
-/// Reading goes on after all but broken XML.
+/// A result whose errors end reading: malformed XML. All other findings are only reported.
 type Read<T> = Result<T, Box<Finding>>;
 
 struct Reader<'a, 'r> {
     xml: Xml<'a>,
     text: &'a str,
-    /// How far lines are counted.
+    /// The position up to which lines are counted.
     place: Place,
     broken: BrokenTools,
     report: &'r mut Report,
     draft: Draft,
     /// Sites that had a block.
     sites: HashSet<Arc<str>>,
-    /// Sites that do not say whether they inherit, and where they are named.
+    /// Sites without an `inherit` attribute, with the spans of their names.
     implicit_sites: Vec<(Arc<str>, Range<usize>)>,
-    /// Types that schema.org does not have, and where they come first.
+    /// Types unknown to schema.org, with the spans of their first occurrences.
     unknown_types: Vec<(Arc<str>, Range<usize>)>,
     known_types: HashSet<Arc<str>>,
     top: TopLevel,
-    /// Which tool has an example, by the hash of type, site and example.
+    /// The tool of each example, by the hash of type, site and example.
     examples: HashMap<u64, usize, BuildHasherDefault<IdentityHasher>>,
-    /// So that nobody can prepare examples that are alike.
+    /// A random seed, so that collisions cannot be prepared.
     seed: u64,
 }
 
-/// What stands at the top of a text.
+/// The top level of a text.
 #[derive(Default)]
 struct TopLevel {
-    /// Where the first element begins in the layout.
+    /// The position of the first element in the layout.
     first: Option<usize>,
-    /// Where roots begin and end in the layout.
+    /// The positions of the starts and ends of roots in the layout.
     roots: Vec<usize>,
-    /// Whether there are types or sites without a root, or several roots; and the element that
-    /// says so.
+    /// The first element that shows that there is no single root.
     fragment: Option<Range<usize>>,
 }
 
-/// For keys that are hashes.
+/// A hasher for keys that are hashes.
 #[derive(Default)]
 struct IdentityHasher(u64);
 
@@ -123,7 +122,7 @@ impl Hasher for IdentityHasher {
     }
 }
 
-/// Where tools are declared.
+/// The scope in which tools are declared.
 struct Owner {
     type_name: Arc<str>,
     site: Option<Arc<str>>,
@@ -150,7 +149,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// Reads an element at the top: the root, or a type or a site where there is none.
+    /// Read an element at the top level: the root, or a type or a site if there is no root.
     fn element(&mut self, tag: &Tag<'a>) -> Read<()> {
         if self.top.first.is_some() {
             self.top.fragment.get_or_insert_with(|| tag.span.clone());
@@ -159,7 +158,7 @@ impl<'a> Reader<'a, '_> {
         }
         match tag.local() {
             "Tool" => {
-                let message = format!("{} stands outside of any type", named(tag));
+                let message = format!("{} stands outside of any type", describe(tag));
                 self.warn(Code::Shape, &tag.span, message, Some(IN_A_TYPE.to_owned()));
                 self.subtree(tag)?;
                 Ok(())
@@ -172,8 +171,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Puts one root around all that stands at the top, where there is none. So what is written is
-    /// a document.
+    /// Wrap the top level in a single root if there is none, so that the output is a document.
     fn add_root(&mut self) {
         let Some(span) = self.top.fragment.take() else { return };
         let message = "there is no one root around the types, so NLWeb does not read this";
@@ -201,7 +199,7 @@ impl<'a> Reader<'a, '_> {
         self.draft.layout = rest;
     }
 
-    /// Keeps what stands between the elements that count.
+    /// Preserve a token between known elements.
     fn keep_token(&mut self, token: Token<'a>) -> Read<()> {
         let piece = match token {
             Token::Comment(text) => Piece::Comment(lines(text)),
@@ -225,7 +223,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// Reports a DOCTYPE that names more than the root element: a DTD that is elsewhere.
+    /// Report a DOCTYPE that names an external DTD.
     fn external_dtd(&mut self, text: &str, at: usize) {
         let Some(space) = text.find([' ', '\t', '\r', '\n']) else { return };
         let rest = text[space..].trim_start();
@@ -235,17 +233,17 @@ impl<'a> Reader<'a, '_> {
         self.warn(Code::ExternalDtd, &(start..start + rest.len()), message, Some(hint));
     }
 
-    /// Reports text where only elements count.
+    /// Report text where only elements are allowed.
     fn stray_text(&mut self, text: &str, at: usize) -> Option<Piece> {
-        let told = stripped(text)?;
-        let start = at + text.find(told).unwrap_or(0);
+        let trimmed = stripped(text)?;
+        let start = at + text.find(trimmed).unwrap_or(0);
         let hint = "Put it into an element or into a comment.".to_owned();
         let message = "text that belongs to no element is ignored".to_owned();
-        self.warn(Code::StrayText, &(start..start + told.len()), message, Some(hint));
-        Some(Piece::Text(told.into()))
+        self.warn(Code::StrayText, &(start..start + trimmed.len()), message, Some(hint));
+        Some(Piece::Text(trimmed.into()))
     }
 
-    /// Reads the root; or a type, if a tool is the first that stands in it.
+    /// Read the root, or a type if its first element is a tool.
     fn root(&mut self, tag: &Tag<'a>) -> Read<()> {
         let begin = self.draft.layout.len();
         self.open(tag);
@@ -270,7 +268,7 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// The next element in the one that is open; nothing at its end.
+    /// Return the next child of the open element, or `None` at its end.
     fn child(&mut self) -> Read<Option<Tag<'a>>> {
         loop {
             match self.next()? {
@@ -286,10 +284,10 @@ impl<'a> Reader<'a, '_> {
         self.draft.layout.push(Item::Open { name: tag.name.into(), attributes });
     }
 
-    /// Reports attributes that mean nothing.
+    /// Report unknown attributes.
     fn attributes(&mut self, tag: &Tag<'a>, known: &[&str]) {
         for attribute in &tag.attributes {
-            // Names with a prefix belong to whoever declared it.
+            // Prefixed names belong to other vocabularies.
             let foreign = attribute.name.contains(':') || attribute.name == "xmlns";
             if foreign || known.contains(&attribute.name) {
                 continue;
@@ -348,7 +346,7 @@ impl<'a> Reader<'a, '_> {
     fn type_block(&mut self, tag: &Tag<'a>, site: Option<&Arc<str>>, parent: &Tag<'a>) -> Read<()> {
         if tag.local() == "Tool" {
             let message =
-                format!("{} stands in <{}>, which is no type here", named(tag), parent.name);
+                format!("{} stands in <{}>, which is no type here", describe(tag), parent.name);
             self.warn(Code::Shape, &tag.span, message, Some(IN_A_TYPE.to_owned()));
             self.subtree(tag)?;
             return Ok(());
@@ -359,7 +357,7 @@ impl<'a> Reader<'a, '_> {
         self.tools(&owner, first)
     }
 
-    /// Declares the type that an element is named for.
+    /// Declare the type that an element is named after.
     fn owner(&mut self, tag: &Tag<'a>, site: Option<&Arc<str>>) -> Owner {
         self.attributes(tag, &["extends"]);
         let name: Arc<str> = type_name(tag.name).into();
@@ -372,7 +370,7 @@ impl<'a> Reader<'a, '_> {
         Owner { type_name: name, site: site.cloned() }
     }
 
-    /// Reads the tools of a type, from its first element on.
+    /// Read the tools of a type, beginning with its first element.
     fn tools(&mut self, owner: &Owner, first: Option<Tag<'a>>) -> Read<()> {
         let mut child = first;
         while let Some(tag) = child {
@@ -413,19 +411,19 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Reports what can be told at the end alone.
+    /// Report findings that need the whole document.
     fn finish(&mut self) {
         if self.draft.entries.is_empty() && self.report.errors() == 0 {
             let hint = "Write <Tools><Thing><Tool name=\"...\">...</Tool></Thing></Tools>.";
             self.warn(Code::NoTools, &(0..0), "there is no tool".to_owned(), Some(hint.to_owned()));
         }
         let unknown = std::mem::take(&mut self.unknown_types);
-        for (turn, (name, span)) in unknown.into_iter().enumerate() {
+        for (number, (name, span)) in unknown.into_iter().enumerate() {
             if self.draft.declarations.has(&name) || nlweb::TYPES.contains(&&*name) {
                 continue;
             }
             let message = format!("{name:?} is not a type of schema.org; it is only a Thing");
-            let near = (turn < MAX_SUGGESTIONS)
+            let near = (number < MAX_SUGGESTIONS)
                 .then(|| did_you_mean(&name, schema_org::names().iter().copied()));
             let hint = near.flatten().unwrap_or_else(|| {
                 "If it is meant so, say what it is a kind of: extends=\"Thing\".".to_owned()
@@ -435,7 +433,7 @@ impl<'a> Reader<'a, '_> {
         self.report_additions();
     }
 
-    /// Reports sites that have tools of the default here, and would not in `NLWeb`.
+    /// Report sites that inherit tools of the default here, but not in `NLWeb`.
     fn report_additions(&mut self) {
         if self.implicit_sites.is_empty() {
             return;
@@ -465,12 +463,12 @@ impl<'a> Reader<'a, '_> {
                 continue;
             }
             let named = default.iter().filter(|name| !own.contains(*name)).take(MAX_ADDED);
-            let mut which = named.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+            let mut names = named.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
             if more > MAX_ADDED {
-                let _ = write!(which, " and {} more", more - MAX_ADDED);
+                let _ = write!(names, " and {} more", more - MAX_ADDED);
             }
             let message = format!(
-                "the site {site:?} also has {which} of the default; in NLWeb and toolweave.nlweb \
+                "the site {site:?} also has {names} of the default; in NLWeb and toolweave.nlweb \
                  its block replaces them"
             );
             let hint = "Write inherit=\"false\" if only its own tools are meant, or \
@@ -482,8 +480,8 @@ impl<'a> Reader<'a, '_> {
 
 const IN_A_TYPE: &str = "Put it into an element that is named for its type, such as <Thing>.";
 
-/// A tool, as messages call it.
-fn named(tag: &Tag<'_>) -> String {
+/// Describe a tool for messages.
+fn describe(tag: &Tag<'_>) -> String {
     match attribute(tag, "name") {
         Some(name) => format!("the tool {:?}", name.value.chars().take(60).collect::<String>()),
         None => "a tool".to_owned(),

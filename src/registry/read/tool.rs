@@ -1,4 +1,4 @@
-//! One tool and what stands in it.
+//! Reading of a tool and its content.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use super::{
     super::{
         BrokenTools,
         diagnostic::{Code, did_you_mean},
-        document::{AnnotatedField, Entry, Field, ToolMarkup, Item, Part, Piece},
+        document::{AnnotatedField, Entry, Field, Item, Part, Piece, ToolMarkup},
         json::{self, JsonError},
         limits::{MAX_ARGUMENTS, MAX_STRUCTURE_DEPTH},
-        lint::{self, ToolSpans, SourceMap},
+        lint::{self, SourceMap, ToolSpans},
         tool::{Tool, stripped},
         xml::{Attribute, Tag, Token},
     },
@@ -23,12 +23,12 @@ use super::{
 const IN_TOOL: [&str; 7] =
     ["path", "method", "handler", "argument", "example", "prompt", "returnStruc"];
 
-/// A tool that is being read.
+/// A tool under construction.
 #[derive(Default)]
 struct ToolBuilder {
     spans: ToolSpans,
     parts: Vec<Part>,
-    /// Fields that were there, as bits.
+    /// A bit set of the fields that have been read.
     seen: u8,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Reader<'a, '_> {
             builder.parts.push(Part::Verbatim([piece].into()));
         }
         lint::check(&tool, &builder.spans, self.report);
-        // One that is off stays, since it hides what it replaces.
+        // A disabled tool is kept, since it hides the tools that it replaces.
         let is_broken = tool.enabled && self.report.errors() > errors;
         if is_broken && self.broken == BrokenTools::LeaveOut {
             return Ok(());
@@ -83,24 +83,24 @@ impl<'a> Reader<'a, '_> {
         Ok(())
     }
 
-    /// What `enabled` says. `NLWeb` knows `true`, in any case, and takes all else for off; here
-    /// the words that mean the same are on as well.
+    /// Parse `enabled`. `NLWeb` treats only `true`, in any case, as on; this reader accepts its
+    /// synonyms as well.
     fn enabled(&mut self, attribute: &Attribute<'a>) -> bool {
         let value = attribute.value.to_lowercase();
-        let (is_on, told) = match value.trim() {
+        let (is_on, effect) = match value.trim() {
             "true" | "yes" | "on" | "1" => (true, "is on here, and off for NLWeb"),
             "false" | "no" | "off" | "0" => return false,
             _ => (false, "turns the tool off"),
         };
         if value != "true" {
-            let message = format!("enabled={:?} {told}", attribute.value);
+            let message = format!("enabled={:?} {effect}", attribute.value);
             let hint = "Write \"true\" or \"false\".".to_owned();
             self.warn(Code::EnabledValue, &attribute.span, message, Some(hint));
         }
         is_on
     }
 
-    /// Reports what a tool has in common with others of its type and site.
+    /// Report duplicates among the tools of a type and site.
     fn compare(&mut self, tool: &Tool, spans: &ToolSpans) {
         if self.draft.index.add(tool).is_some() {
             let message =
@@ -128,7 +128,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Reads a child element of a tool.
+    /// Read a child element of a tool.
     fn part(&mut self, tag: &Tag<'a>, tool: &mut Tool, builder: &mut ToolBuilder) -> Read<Part> {
         let name = tag.local();
         if !IN_TOOL.contains(&name) {
@@ -146,10 +146,14 @@ impl<'a> Reader<'a, '_> {
         if attributes.is_empty() && content.inner.is_none() {
             return Ok(Part::Field(field));
         }
-        Ok(Part::AnnotatedField(Box::new(AnnotatedField { field, attributes, inner: content.inner })))
+        Ok(Part::AnnotatedField(Box::new(AnnotatedField {
+            field,
+            attributes,
+            inner: content.inner,
+        })))
     }
 
-    /// Lets an element count, if it does.
+    /// Store the content of a known element; return `None` if it has no effect.
     fn field(
         &mut self,
         tag: &Tag<'a>,
@@ -227,7 +231,7 @@ impl<'a> Reader<'a, '_> {
         Some(field)
     }
 
-    /// The JSON of a `returnStruc`; `null` is none.
+    /// Parse the JSON of a `returnStruc`; `null` counts as absent.
     fn structure(&mut self, tag: &Tag<'a>, text: &str, source: &SourceMap) -> Option<Value> {
         let fault = match json::read(text) {
             Ok(value) => return Some(value).filter(|value| !value.is_null()),

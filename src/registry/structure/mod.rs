@@ -1,12 +1,12 @@
-//! What a model is to answer, from an example of it.
+//! Schemas for replies, derived from examples.
 //!
-//! A `returnStruc` is an example object whose values say in words what belongs there. [`schema`]
-//! makes a JSON Schema (draft 2020-12) of it: phrases about types, ranges and options are read,
-//! and all others describe a string.
+//! A `returnStruc` is an example object whose values describe what belongs there. [`schema`]
+//! derives a JSON Schema (draft 2020-12) from it: phrases about types, ranges and options are
+//! parsed, all others describe a string.
 //!
-//! Only the score is required: prompts ask for the rest only where the score is high, and say
-//! nowhere what a tool can do without. The object is closed, so that a handler is given nothing
-//! that it was not made for.
+//! Only the score is required: prompts ask for the rest only if the score is high, and do not say
+//! which fields a tool can do without. The object is closed, so that a handler gets no unexpected
+//! parameters.
 //!
 //! ```
 //! use serde_json::json;
@@ -52,16 +52,16 @@ use serde_json::{Map, Value, json};
 
 use crate::validator::Validator;
 
-/// How deep examples are read; what is deeper may be anything.
+/// Maximum depth of examples; anything deeper is unconstrained.
 const MAX_DEPTH: usize = 16;
 
-/// How many kinds of items a list may have; the items of one with more may be anything.
+/// Maximum number of item schemas in a list; the items of a list with more are unconstrained.
 const MAX_ITEM_KINDS: usize = 8;
 
 const SCORE: &str = "score";
 
-/// The JSON Schema that an example stands for. An object that is a JSON Schema of objects
-/// already, with `properties`, is one as it stands.
+/// Derive the JSON Schema of an example. A JSON Schema of objects, recognized by its `properties`,
+/// is returned unchanged.
 pub fn schema(structure: &Value) -> Value {
     if is_schema(structure) {
         return structure.clone();
@@ -90,8 +90,8 @@ pub fn schema(structure: &Value) -> Value {
     schema
 }
 
-/// What a reply to a prompt has to fit: the schema of the structure, with a score even where the
-/// structure has none, or is no object.
+/// Derive the schema of a reply to a prompt. It includes a score even if the structure has none, or
+/// is not an object.
 pub fn reply_schema(structure: Option<&Value>) -> Value {
     let mut schema = match structure {
         Some(structure @ Value::Object(_)) => self::schema(structure),
@@ -112,7 +112,7 @@ pub fn reply_schema(structure: Option<&Value>) -> Value {
     schema
 }
 
-/// The schema of a reply without its score: what a handler is given.
+/// Return the schema of a reply without its score: the parameters of a handler.
 pub fn parameter_schema(reply_schema: &Value) -> Value {
     let mut schema = reply_schema.clone();
     let Value::Object(members) = &mut schema else { return schema };
@@ -129,15 +129,14 @@ pub fn parameter_schema(reply_schema: &Value) -> Value {
     schema
 }
 
-/// Whether a reply that fits has a score from 0 to 1 instead of one from 0 to 100.
+/// Return true if scores of a reply are from 0 to 1 instead of 0 to 100.
 pub fn has_fractional_score(reply_schema: &Value) -> bool {
     let Value::Object(members) = reply_schema else { return false };
     let score = score_property(members).and_then(|score| members["properties"].get(score));
     score.and_then(|score| score.get("maximum")).and_then(Value::as_f64) == Some(1.0)
 }
 
-/// Which of the keys of an object is the score: `score`, or else the only one that differs from
-/// that in case alone.
+/// Return the key of the score: `score`, or the only key that differs from it just in case.
 pub fn score_key<'k>(keys: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let mut others = 0;
     let mut other = None;
@@ -162,18 +161,18 @@ fn is_schema(structure: &Value) -> bool {
     properties(structure).is_some() && Validator::new(structure).is_ok()
 }
 
-/// The properties of an object that has the form of a JSON Schema of objects.
+/// Return the properties of an object that has the form of a JSON Schema of objects.
 pub(super) fn properties(structure: &Value) -> Option<&Map<String, Value>> {
     let properties = structure.get("properties")?.as_object()?;
     let is_one = structure["type"] == "object" && properties.values().all(Value::is_object);
     is_one.then_some(properties)
 }
 
-/// What an example says.
+/// The schema of an example.
 #[derive(Debug, Default, PartialEq)]
 struct Example {
     schema: Map<String, Value>,
-    /// Whether it says that it cannot be left out.
+    /// True if the example is marked as required.
     required: bool,
 }
 
@@ -193,17 +192,17 @@ fn typed(name: &str) -> Map<String, Value> {
 }
 
 fn score(value: &Value) -> Map<String, Value> {
-    let said = match value {
+    let parsed = match value {
         Value::String(text) => phrase::read(text).schema,
         _ => Map::new(),
     };
-    let is_fractional = said.get("type").is_some_and(|kind| kind == "number");
-    let is_fraction = said.get("maximum").and_then(Value::as_f64) == Some(1.0);
+    let is_fractional = parsed.get("type").is_some_and(|kind| kind == "number");
+    let is_fraction = parsed.get("maximum").and_then(Value::as_f64) == Some(1.0);
     let mut schema = typed(if is_fractional { "number" } else { "integer" });
     schema.insert("minimum".to_owned(), 0.into());
     schema.insert("maximum".to_owned(), if is_fraction { 1 } else { 100 }.into());
-    // Not "100": some files have an example of a score instead of words.
-    if let Some(description) = said.get("description")
+    // Not "100": some files contain an example of a score instead of a description.
+    if let Some(description) = parsed.get("description")
         && description.as_str().is_some_and(|text| text.contains(char::is_alphabetic))
     {
         schema.insert("description".to_owned(), description.clone());
@@ -249,14 +248,14 @@ fn object(members: &Map<String, Value>, depth: usize) -> Map<String, Value> {
     schema
 }
 
-/// A list says what its items are by some of them.
+/// Derive the schema of a list from its example items.
 fn array(items: &[Value], depth: usize) -> Map<String, Value> {
     let mut schema = typed("array");
     let mut kinds: Vec<Value> = Vec::new();
     for item in items {
         let mut kind = example(item, depth + 1).schema;
         if items.len() > 1 && kind.get("type").is_some_and(|name| name == "string") {
-            // Examples of one kind of string, not descriptions of several.
+            // Several strings are examples, not descriptions.
             kind.shift_remove("description");
         }
         let kind = kind.into();

@@ -1,4 +1,4 @@
-//! The values to choose from, where a phrase lists them all.
+//! Options that a phrase lists exhaustively.
 
 use std::sync::LazyLock;
 
@@ -7,20 +7,20 @@ use serde_json::{Map, Number, Value};
 
 use super::{compiled, typed};
 
-/// More are no list that anybody wrote.
+/// Maximum number of options; longer lists do not occur in practice.
 const MAX_OPTIONS: usize = 100;
 
-/// How many bytes and words an option has that is not in quotes.
+/// Maximum size of an option without quotes, in bytes and words.
 const MAX_BYTES: usize = 40;
 const MAX_WORDS: usize = 4;
 
-/// What introduces the options, up to them.
+/// A phrase that introduces options, up to the options.
 static INTRODUCED: LazyLock<Regex> = LazyLock::new(|| {
     compiled(
         r"(?is)(?:^|[,;:.(–—-]\s*|^(?:string|text)s?\s+)(?:(?:must|should|can)\s+be\s+)?(?:(?:exactly\s+|any\s+)?one\s+of(?:\s+the\s+following(?:\s+values)?)?|either|enum|(?:allowed|possible|valid)\s+values(?:\s+are)?|options(?:\s+are)?)\b\s*(?P<colon>:)?\s*(?P<options>.+)$",
     )
 });
-/// Nothing but words with strokes between them.
+/// Only words separated by `|`.
 static PIPES: LazyLock<Regex> =
     LazyLock::new(|| compiled(r#"^['"`]?[\w.+-]+['"`]?(?:\s*\|\s*['"`]?[\w.+-]+['"`]?)+$"#));
 static QUOTED: LazyLock<Regex> = LazyLock::new(|| {
@@ -34,7 +34,7 @@ static ONE_WORD: LazyLock<Regex> = LazyLock::new(|| compiled(r"^[\w.+-]+$"));
 static OPEN_END: LazyLock<Regex> =
     LazyLock::new(|| compiled(r"(?i)\betc\b|\.\.\.|…|\bsuch as\b|\band so on\b|\bother\b|\be\.g"));
 
-/// The schema of the options that a phrase lists; `None` if it lists none, or not all.
+/// Parse the options that a phrase lists; `None` if it lists none, or not all.
 pub(super) fn read(phrase: &str) -> Option<Map<String, Value>> {
     let (texts, quoted) = if let Some(quoted) = quoted(phrase) {
         (quoted, true)
@@ -53,7 +53,7 @@ pub(super) fn read(phrase: &str) -> Option<Map<String, Value>> {
     schema(texts, quoted)
 }
 
-/// What stands in the brackets that a text begins with.
+/// Return the text in the brackets that a text begins with.
 fn bracketed(text: &str) -> Option<&str> {
     let close = match text.chars().next()? {
         '(' => ')',
@@ -65,7 +65,7 @@ fn bracketed(text: &str) -> Option<&str> {
     Some(&text[1..end])
 }
 
-/// Two options or more in quotes, at the beginning of a text.
+/// Parse two or more quoted options at the beginning of a text.
 fn quoted(text: &str) -> Option<Vec<&str>> {
     let mut options = Vec::new();
     let mut at = 0;
@@ -80,8 +80,8 @@ fn quoted(text: &str) -> Option<Vec<&str>> {
     (options.len() > 1 && !OPEN_END.is_match(&text[at..])).then_some(options)
 }
 
-/// Options without quotes. Only where it is certain that there are some may they have more than
-/// one word: "one of the items on the menu, or a drink" lists none.
+/// Parse options without quotes. They may have several words only if it is certain that these are
+/// options: "one of the items on the menu, or a drink" lists none.
 fn bare(text: &str, certain: bool) -> Option<Vec<&str>> {
     let text = text.split(['\n', '(']).next()?.trim();
     let text = text.split(". ").next()?.trim_end_matches('.');
@@ -106,7 +106,7 @@ fn schema(mut texts: Vec<&str>, quoted: bool) -> Option<Map<String, Value>> {
     if texts.len() > MAX_OPTIONS {
         return None;
     }
-    // `or null` is said of every kind of value, and read there.
+    // `or null` is handled for every kind of value by the caller.
     texts.retain(|text| quoted || !matches!(*text, "null" | "none" | "nil"));
     let is_type = |text: &&str| {
         matches!(
@@ -133,13 +133,13 @@ fn schema(mut texts: Vec<&str>, quoted: bool) -> Option<Map<String, Value>> {
         Some(numbers) if !quoted => ("integer", numbers),
         _ => ("string", texts.into_iter().map(Value::from).collect()),
     };
-    let mut different: Vec<Value> = Vec::with_capacity(options.len());
+    let mut distinct: Vec<Value> = Vec::with_capacity(options.len());
     for option in options {
-        if !different.contains(&option) {
-            different.push(option);
+        if !distinct.contains(&option) {
+            distinct.push(option);
         }
     }
     let mut schema = typed(kind);
-    schema.insert("enum".to_owned(), different.into());
+    schema.insert("enum".to_owned(), distinct.into());
     Some(schema)
 }

@@ -1,8 +1,8 @@
-//! What a phrase such as "integer between 0 and 100" says.
+//! Parsing of phrases such as "integer between 0 and 100".
 //!
-//! A phrase counts only where it can hardly be meant otherwise: "number" begins a type in "number
-//! between 1 and 5" and a count in "number of guests", but in "number plate of the car" it does
-//! not. What is not understood describes a string, which takes whatever a model has to say.
+//! A phrase is interpreted only if it is unambiguous: "number" is a type in "number between 1 and
+//! 5" and a count in "number of guests", but neither in "number plate of the car". Any other phrase
+//! describes a string, which accepts whatever the model writes.
 
 use std::sync::LazyLock;
 
@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 
 use super::{Example, compiled, options, range, typed};
 
-/// How much of a phrase is read for what it says; all of it is kept as the description.
+/// The number of characters that are parsed; the complete phrase becomes the description.
 const READ_CHARACTERS: usize = 1_000;
 
-/// How many lists of lists a phrase may speak of.
+/// Maximum nesting of lists that a phrase may describe.
 const MAX_DEPTH: usize = 4;
 
 macro_rules! patterns {
@@ -23,7 +23,7 @@ macro_rules! patterns {
     };
 }
 
-/// What may come after the name of a type that is one.
+/// A pattern for what may follow the name of a type.
 const AFTER_TYPE: &str = concat!(
     r"(?P<rest>$|\s*[,;:.(\[<>=≤≥|].*|\s+[–—-].*|\s*\d.*|",
     r"\s+(?:between|from|in|at|up|above|below|under|over|less|greater|more|no|not|indicating|",
@@ -52,21 +52,21 @@ patterns! {
     OBJECT = &format!(r"(?is)^(?:(?:json\s+)?(?:object|dict|dictionary)s?|(?:dictionar|mapping)(?:y|ies|s)?){AFTER_TYPE}");
 }
 
-/// Reads a phrase.
+/// Parse a phrase.
 pub(super) fn read(text: &str) -> Example {
     let text = text.trim();
     let end = text.char_indices().nth(READ_CHARACTERS).map_or(text.len(), |(at, _)| at);
     let (phrase, mut required) = without_remark(&text[..end]);
-    let mut said = kind(phrase, 0);
-    if said.is_none()
+    let mut parsed = kind(phrase, 0);
+    if parsed.is_none()
         && let Some(found) = LEADING_WORD.captures(phrase)
         && let Some(rest) = found.name("rest")
     {
-        // "required integer" says that it is, "required documents" does not.
-        said = kind(rest.as_str(), 0);
-        required |= said.is_some() && is_required(&found[1]);
+        // "required integer" is marked as required, "required documents" is not.
+        parsed = kind(rest.as_str(), 0);
+        required |= parsed.is_some() && is_required(&found[1]);
     }
-    let mut schema = said.unwrap_or_else(|| typed("string"));
+    let mut schema = parsed.unwrap_or_else(|| typed("string"));
     if NULLABLE.is_match(phrase) {
         nullable(&mut schema);
     }
@@ -76,7 +76,7 @@ pub(super) fn read(text: &str) -> Example {
     Example { schema, required }
 }
 
-/// A phrase without a remark such as "(optional)" before or after it, and whether the remark says
+/// Remove a remark such as "(optional)" before or after a phrase. The flag is true if the remark is
 /// "required".
 fn without_remark(phrase: &str) -> (&str, bool) {
     let mut phrase = phrase;
@@ -96,7 +96,7 @@ fn is_required(word: &str) -> bool {
     word.eq_ignore_ascii_case("required")
 }
 
-/// The schema that a phrase speaks of; `None` if it only describes something.
+/// Return the schema that a phrase describes; `None` if it has no type.
 fn kind(phrase: &str, depth: usize) -> Option<Map<String, Value>> {
     if depth > MAX_DEPTH {
         return None;
@@ -113,7 +113,7 @@ fn kind(phrase: &str, depth: usize) -> Option<Map<String, Value>> {
         let sign = found.name("sign").map_or("", |sign| sign.as_str());
         return Some(range::number(is_whole, sign, &found["rest"]));
     }
-    // That of one thing, such as "number of the flight", may have letters.
+    // The number of a single thing, such as "number of the flight", may contain letters.
     if let Some(found) = COUNT.captures(phrase)
         && !found["rest"].trim_start().to_ascii_lowercase().starts_with("the ")
     {
@@ -151,7 +151,7 @@ fn list(phrase: &str, depth: usize) -> Option<Map<String, Value>> {
     } else {
         return None;
     };
-    // Text with commas in it, and a handler that takes it apart.
+    // Comma-separated text, which the handler splits.
     if COMMAS.is_match(phrase) {
         return Some(typed("string"));
     }
@@ -162,7 +162,7 @@ fn list(phrase: &str, depth: usize) -> Option<Map<String, Value>> {
     Some(schema)
 }
 
-/// Makes null one of the values that fit.
+/// Add null to the allowed values.
 fn nullable(schema: &mut Map<String, Value>) {
     if let Some(kind) = schema.get_mut("type") {
         *kind = Value::Array(vec![kind.take(), "null".into()]);

@@ -1,4 +1,4 @@
-//! The range of a number, from words about it.
+//! Number ranges, parsed from phrases.
 
 use std::sync::LazyLock;
 
@@ -13,11 +13,11 @@ fn pattern(before: &str) -> Regex {
     compiled(&format!("(?i){}", before.replace("NUMBER", NUMBER)))
 }
 
-/// "0 to 100" right after the type, in brackets or not.
+/// A range such as "0 to 100" directly after the type, with or without brackets.
 static AT_ONCE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r"^[\s,:(\[]*NUMBER\s*%?\s*(?:and|to|through|,|–|—|-|\.\.\.?)\s*NUMBER")
 });
-/// "between 0 and 100" anywhere.
+/// A range such as "between 0 and 100" anywhere.
 static BETWEEN: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"\b(?:between|from|range(?:\s+of)?|ranging from)[\s:(\[]*NUMBER\s*%?\s*(?:and|to|through|,|–|—|-|\.\.\.?)\s*NUMBER",
@@ -38,7 +38,7 @@ static LESS: LazyLock<Regex> =
 static POSITIVE: LazyLock<Regex> = LazyLock::new(|| compiled(r"(?i)\bpositive\b"));
 static NOT_NEGATIVE: LazyLock<Regex> = LazyLock::new(|| compiled(r"(?i)\bnon-?negative\b"));
 
-/// The schema of a number, by what is said before and after the name of its type.
+/// Return the schema of a number, from the words before and after the name of its type.
 pub(super) fn number(is_whole: bool, sign: &str, rest: &str) -> Map<String, Value> {
     let mut schema = typed(if is_whole { "integer" } else { "number" });
     let limits = limits(sign, rest);
@@ -77,7 +77,7 @@ fn limits(sign: &str, rest: &str) -> Vec<(&'static str, Number)> {
     limits
 }
 
-/// Whether any number is within the limits. Words that say otherwise were misread.
+/// Return true if any number satisfies the limits. Otherwise the phrase was misread.
 fn can_be_met(limits: &[(&'static str, Number)], is_whole: bool) -> bool {
     let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
     let mut is_open = false;

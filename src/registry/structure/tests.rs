@@ -1,4 +1,4 @@
-//! The laws of schemas that are made of examples.
+//! Properties of schemas that are derived from examples.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::*;
 use crate::{contract::FunctionContract, prompt::sample_arguments};
 
-/// Words that phrases are made of, in an order that may make sense.
+/// Generate phrases from the usual words, in an order that may make sense.
 fn phrase() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "integer",
@@ -88,7 +88,7 @@ fn structure() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn every_structure_becomes_a_schema_that_its_own_example_fits(structure in structure()) {
+    fn every_structure_gives_a_schema_with_a_valid_sample(structure in structure()) {
         for schema in [schema(&structure), reply_schema(Some(&structure))] {
             let validator = Validator::new(&schema);
             prop_assert!(validator.is_ok(), "{schema}: {validator:?}");
@@ -106,14 +106,14 @@ proptest! {
     }
 
     #[test]
-    fn a_schema_is_its_own_schema(structure in structure()) {
+    fn a_schema_is_returned_unchanged(structure in structure()) {
         let members: Map<_, _> = [("a".to_owned(), structure)].into_iter().collect();
-        let made = schema(&members.into());
-        prop_assert_eq!(schema(&made), made);
+        let derived = schema(&members.into());
+        prop_assert_eq!(schema(&derived), derived);
     }
 
     #[test]
-    fn a_range_is_that_of_the_words(low in -1000_i64..1000, span in 0_i64..1000) {
+    fn ranges_are_parsed_from_phrases(low in -1000_i64..1000, span in 0_i64..1000) {
         let high = low + span;
         for phrase in [
             format!("integer between {low} and {high}"),
@@ -129,24 +129,24 @@ proptest! {
     }
 
     #[test]
-    fn quoted_options_are_those_that_fit(
+    fn quoted_options_become_an_enum(
         options in prop::collection::hash_set("[a-z]{1,8}( [a-z]{1,8})?", 2..6),
     ) {
         let quoted: Vec<_> = options.iter().map(|option| format!("'{option}'")).collect();
         for phrase in [quoted.join(", "), quoted.join(" or "), format!("one of {}", quoted.join("/"))] {
             let schema = schema(&json!({"n": phrase}));
-            let mut wanted: Vec<_> = options.iter().map(String::as_str).collect();
+            let mut expected: Vec<_> = options.iter().map(String::as_str).collect();
             let mut read: Vec<_> =
                 schema["properties"]["n"]["enum"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            wanted.sort_unstable();
+            expected.sort_unstable();
             read.sort_unstable();
-            prop_assert_eq!(read, wanted, "{}", phrase);
+            prop_assert_eq!(read, expected, "{}", phrase);
         }
     }
 }
 
 #[test]
-fn long_phrases_are_read_in_time() {
+fn long_phrases_are_parsed_in_linear_time() {
     let begin = std::time::Instant::now();
     for piece in ["integer ", "one of 'a', ", "(", "list of ", "a | ", "between 1 and ", "or null "]
     {
