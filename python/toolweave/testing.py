@@ -208,7 +208,7 @@ class RecordingObserver:
 
     def __init__(self) -> None:
         self.events: list[tuple[str, ToolCall | InvalidToolCall, Any]] = []
-        """Events in order: ``started``, ``progress`` or ``result``, the call, the value or result."""
+        """Events in order: ``started``, ``progress`` or ``result``; the call; the value, if any."""
 
     def on_started(self, call: ToolCall) -> None:
         """Record that a call is about to run."""

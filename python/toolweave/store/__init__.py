@@ -1,9 +1,9 @@
-"""Chats in a database, whole and in order, whatever happens to the processes that write them.
+"""Storage of chats in a database, complete and in order even if processes crash while writing.
 
-A `MessageStore` keeps messages, an append-only log of what happened, runs with their owners, calls
-that were begun, and what somebody is waited for, in SQLite or PostgreSQL. Numbers have no gaps in a
-chat, whoever writes to it; what is loaded is a history that a provider takes. `StoreConversations`
-keeps the conversations of scenes in the same database. See docs/store.md.
+A `MessageStore` keeps messages, an append-only event log, runs with their owners, calls that were
+started, and pending inputs, in SQLite or PostgreSQL. Sequence numbers have no gaps in a chat, even
+with concurrent writers; loaded histories are valid input for a provider. `StoreConversations` keeps
+the conversations of scenes in the same database. See docs/store.md.
 
 Example:
     >>> async def main() -> None:
@@ -22,7 +22,7 @@ from ..extras import require
 require("sqlalchemy", "store")
 require("alembic", "store")
 
-from .conversations import StoreConversations  # noqa: E402 - only with what it needs
+from .conversations import StoreConversations  # noqa: E402 - after the check of its dependencies
 from .records import (  # noqa: E402
     Chat,
     History,

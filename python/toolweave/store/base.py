@@ -1,4 +1,4 @@
-"""What all parts of a store have in common."""
+"""Common base of the parts of a store."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _T = TypeVar("_T")
 _Event = TypeVar("_Event", bound="Mapping[str, Any]")
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-"""How long the JSON of a message or an event may be."""
+"""Default maximum size of the JSON of a message or an event, in bytes."""
 
 
 class StoreBase:
-    """A database with a clock, and changes to chats that are heard of."""
+    """A database with a clock, whose changes to chats are published to watches."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class StoreBase:
 
     @property
     def database(self) -> Database:
-        """The database, for what else is kept in it."""
+        """Database of the store, for other data that is kept in it."""
         return self._database
 
     async def __aenter__(self) -> Self:
@@ -92,16 +92,16 @@ class StoreBase:
 
     @property
     def poll(self) -> float:
-        """How often other processes are asked for what they do not tell, in seconds."""
+        """Interval at which changes by other processes are polled, in seconds."""
         return self._poll
 
     @property
     def max_bytes(self) -> int:
-        """How long the JSON of anything may be."""
+        """Maximum size of the JSON of a message, an event or an answer, in bytes."""
         return self._limit
 
     def now(self) -> int:
-        """The time in milliseconds since 1970."""
+        """Return the time in milliseconds since 1970."""
         return round(self._clock() * 1000)
 
     def _draft(
@@ -132,12 +132,18 @@ class StoreBase:
         finished: Iterable[tuple[ToolCall, ToolResult]] = (),
         pending: Iterable[PendingInput] = (),
     ) -> Draft:
-        """Read what is to be written, in a thread if it is much."""
-        told, said = tuple(events), tuple(messages)
-        if len(told) + len(said) <= OFFLOAD_THRESHOLD:
-            return self._draft(chat_id, told, said, started, finished, pending)
+        """Prepare a write, in a thread if it is large."""
+        all_events, all_messages = tuple(events), tuple(messages)
+        if len(all_events) + len(all_messages) <= OFFLOAD_THRESHOLD:
+            return self._draft(chat_id, all_events, all_messages, started, finished, pending)
         return await asyncio.to_thread(
-            self._draft, chat_id, told, said, tuple(started), tuple(finished), tuple(pending)
+            self._draft,
+            chat_id,
+            all_events,
+            all_messages,
+            tuple(started),
+            tuple(finished),
+            tuple(pending),
         )
 
     def filter_writable(
@@ -146,7 +152,7 @@ class StoreBase:
         """Return the events and messages that can be written, in order.
 
         Args:
-            chat_id: The chat.
+            chat_id: Id of the chat.
             events: Events.
             messages: Messages.
         """
@@ -171,13 +177,13 @@ class StoreBase:
         *,
         is_durable: bool = True,
     ) -> _T:
-        """Changes a chat while all others wait who want to, and tells who watches it.
+        """Run a transaction with the row of a chat locked, then notify the watches of the chat.
 
         Args:
-            chat_id: The chat.
-            work: What is done, at what time.
-            events: For how many events numbers are taken.
-            is_durable: Whether it has to outlive a failure of the power.
+            chat_id: Id of the chat.
+            work: The transaction, called with the connection, the locked chat and the time.
+            events: Number of sequence numbers to reserve for events.
+            is_durable: True if the change must survive a power failure.
         """
 
         async def run(connection: AsyncConnection) -> tuple[_T, int]:

@@ -1,4 +1,4 @@
-"""The part of a store that knows what is awaited."""
+"""Operations of a store on pending inputs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class PendingStore(StoreBase):
-    """Results, approvals and answers that come later, from whatever process."""
+    """Operations on pending inputs: results, approvals and answers that any process may deliver."""
 
     async def add_pending(
         self,
@@ -41,26 +41,26 @@ class PendingStore(StoreBase):
         schema: Mapping[str, Any] | None = None,
         note: str | None = None,
     ) -> str:
-        """Says that somebody is waited for.
+        """Add a pending input to a chat.
 
         Args:
-            chat_id: The chat.
-            key: What to resolve, unique in the chat; None for one that nobody can guess.
+            chat_id: Id of the chat.
+            key: Key to resolve, unique in the chat; None for a random one.
             kind: ``approval``, ``question`` or ``deferred``. The first two end with their run.
-            call: The call, or the one whose tool asks.
-            run_id: The run that waits.
-            question: What the tool wants to know.
-            schema: The JSON Schema of the answer.
-            note: Anything about it.
+            call: The pending call, or the call whose tool asks a question.
+            run_id: Id of the run that waits.
+            question: Question of the tool.
+            schema: JSON Schema of the answer.
+            note: Further information.
 
         Returns:
             The key.
 
         Raises:
-            ChatNotFoundError: There is no such chat.
-            SchemaError: The schema is wrong.
-            StoreError: The key is taken.
-            ValueError: The kind is none of these.
+            ChatNotFoundError: The chat does not exist.
+            SchemaError: The schema is invalid.
+            StoreError: The key is already used in the chat.
+            ValueError: The kind is unknown.
         """
         if schema is not None:
             Validator(schema)
@@ -71,7 +71,7 @@ class PendingStore(StoreBase):
 
         async def work(connection: AsyncConnection, locked: LockedChat, now: int) -> None:
             if await pending.key_exists(connection, self._database, chat_id, key):
-                raise StoreError(f"the key {key!r} is taken in the chat {chat_id!r}")
+                raise StoreError(f"the key {key!r} is already used in the chat {chat_id!r}")
             await append(connection, self._database, locked, draft, now)
 
         await self._transact(chat_id, work)
@@ -80,20 +80,21 @@ class PendingStore(StoreBase):
     async def resolve(
         self, key: str, value: object, *, chat_id: str, is_error: bool = False
     ) -> Outcome:
-        """Says what is awaited. Any process may; only the first result counts.
+        """Deliver a pending input, from any process. Only the first result counts.
 
         Args:
-            key: What is awaited.
-            value: JSON values, or what `to_json_value` can make into them.
-            chat_id: The chat.
-            is_error: Whether the result says that the call failed.
+            key: Key of the pending input.
+            value: A JSON value, or a value that `to_json_value` converts.
+            chat_id: Id of the chat.
+            is_error: True if the result is an error.
 
         Raises:
             MessageError: The result is too long.
             ResultError: The result cannot be written as JSON.
-            StoreError: The schema of the answer is damaged; it is awaited still, and only that
-                nobody will answer (`is_error`) can be taken.
-            ValidationError: The answer to a question does not fit its schema; it is awaited still.
+            StoreError: The schema of the answer is damaged. The input stays pending and can only be
+                resolved with an error.
+            ValidationError: The answer does not match the schema of its question. The input stays
+                pending.
         """
         resolution = Resolution(to_json_value(value), is_error)
 
@@ -108,13 +109,13 @@ class PendingStore(StoreBase):
             return Outcome.NOT_FOUND
 
     async def resolution(self, key: str, *, chat_id: str) -> Resolution | None:
-        """What has come for a key, if it has; an error where that cannot be read any more."""
+        """Return the result delivered for a key, if any; an error result if it is damaged."""
         return await self._database.read(
             lambda connection: pending.resolution(connection, self._database, chat_id, key)
         )
 
     async def pending(self, chat_id: str) -> list[StoredPendingInput]:
-        """What is awaited in a chat, the oldest first."""
+        """Return the pending inputs of a chat, oldest first."""
         return await self._database.read(
             lambda connection: pending.list_pending(connection, self._database, chat_id)
         )

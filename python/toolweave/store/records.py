@@ -1,4 +1,4 @@
-"""What a store hands out."""
+"""Records that a store returns."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ StreamEvent: TypeAlias = "dict[str, Any]"
 """A stream event as JSON has it."""
 
 PendingKind: TypeAlias = Literal["approval", "question", "deferred", "unreadable"]
-"""What somebody is waited for: a yes, an answer, or the result of a call; ``unreadable`` only
-where the database does not say it any more."""
+"""Kind of a pending input: an approval, the answer to a question, or the result of a call;
+``unreadable`` if the kind in the database is damaged."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 def to_datetime(milliseconds: int) -> datetime:
-    """The time that milliseconds since 1970 stand for, exactly; 1970 where that is damaged."""
+    """Convert milliseconds since 1970 to a datetime, exactly; 1970 if the value is damaged."""
     try:
         return _EPOCH + timedelta(milliseconds=milliseconds)
     except (TypeError, OverflowError):
@@ -34,72 +34,72 @@ def to_datetime(milliseconds: int) -> datetime:
 
 @dataclass(frozen=True)
 class Chat:
-    """A chat, without what is in it."""
+    """A chat, without its messages and events."""
 
     chat_id: str
-    """Its id."""
+    """Id of the chat."""
     user_id: str | None
-    """Whose it is, if it is anybody's."""
+    """Id of the user who owns it; None if it has no owner."""
     created: datetime
-    """When it was made, in UTC."""
+    """Time of its creation, in UTC."""
     updated: datetime
-    """When something was last written to it, in UTC."""
+    """Time of the last write, in UTC."""
     last_event: int
-    """The number of its last event; 0 where nothing has happened yet."""
+    """Sequence number of its last event; 0 if there is none."""
     last_message: int
-    """The number of its last message."""
+    """Sequence number of its last message; 0 if there is none."""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Anything else: a JSON object."""
+    """Metadata of the application, a JSON object."""
     problem: str | None = None
-    """A sentence that names the row and says why its metadata cannot be read; they are empty
-    then."""
+    """Message that names the row and explains why its metadata cannot be read; the metadata is
+    empty then."""
 
 
 @dataclass(frozen=True)
 class StoredMessage:
-    """A message and where it stands in its chat."""
+    """A message and its position in the chat."""
 
     message_id: str
-    """Its id, unique in the chat."""
+    """Id of the message, unique in the chat."""
     sequence_number: int
-    """Its position, from 1 and without gaps; a message that is replaced keeps it."""
+    """Position in the chat, from 1 and without gaps; a message that is replaced keeps it."""
     timestamp: datetime
-    """When it was written last, in UTC."""
+    """Time of the last write, in UTC."""
     message: Message
     """The message."""
     run_id: str | None = None
-    """The run that wrote it."""
+    """Id of the run that wrote it."""
     generation_id: str | None = None
-    """The reply that it belongs to."""
+    """Id of the reply that it belongs to."""
 
 
 @dataclass(frozen=True)
 class WriteResult:
-    """What a write came to."""
+    """Result of a write."""
 
     events: tuple[StreamEvent, ...] = ()
-    """The events, now with `chatId`, `sequenceNumber` and `timestampUtc`."""
+    """The written events, with `chatId`, `sequenceNumber` and `timestampUtc`."""
     messages: tuple[StoredMessage, ...] = ()
-    """The messages, in the order given."""
+    """The written messages, in the given order."""
     revision: int = 0
-    """How often the chat has changed by then; see `Watch.revision`."""
+    """Revision of the chat after the write; see `Watch.revision`."""
 
 
 @dataclass(frozen=True)
 class StoreProblem:
-    """Something in a chat that could not be handed out as it was stored."""
+    """A stored message that could not be returned unchanged."""
 
     kind: str
     """``unreadable``, ``unknown``, ``interrupted``, ``orphan_result``, ``duplicate_result`` or
     ``duplicate_call``."""
     message: str
-    """A sentence that names the row and says what became of it."""
+    """Message that names the row and says how the problem was resolved."""
     sequence_number: int
-    """The row: the number of the message."""
+    """Sequence number of the message."""
     message_id: str
-    """The row: the id of the message."""
+    """Id of the message."""
     tool_call_id: str | None = None
-    """The call that it is about, if there is one."""
+    """Id of the call concerned, if any."""
 
 
 class CallOutcome(NamedTuple):
@@ -108,27 +108,27 @@ class CallOutcome(NamedTuple):
     result: ToolResult
     """The result."""
     problem: str | None = None
-    """Why it is not the one that was stored: a part of a sentence."""
+    """Reason why the stored result cannot be read, as a part of a sentence; None if it can."""
 
 
 @dataclass(frozen=True)
 class History:
-    """What was said in a chat, fit to be sent to a model."""
+    """Messages of a chat, valid as input for a model."""
 
     messages: tuple[Message, ...]
-    """The messages that a provider takes: each call has a result, unless that is still to come,
-    and each result a call."""
+    """Messages that a provider accepts: each call has a result, unless the result is pending, and
+    each result has a call."""
     stored: tuple[StoredMessage, ...]
-    """All messages that can be read with their numbers, kinds included that are not known here."""
+    """All readable messages with their sequence numbers, including messages of unknown kinds."""
     problems: tuple[StoreProblem, ...] = ()
-    """What had to be mended or left out for that."""
+    """Problems that were repaired, and messages that were left out."""
 
     def page(self, after: int, limit: int | None) -> History:
-        """Some of it: what is settled, is so for the whole.
+        """Return a page of this history. Calls and results are matched over the whole history.
 
         Args:
-            after: The number of the message to begin after.
-            limit: How many messages.
+            after: Sequence number of the message to start after.
+            limit: Maximum number of messages; None for no limit.
         """
         stored = [each for each in self.stored if each.sequence_number > after][:limit]
         numbers = {each.sequence_number for each in stored}
@@ -151,58 +151,58 @@ class RunRecord:
     """A run of a chat."""
 
     run_id: str
-    """Its id."""
+    """Id of the run."""
     chat_id: str
-    """Its chat."""
+    """Id of its chat."""
     user_id: str | None
-    """Who asked for it."""
+    """Id of the user who started it."""
     owner: str
-    """Which process, or which part of one, it belongs to."""
+    """Owner of the run: a process, or a part of one."""
     status: Literal["running", "finished"]
-    """Whether it is going on."""
+    """Status of the run."""
     stop_requested: bool
-    """Whether somebody asked it to stop."""
+    """True if a stop was requested."""
     stop_reason: str | None
-    """Why it ended."""
+    """Reason why it ended; None while it is running."""
     error: str | None
-    """What went wrong, if something did."""
+    """Error that ended the run, if any."""
     lease: datetime
-    """Until when its owner is taken to be alive, in UTC."""
+    """Time at which its lease expires, in UTC."""
     started: datetime
-    """When it began, in UTC."""
+    """Time at which it started, in UTC."""
     finished: datetime | None
-    """When it ended, in UTC."""
+    """Time at which it ended, in UTC; None while it is running."""
     first_event: int
-    """The number of its first event, if it has any."""
+    """Sequence number of its first event, if it has any."""
     written: WriteResult = field(default_factory=WriteResult, repr=False, compare=False)
-    """What was written with it, where it was just started or recovered."""
+    """Result of the write that started or recovered the run; empty if the run was only read."""
 
 
 @dataclass(frozen=True)
 class PendingInput:
-    """What somebody is to be waited for."""
+    """An input that a chat waits for: an approval, an answer or the result of a call."""
 
     key: str
-    """What to resolve; unique in the chat for all time."""
+    """Key to resolve; never used twice in a chat."""
     kind: PendingKind
-    """What is awaited."""
+    """Kind of the input."""
     call: ToolCall
-    """The call, or the one whose tool asks."""
+    """The pending call, or the call whose tool asks a question."""
     run_id: str | None = None
-    """The run that waits. Approvals and answers are not awaited once it has ended."""
+    """Id of the run that waits. Its approvals and questions are closed when it ends."""
     question: str | None = None
-    """What the tool wants to know."""
+    """Question of the tool."""
     schema: Mapping[str, Any] | None = None
-    """The JSON Schema of the answer."""
+    """JSON Schema of the answer."""
     note: str | None = None
-    """Anything about it."""
+    """Further information."""
 
     def __post_init__(self) -> None:
         """Check the fields.
 
         Raises:
-            TypeError: One of them is of the wrong type.
-            ValueError: There is no such kind.
+            TypeError: A field has the wrong type.
+            ValueError: The kind is unknown.
         """
         check_text("key", self.key)
         check_choice("kind", self.kind, get_args(PendingKind))
@@ -214,22 +214,22 @@ class PendingInput:
 
 @dataclass(frozen=True)
 class StoredPendingInput(PendingInput):
-    """What somebody is waited for, and since when."""
+    """A pending input as it is stored in a chat."""
 
     chat_id: str = ""
-    """The chat."""
+    """Id of the chat."""
     created: datetime = _EPOCH
-    """When it was asked for, in UTC."""
+    """Time at which it was added, in UTC."""
     problem: str | None = None
-    """A sentence that names the row and says what in it cannot be read; None where all can. The
-    call has no name and no arguments where they are damaged; it can be answered all the same."""
+    """Message that names the row and lists its damaged columns; None if the row is intact. If the
+    call is damaged, it has no name and no arguments; the input can be resolved nevertheless."""
 
 
 @dataclass(frozen=True)
 class PurgeResult:
-    """What was deleted for its age."""
+    """Numbers of deleted chats and conversations."""
 
     chats: int
-    """Chats, with all that was in them."""
+    """Number of chats that were deleted, with their contents."""
     conversations: int
-    """Conversations of `StoreConversations`."""
+    """Number of conversations of `StoreConversations` that were deleted."""

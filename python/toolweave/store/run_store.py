@@ -1,4 +1,4 @@
-"""The part of a store that knows of runs."""
+"""Operations of a store on runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class RunStore(StoreBase):
-    """Runs: at most one at a time a chat, each held by an owner who says that it is alive."""
+    """Operations on runs: at most one active run per chat, each leased by an owner."""
 
     async def start_run(
         self,
@@ -36,21 +36,21 @@ class RunStore(StoreBase):
         events: Iterable[Mapping[str, Any]] = (),
         messages: Iterable[Message] = (),
     ) -> RunRecord:
-        """Starts a run; what it starts with is written in the same transaction.
+        """Start a run, and write its first events and messages in the same transaction.
 
         Args:
-            chat_id: The chat.
-            run_id: The run; an id is used once.
-            owner: Who holds it, such as this process.
-            user_id: Who asked for it.
-            lease: For how many seconds the owner is taken to be alive, unless it says so again.
+            chat_id: Id of the chat.
+            run_id: Id of the run, which must not have been used before.
+            owner: Owner of the run, such as this process.
+            user_id: User who started the run.
+            lease: Seconds after which the lease expires unless the owner renews it.
             events: As for `write`.
-            messages: What it answers, which was not said in the chat before.
+            messages: Messages that the run answers, which must be new in the chat.
 
         Raises:
-            ChatBusyError: Another run of the chat is active, and its owner alive.
-            ChatNotFoundError: There is no such chat.
-            StoreError: There is a run, or a message in the chat, with such an id.
+            ChatBusyError: Another run of the chat is active, and its lease has not expired.
+            ChatNotFoundError: The chat does not exist.
+            StoreError: The id of the run, or of a message, is already used.
         """
         checked_id(run_id, "run_id")
         checked_id(owner, "owner")
@@ -80,10 +80,10 @@ class RunStore(StoreBase):
         return await self._transact(chat_id, work, len(draft.events))
 
     async def renew(self, run_id: str, owner: str, lease: float = 30.0) -> bool:
-        """Says that the owner of a run is alive.
+        """Renew the lease of a run.
 
         Returns:
-            Whether the run is the owner's, and active.
+            True if the run belongs to the owner and is active.
         """
         until = self.now() + round(lease * 1000)
         return await self._database.write(
@@ -93,15 +93,15 @@ class RunStore(StoreBase):
     async def renew_all(
         self, owner: str, lease: float = 30.0, *, exclude: Collection[str] = ()
     ) -> frozenset[str]:
-        """Says that an owner is alive, for all of its runs at once.
+        """Renew the leases of all runs of an owner.
 
         Args:
             owner: The owner.
-            lease: For how long it counts as alive, in seconds.
-            besides: Runs that it has given up.
+            lease: Seconds after which the leases expire.
+            exclude: Ids of runs that the owner has given up.
 
         Returns:
-            The runs that are the owner's, and active, but for those.
+            The ids of the owner's active runs, without the excluded ones.
         """
         until = self.now() + round(lease * 1000)
         return await self._database.write(
@@ -117,14 +117,14 @@ class RunStore(StoreBase):
         events: Iterable[Mapping[str, Any]] = (),
         messages: Iterable[Message] = (),
     ) -> WriteResult:
-        """Ends a run; what it ends with is written in the same transaction.
+        """Finish a run, and write its last events and messages in the same transaction.
 
         Raises:
-            RunLostError: It is not the owner's, or has ended.
+            RunLostError: The run does not belong to the owner, or has ended.
         """
         run = await self.run(run_id)
         if run is None:
-            raise RunLostError(f"there is no run {run_id!r}", run_id)
+            raise RunLostError(f"the run {run_id!r} does not exist", run_id)
         draft = await self._draft_async(run.chat_id, events, messages)
 
         async def work(connection: AsyncConnection, locked: LockedChat, now: int) -> WriteResult:
@@ -147,10 +147,10 @@ class RunStore(StoreBase):
             raise RunLostError(text, run_id) from gone
 
     async def request_stop(self, run_id: str) -> bool:
-        """Asks a run to stop, in whatever process it is: its owner hears of it by a watch.
+        """Request that a run stops, in any process. A watch of the chat notifies its owner.
 
         Returns:
-            Whether it is active.
+            True if the run is active.
         """
         now = self.now()
         locked = await self._database.write(
@@ -161,26 +161,26 @@ class RunStore(StoreBase):
         return locked is not None
 
     async def run(self, run_id: str) -> RunRecord | None:
-        """A run, if there is one."""
+        """Return a run, or None if it does not exist."""
         return await self._run(self._database.tables.runs.c.id == run_id)
 
     async def active_run(self, chat_id: str) -> RunRecord | None:
-        """The run of a chat that is going on, if there is one."""
+        """Return the active run of a chat, if any."""
         columns = self._database.tables.runs.c
         return await self._run(columns.chat_id == chat_id, columns.status == "running")
 
     async def recover(self, *, now: datetime | float | None = None) -> list[RunRecord]:
-        """Ends the runs whose owner has not said for too long that it is alive.
+        """End the runs whose lease has expired.
 
-        Calls that have no result get the one that was stored, or one that says they were
-        interrupted, and whether their tool may have had effects. What the model had written stays.
-        All of that and the end of the run are announced, once, whoever recovers.
+        Calls without a result get the stored result, or one that says that they were interrupted
+        and if their tool may have had effects. Text written by the model is kept. The events of
+        all this, and of the end of the run, are written once, even if several processes recover.
 
         Args:
-            now: What time to take it to be, as a datetime or in seconds since 1970.
+            now: Time to compare leases with, as a datetime or in seconds since 1970.
 
         Returns:
-            The runs that were ended here.
+            The runs that this call ended.
         """
         if now is None:
             now = self._clock()
@@ -200,7 +200,7 @@ class RunStore(StoreBase):
         return [each for each in found if each is not None]
 
     async def _recover(self, run: RunRecord) -> RunRecord | None:
-        """Ends a run, unless somebody else has, or it has been heard of since."""
+        """End a run, unless it was ended or renewed meanwhile."""
 
         async def work(
             connection: AsyncConnection, locked: LockedChat, now: int

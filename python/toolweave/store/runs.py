@@ -1,4 +1,4 @@
-"""Runs: at most one at a time a chat, each held by an owner who says that it is alive."""
+"""Rows of runs: at most one active run per chat, each leased by an owner."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ async def start(
     user_id: str | None,
     lease: int,
 ) -> RunRecord:
-    """Starts a run in a chat that is locked.
+    """Start a run in a locked chat.
 
     Raises:
         ChatBusyError: Another run is active.
-        StoreError: There was a run with that id, or a message with the id of one of its messages.
+        StoreError: The id of the run, or of one of its messages, is already used.
     """
     runs = database.tables.runs
     active = await _running(connection, database, locked.chat_id)
@@ -49,7 +49,7 @@ async def start(
         )
     known = await connection.execute(select(runs.c.id).where(runs.c.id == run_id))
     if known.first() is not None:
-        raise StoreError(f"there was a run {run_id!r} before; an id is used once")
+        raise StoreError(f"the run id {run_id!r} was used before; it must be unique")
     await _check_new(connection, database, locked.chat_id, draft)
     row: dict[str, Any] = {
         "id": run_id,
@@ -73,13 +73,13 @@ async def start(
 async def _check_new(
     connection: AsyncConnection, database: Database, chat_id: str, draft: Draft
 ) -> None:
-    """Whether nothing that a run is to answer was said before: it would be answered twice."""
+    """Raise if a message that a run answers is already in the chat: it would be answered twice."""
     messages = database.tables.messages
     ids = [message.id for message, _ in draft.messages]
-    said = select(messages.c.id).where(messages.c.chat_id == chat_id, messages.c.id.in_(ids))
-    found = (await connection.execute(said.limit(1))).first() if ids else None
+    existing = select(messages.c.id).where(messages.c.chat_id == chat_id, messages.c.id.in_(ids))
+    found = (await connection.execute(existing.limit(1))).first() if ids else None
     if found is not None:
-        raise StoreError(f"there is a message {found.id!r} in the chat {chat_id!r} already")
+        raise StoreError(f"the message {found.id!r} is already in the chat {chat_id!r}")
 
 
 async def finish(
@@ -94,10 +94,10 @@ async def finish(
     stop_reason: str,
     error: str | None,
 ) -> WriteResult:
-    """Ends a run of a chat that is locked.
+    """Finish a run of a locked chat.
 
     Raises:
-        RunLostError: It is not the owner's, or has ended.
+        RunLostError: The run does not belong to the owner, or has ended.
     """
     await check_owner(connection, database, run_id, owner)
     written = await append(connection, database, locked, draft, now, run_id=run_id)
@@ -113,7 +113,7 @@ async def end(
     stop_reason: str,
     error: str | None,
 ) -> None:
-    """Marks a run as finished. Nobody is waited for to approve or answer any more."""
+    """Mark a run as finished, and close its pending approvals and questions."""
     runs, pending = database.tables.runs, database.tables.pending
     await connection.execute(
         update(runs)
@@ -134,7 +134,7 @@ async def end(
 async def renew(
     connection: AsyncConnection, database: Database, run_id: str, owner: str, until: int
 ) -> bool:
-    """Says that the owner of a run is alive."""
+    """Renew the lease of a run; return True if it belongs to the owner and is active."""
     runs = database.tables.runs
     changed = await connection.execute(
         update(runs)
@@ -151,7 +151,7 @@ async def renew_all(
     until: int,
     exclude: Collection[str] = (),
 ) -> frozenset[str]:
-    """Says that an owner is alive; the runs that are its own, but for some."""
+    """Renew the leases of an owner's active runs; return their ids, without the excluded ones."""
     runs = database.tables.runs
     rows = await connection.execute(
         update(runs)
@@ -165,7 +165,7 @@ async def renew_all(
 async def request_stop(
     connection: AsyncConnection, database: Database, run_id: str, now: int
 ) -> LockedChat | None:
-    """Asks a run to stop; None if it is not active."""
+    """Request that a run stops; return None if it is not active."""
     runs = database.tables.runs
     row = await find(connection, database, runs.c.id == run_id)
     if row is None or row["status"] != "running":
@@ -182,7 +182,7 @@ async def request_stop(
 async def find(
     connection: AsyncConnection, database: Database, *where: ColumnElement[bool]
 ) -> dict[str, Any] | None:
-    """The row of a run."""
+    """Return the first matching row of a run, if any."""
     rows = await _rows(connection, database, *where)
     return rows[0] if rows else None
 
@@ -190,7 +190,7 @@ async def find(
 async def find_all(
     connection: AsyncConnection, database: Database, *where: ColumnElement[bool]
 ) -> list[RunRecord]:
-    """Runs, the oldest first."""
+    """Return runs, oldest first."""
     return [to_record(row) for row in await _rows(connection, database, *where)]
 
 
@@ -212,7 +212,7 @@ async def _running(
 
 
 def to_record(row: Mapping[str, Any], written: WriteResult | None = None) -> RunRecord:
-    """A row as what is handed out."""
+    """Convert the row of a run."""
     finished: int | None = row["finished_utc"]
     return RunRecord(
         run_id=row["id"],

@@ -343,7 +343,7 @@ async def test_the_model_is_told_as_the_application_wants() -> None:
     [
         ({"max_messages": 0}, "max_messages must be an integer of at least 1, or None, got 0"),
         ({"max_tokens": -1}, "max_tokens must be an integer of at least 1, or None, got -1"),
-        ({"max_messages": None}, "give max_messages, max_tokens, or both"),
+        ({"max_messages": None}, "max_messages, max_tokens, or both must be given, got neither"),
         ({"keep": -1}, "keep must be an integer of at least 0, got -1"),
         ({"max_messages": 4}, "keep must be below max_messages, 4, got 4"),
     ],
