@@ -1,7 +1,7 @@
-"""Scenes: a model chooses what to do, does it with tools, and every step of it can be seen.
+"""Scenes: named groups of tools between which the model chooses, with every step reported.
 
-A scene is a name, what it is for, and the tools for that. The model enters one by calling it as a
-function, and calls its tools until it has an answer:
+A scene has a name, a description and tools. The model enters a scene by calling it as a function,
+then calls the tools of the scene until it has an answer:
 
     >>> import asyncio
     >>> from toolweave.testing import ScriptedModel
@@ -25,8 +25,8 @@ function, and calls its tools until it has an answer:
     Running: The sum of 15 and 27 is 42.
     Completed: The sum of 15 and 27 is 42.
 
-The last step is always `Completed`, and the only one, with the stop reason and the totals. Modes,
-costs, limits, hooks and tools that the client runs are described in ``docs/scenes.md``.
+Every run ends with exactly one `Completed` step, which has the stop reason and the totals. Modes,
+costs, limits, hooks and client tools are described in ``docs/scenes.md``.
 """
 
 from __future__ import annotations

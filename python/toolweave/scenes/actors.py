@@ -1,4 +1,4 @@
-"""Actors: lines for the system prompt, static or worked out when a scene is entered."""
+"""Actors: parts of the system prompt, static or computed when a scene is entered."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ T = TypeVar("T")
 
 
 class ActorObject(Protocol):
-    """An object that speaks."""
+    """An actor as an object with a method."""
 
     def act(self, context: SceneContext, /) -> str | Awaitable[str | None] | None:
-        """What the model is told; None for nothing."""
+        """Return text for the system prompt; None to add nothing."""
         ...
 
 
 ActorFunction: TypeAlias = "Callable[[SceneContext], str | Awaitable[str | None] | None]"
-"""A sync or async function of the context that says what the model is told."""
+"""A sync or async function that returns text for the system prompt."""
 
 Actor: TypeAlias = "str | ActorFunction | ActorObject"
-"""Static text, a function of the context, or an object that has one as its method `act`."""
+"""Static text, a function of the context, or an object with such a function as its method `act`."""
 
 
 def checked_actor(actor: Actor) -> str | ActorFunction:
-    """The text or the function of an actor.
+    """Return the text or the function of an actor.
 
     Raises:
-        TypeError: It is none.
+        TypeError: The value is not an actor.
     """
     if isinstance(actor, str):
         return actor
@@ -40,33 +40,33 @@ def checked_actor(actor: Actor) -> str | ActorFunction:
         return cast("ActorFunction", act)
     if callable(actor) and not isinstance(actor, type):
         return actor
-    what = f"the class {actor.__name__}" if isinstance(actor, type) else type(actor).__name__
+    got = f"the class {actor.__name__}" if isinstance(actor, type) else type(actor).__name__
     raise TypeError(
-        "an actor is a text, a function of the context, or an object with a method `act`; "
-        f"not {what}"
+        "an actor must be a string, a function of the context, or an object with a method `act`, "
+        f"got {got}"
     )
 
 
 async def actor_texts(actors: Iterable[str | ActorFunction], context: SceneContext) -> list[str]:
-    """What actors say, in order; those that say nothing are left out.
+    """Return the texts of actors in order, without empty ones.
 
     Raises:
-        TypeError: One of them says something else than text.
-        Exception: What an actor raises.
+        TypeError: An actor returns something other than a string or None.
+        Exception: Any exception that an actor raises.
     """
     texts: list[str] = []
     for actor in actors:
         line_or_awaitable: object = actor if isinstance(actor, str) else actor(context)
         text: Any = await maybe_await(line_or_awaitable)
         if text is not None and not isinstance(text, str):
-            raise TypeError(f"an actor says a str or None, not {type(text).__name__}")
+            raise TypeError(f"an actor must return a string or None, got {type(text).__name__}")
         if text and text.strip():
             texts.append(text.strip())
     return texts
 
 
 async def maybe_await(value: T | Awaitable[T]) -> T:
-    """The value, waited for where it has to be."""
+    """Return the value, awaiting it first if it is awaitable."""
     if inspect.isawaitable(value):
         return await cast("Awaitable[T]", value)
     return value

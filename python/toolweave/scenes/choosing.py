@@ -1,4 +1,4 @@
-"""Choosing scenes: by the model, as it calls functions; by name; or by its word to go on."""
+"""Choice of scenes: by a call of the model, by name, or by its decision to continue."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _DECISION = {
     "required": ["continue", "reason"],
     "additionalProperties": False,
 }
-# All that counts. What providers enforce is not what models without that write.
+# The required part: models whose provider does not enforce the schema may write less.
 _ACCEPTED = {
     "type": "object",
     "properties": {"continue": {"type": "boolean"}},
@@ -48,10 +48,10 @@ _ACCEPTED = {
 
 
 def named_scene(state: RunState, name: str | None) -> list[SceneEntry]:
-    """The scene that the request names.
+    """Return the scene that the request names.
 
     Raises:
-        Stop: There is none, or no name.
+        StopRun: The name is missing or unknown.
     """
     if not name:
         raise StopRun(SceneStopReason.ERROR, "Scene mode is requested, but no scene is named")
@@ -62,18 +62,18 @@ def named_scene(state: RunState, name: str | None) -> list[SceneEntry]:
 
 
 async def choose(state: RunState, *, repeated: bool = False) -> list[SceneEntry]:
-    """Lets the model choose scenes.
+    """Ask the model to choose scenes.
 
     Args:
-        stage: The run.
-        again: Whether scenes have answered before.
+        state: The run.
+        repeated: True if other scenes have answered before.
 
     Returns:
-        The scenes, in its order; none if it has answered instead.
+        The scenes in the order of the model; none if it has answered instead.
 
     Raises:
-        ModelError: The model could not be asked, or broke off.
-        Stop: What it chose is no scene, after it was told so, too; or it said nothing.
+        ModelError: The request failed, or the reply broke off.
+        StopRun: The model chose an unknown scene twice, or its reply is empty.
     """
     system = state.system(_CHOOSE)
     nudge = [user(_NEXT)] if repeated else []
@@ -116,11 +116,11 @@ async def choose(state: RunState, *, repeated: bool = False) -> list[SceneEntry]
 
 
 async def wants_more(state: RunState) -> bool:
-    """Ask the model if it wants another scene.
+    """Ask the model if the request needs another scene.
 
     Raises:
-        ModelError: The model could not be asked, or broke off.
-        Stop: It does not say, asked twice; or it was too expensive.
+        ModelError: The request failed, or the reply broke off.
+        StopRun: Two replies have no decision, or the budget is exceeded.
     """
     with tracing.plan(state.settings.name):
         more, notice = await ask_for(
@@ -143,7 +143,7 @@ async def wants_more(state: RunState) -> bool:
 
 
 class _Choice:
-    """What a reply calls, as scenes."""
+    """The scenes that a reply calls, and the unknown names that it calls."""
 
     def __init__(self, state: RunState) -> None:
         self._state = state
@@ -152,7 +152,7 @@ class _Choice:
         self.unknown: list[str] = []
 
     def refers_to_scene(self, unregistered: UnregisteredCall) -> bool:
-        """Return True for a call in text of a scene, misspelt."""
+        """Return True for a call in text whose name is nearest to a scene."""
         return unregistered.nearest in self._scenes
 
     def accepts_any(self, _: UnregisteredCall) -> bool:
@@ -160,7 +160,7 @@ class _Choice:
         return True
 
     def transform(self, messages: Iterable[Message]) -> Iterable[Message]:
-        """The messages of the reply, with the scenes that are meant in place of those called."""
+        """Return the messages of the reply, with the keys of scenes in place of called names."""
         for message in messages:
             if isinstance(message, ToolAggregateMessage):
                 yield self._read_calls(message)
@@ -173,7 +173,7 @@ class _Choice:
         for call, result in zip(aggregate.tool_calls, aggregate.tool_results, strict=True):
             scene = self._scenes.find(call.name)
             if scene is None:
-                # What there is, is said once: a reply may have hundreds of such calls.
+                # Scenes are listed once, since a reply may have hundreds of such calls.
                 text = self._scenes.unknown_scene_text(call.name, with_names=not self.unknown)
                 self.unknown.append(call.name)
                 calls.append(call)
@@ -190,9 +190,9 @@ class _Choice:
 
 
 def _scenes_in_text(state: RunState, reply: ReplyRun) -> list[Scene]:
-    """The scenes that a model calls by a name that its parser does not know, or by nothing else.
+    """Return the scenes named in text by a tag unknown to the parser, or by the text itself.
 
-    A small model may write ``<general-requests/>``, or just the name.
+    A small model may write ``<general-requests/>``, or only the name.
     """
     text = reply.text.strip()
     if reply.aggregate is not None or len(text) > _MAX_SEARCHED:
@@ -203,7 +203,7 @@ def _scenes_in_text(state: RunState, reply: ReplyRun) -> list[Scene]:
 
 
 def _misspelled_scene(state: RunState, reply: ReplyRun) -> str | None:
-    """What a reply that begins with a tag calls, if that is spelled nearly like a scene."""
+    """Return the name in the first tag of a reply if it is similar to a scene's, or None."""
     tag = _TAG.match(reply.text.strip())
     if tag is None or closest(tag[1], [scene.key for scene in state.scenes]) is None:
         return None

@@ -1,4 +1,4 @@
-"""What a conversation keeps between runs, and what the client's tools come to."""
+"""Results of client tools, and the metadata of conversations between runs."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from .state import RunState
 
 QUEUE_KEY = "toolweave.agenda"
-"""Where the metadata of a conversation holds what a run that waits has still to do."""
+"""Metadata key of a conversation for the scene queue of a paused run."""
 
 USER_KEY = "toolweave.user"
-"""Where it holds whose the conversation is."""
+"""Metadata key of a conversation for its user."""
 
 NO_RESULT = "No result received from client for this tool"
 
 
 def results_of(given: ClientResults) -> dict[str, ClientResult]:
-    """What the client gives back, by interaction id."""
+    """Return the results of the client by interaction id."""
     if isinstance(given, Mapping):
         return {
             key: each if isinstance(each, ClientResult) else ClientResult(key, each)
@@ -41,7 +41,7 @@ def results_of(given: ClientResults) -> dict[str, ClientResult]:
 
 
 def missing_results(waiting: Sequence[Interaction]) -> dict[str, ClientResult]:
-    """What is put in place of results where the user goes on without them."""
+    """Return errors in place of results that the client did not deliver."""
     return {
         each.interaction_id: ClientResult(each.interaction_id, f"Error: {NO_RESULT}", is_error=True)
         for each in waiting
@@ -51,10 +51,10 @@ def missing_results(waiting: Sequence[Interaction]) -> dict[str, ClientResult]:
 def check_results(
     key: str, waiting: Sequence[Interaction], results: Mapping[str, ClientResult]
 ) -> None:
-    """Whether these are results that the conversation waits for.
+    """Check that the conversation waits for these results.
 
     Raises:
-        Stop: They are not; says which it does wait for.
+        StopRun: It does not wait for one of them. The message lists the pending ids.
     """
     if not waiting:
         raise StopRun(
@@ -75,10 +75,10 @@ def check_results(
 async def apply_client_results(
     state: RunState, waiting: Sequence[Interaction], results: Mapping[str, ClientResult]
 ) -> tuple[Interaction, ...]:
-    """Puts the results of the client where the calls are, writes them down, and tells of them.
+    """Merge results of the client into the conversation, record them and emit their steps.
 
     Returns:
-        The calls that still wait.
+        The calls that are still waiting.
     """
     arrived = DeferredResults()
     for each in waiting:

@@ -1,4 +1,4 @@
-"""What a run has used and spent, and which step tells of it."""
+"""Usage and cost of a run, and their assignment to steps."""
 
 from __future__ import annotations
 
@@ -23,43 +23,43 @@ _log = logging.getLogger("toolweave.scenes")
 
 
 class CostTracker:
-    """Charges replies, and hands what they cost to the next step.
+    """Accumulated cost of replies, reported on the step after each reply.
 
     Args:
-        prices: What tokens cost.
-        budget: How much may be spent.
+        prices: The prices of tokens.
+        budget: The budget; None for no limit.
     """
 
     def __init__(self, prices: PriceTable, budget: Budget | None) -> None:
         self._meter = CostMeter(prices)
         self._budget = budget
         self.before = Cost(currency=prices.currency)
-        """What the conversation has cost before."""
+        """The cost of the conversation before this run."""
         self._unpriced: str | None = None
         self._unreported = _NOTHING
         self._reported_totals: dict[str, Any] = {}
         self.requests = 0
-        """How often a model was asked."""
+        """Number of requests to models."""
 
     @property
     def total(self) -> Cost:
-        """What the run has spent."""
+        """The cost of the run."""
         return self._meter.total
 
     @property
     def conversation_total(self) -> Cost:
-        """What the conversation has cost, this run included."""
+        """The cost of the conversation, this run included."""
         return self.before + self._meter.total
 
     @property
     def budget_error(self) -> str | None:
-        """What to say if more is spent than the budget allows, or nobody knows whether it is."""
+        """The error if the budget is exceeded or cannot be enforced; None otherwise."""
         budget = self._budget
         if budget is None:
             return None
         if self._unpriced is not None:
             return (
-                f"Budget of {budget.limit:f} {self.total.currency} cannot hold: "
+                f"Budget of {budget.limit:f} {self.total.currency} cannot be enforced: "
                 f"the model {self._unpriced!r} has no price"
             )
         spent = self.conversation_total if budget.scope == "conversation" else self.total
@@ -71,11 +71,11 @@ class CostTracker:
         )
 
     def charge(self, model: ChatModel, reply: ReplyRun) -> None:
-        """Charges a reply for what the provider says, or for an estimate where it says nothing.
+        """Add the cost of a reply, from the usage of the provider or an estimate.
 
         Args:
-            model: Who has answered.
-            reply: What it has said, as far as it came.
+            model: The model that answered.
+            reply: The reply; it may be incomplete.
         """
         used = reply.usage
         if used is not None:
@@ -84,12 +84,12 @@ class CostTracker:
             self.add(model, _estimated(reply), estimated=True)
 
     def add(self, model: ChatModel, usage: Usage, *, estimated: bool = False) -> None:
-        """Charges what a request has used.
+        """Add the cost of a request.
 
         Args:
-            model: Who has answered.
-            usage: What it has used.
-            estimated: Whether that is an estimate.
+            model: The model that answered.
+            usage: The tokens of the request.
+            estimated: True if the usage is an estimate.
         """
         name, provider = model_identity(model)
         delta = self._meter.add(name, usage, provider=provider, estimated=estimated)
@@ -102,8 +102,8 @@ class CostTracker:
             (delta.cost, delta.input_tokens, delta.output_tokens, delta.estimated),
         )
 
-    def tell(self) -> dict[str, Any]:
-        """The fields of the next step, which takes what was charged since the last one."""
+    def take_unreported(self) -> dict[str, Any]:
+        """Return the cost fields of the next step, and reset the amounts since the last one."""
         cost, inputs, outputs, estimated = self._unreported
         self._unreported = _NOTHING
         total = self.total
@@ -121,14 +121,14 @@ class CostTracker:
         }
 
     def reported_totals(self) -> dict[str, Any]:
-        """The totals of the last step: for one that belongs to a reply that may be over already."""
+        """Return the totals of the last step, for a step of a reply that may have ended already."""
         return self._reported_totals
 
 
 def _estimated(reply: ReplyRun) -> Usage:
     request = reply.request
     written = [each for each in reply.messages if not isinstance(each, ToolAggregateMessage)]
-    # Calls are there before the message that they make with their results, which nobody wrote.
+    # The results in aggregate messages are not output of the model, so only the calls count.
     called = [TextMessage(f"{call.name} {call.raw}") for call in reply.calls]
     return estimate_usage(request.messages, [*written, *called], tools=request.tools)
 

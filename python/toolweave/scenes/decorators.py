@@ -1,4 +1,4 @@
-"""Telling ``@scene.tool`` from ``scene.tool(function)``: one wants the function, one the scene."""
+"""Distinction of ``@scene.tool``, which returns the function, from ``scene.tool(function)``."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 
 def is_decorating(made: object, called: FrameType | None) -> bool:
-    """Return True if a function is just being defined, by the code that calls, and decorated.
+    """Return True if the caller of `called` applies it as a decorator to a function it defines.
 
-    Its code is part of the code of the caller then, and that stands in its decorators: a function
-    begins with the first of them.
+    The code of the function is then a constant of the caller's code, and the current line of the
+    caller is one of its decorators; a function begins with the first of them.
 
     Args:
-        made: What is decorated, perhaps by others before.
+        made: The decorated object; inner decorators may have replaced the function.
         called: The frame of the decorator.
     """
     caller = None if called is None else called.f_back
     if caller is None:
         return False
     function = made.function if is_tool(made) else made
-    # What is decorated before may be a wrapper.
+    # Inner decorators may have returned a wrapper.
     while not isinstance(function, types.FunctionType) or hasattr(function, "__wrapped__"):
         inner: object = getattr(function, "__wrapped__", None)
         if inner is None:

@@ -1,4 +1,4 @@
-"""Failures, as users read them."""
+"""Texts about failures for users and for the log."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ _LONGEST = 500
 
 
 def model_failure_text(error: ModelError) -> str:
-    """The sentence about a model that failed.
+    """Return the sentence about a failed model.
 
     Example:
         >>> from toolweave.exceptions import ModelError
-        >>> model_failure_text(ModelError("openai answered with status 429: slow down", "openai", 429))
+        >>> error = ModelError("openai answered with status 429: slow down", "openai", 429)
+        >>> model_failure_text(error)
         'OpenAI API error: 429 Too Many Requests'
     """
     provider = error.provider or "unknown"
-    # Servers of one's own are called by their host.
+    # The provider of a self-hosted server is its host name.
     is_host = "." in provider or ":" in provider
     name = provider if is_host else provider[:1].upper() + provider[1:]
     name = _DISPLAY_NAMES.get(provider.lower(), name)
@@ -52,29 +53,29 @@ def model_failure_text(error: ModelError) -> str:
 
 
 def run_failure_text(error: BaseException) -> str:
-    """The sentence about anything else that failed: a line without the program's inside."""
+    """Return the sentence about any other failure: one line without internals of the program."""
     line = _line(error)
     kind = type(error).__name__
     return f"Execution failed: {line}" if line else f"Execution failed: {kind}"
 
 
 def full_text(error: BaseException) -> str:
-    """All that an exception says, but for secrets."""
+    """Return the full text of an exception without secrets."""
     return redact_secrets(exception_text(error, type(error).__name__))
 
 
 def log_failure(error: BaseException, what: str) -> str | None:
-    """Log an exception whose text is not ours, and return the id that the log has it under.
+    """Log an exception that another library raised, and return its reference in the log.
 
     Args:
         error: The exception.
-        what: What has failed, for the log.
+        what: A sentence on the failure, for the log.
 
     Returns:
-        The id; None for what this package says itself.
+        The reference; None for an exception that toolweave raised itself.
     """
     if isinstance(error, ToolweaveError) and not (
-        # The text of whatever a function raised.
+        # Such an error has the text of an exception that a function raised.
         isinstance(error, ModelError) and error.provider is None and error.__cause__ is not None
     ):
         return None

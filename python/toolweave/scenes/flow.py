@@ -1,4 +1,4 @@
-"""What a run does: it chooses scenes, plays them, and chooses again."""
+"""The flow of a run: choose scenes, run them, and choose again."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 async def select_first_scenes(state: RunState, queue: SceneQueue) -> None:
-    """Finds the first scenes; there are none if the model has answered instead.
+    """Fill the queue with the first scenes; it stays empty if the model has answered instead.
 
     Raises:
-        ModelError: The model could not be asked, or broke off.
-        Stop: There is nothing to enter.
+        ModelError: The request failed, or the reply broke off.
+        StopRun: There is no scene to enter.
     """
     if queue.mode == "scene":
         queue.pending = named_scene(state, state.request.scene)
@@ -32,17 +32,17 @@ async def select_first_scenes(state: RunState, queue: SceneQueue) -> None:
 
 
 async def run_scenes(state: RunState, queue: SceneQueue, *, resumed: bool = False) -> None:
-    """Plays the scenes of the agenda, and those that follow from them.
+    """Run the scenes of the queue, and those chosen after them.
 
     Args:
-        stage: The run.
-        agenda: What there is to do.
-        resumed: Whether the first of them goes on where it was left.
+        state: The run.
+        queue: The scenes to enter.
+        resumed: True if the first scene continues where the run was paused.
 
     Raises:
-        ModelError: The model could not be asked, or broke off.
-        Paused: The client is to run tools. The agenda says how to go on.
-        Stop: It ended for another reason than that there is an answer.
+        ModelError: A request failed, or a reply broke off.
+        PauseRun: The client has to run tools. The queue says how to resume.
+        StopRun: The run ended without an answer.
     """
     had_scenes = bool(queue.pending)
     while queue.pending:
@@ -64,14 +64,14 @@ async def run_scenes(state: RunState, queue: SceneQueue, *, resumed: bool = Fals
 
 
 def _check_scene_limit(state: RunState, queue: SceneQueue) -> None:
-    """Ends the run where another scene would be one too many."""
+    """Raise StopRun if the limit of scenes is reached."""
     limit = state.settings.max_scenes
     if len(queue.done) >= limit:
         raise StopRun(SceneStopReason.MAX_ITERATIONS, f"Maximum scene limit ({limit}) reached")
 
 
 async def _run_hooks(state: RunState, entry: SceneEntry, text: str) -> bool:
-    """Hears the hooks about a scene that has answered; True if the run ends with it."""
+    """Run the hooks for a scene that has answered; return True if they end the run."""
     scene = state.scenes[entry.scene].name
     for verdict in await state.hooks.run_after_scene(state.request, SceneOutcome(scene, text)):
         if isinstance(verdict, Deny):
@@ -86,5 +86,5 @@ async def _run_hooks(state: RunState, entry: SceneEntry, text: str) -> bool:
 
 
 def denied(verdict: Deny) -> StopRun:
-    """What a hook did not allow."""
+    """Return the end of a run that a hook has denied."""
     return StopRun(SceneStopReason.UNAUTHORIZED, verdict.reason or UNAUTHORIZED)

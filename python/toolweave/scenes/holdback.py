@@ -1,4 +1,4 @@
-"""Text that streams, held back where it may turn out to be a call."""
+"""Buffer for streamed text that may turn out to be a call."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ if TYPE_CHECKING:
 
 
 class TextHoldback:
-    """A gate for text: open up to a tag that may begin a stray call, closed from there on.
+    """A buffer that passes text up to a tag of a possible unregistered call, and holds the rest.
 
     Args:
-        names: What such a call may mean; None if nothing is held back.
+        names: The names of possible calls; None to hold nothing back.
     """
 
     def __init__(self, names: NameMatcher | None) -> None:
         self._names = names
         self._message_id: str | None = None
         self._pending = ""
-        # White space at the beginning, which may be all of a text: then it is no message.
+        # Leading white space. A text of white space only is not a message.
         self._leading: list[str] = []
-        # How much of each message has been let through.
+        # Number of characters emitted per message.
         self._emitted: dict[str, int] = {}
         self._closed = False
 
     def push(self, message_id: str, text: str) -> Iterator[tuple[str, str]]:
-        """The pieces that can be told, with their messages.
+        """Add text, and return the pieces that can be emitted, with their message ids.
 
         Args:
-            message_id: The message that the text belongs to.
-            text: The next piece of it.
+            message_id: The message of the text.
+            text: The next piece of the message.
         """
         if self._closed:
             return
         if message_id != self._message_id:
-            # A tag does not go on in another message.
+            # A tag does not continue in another message.
             yield from self._emit(len(self._pending))
             self._message_id = message_id
             self._leading.clear()
@@ -54,18 +54,18 @@ class TextHoldback:
         yield from self._emit(end)
 
     def close(self) -> Iterator[tuple[str, str]]:
-        """The pieces that end where a call begins; what follows is held back."""
+        """Return the pieces before a call; text after it is held back."""
         if not self._closed:
             yield from self._emit(len(self._pending))
             self._leading.clear()
             self._closed = True
 
     def release(self, message_id: str, text: str) -> Iterator[tuple[str, str]]:
-        """The pieces of a message that are left to be told, once.
+        """Return the remaining text of a message, once.
 
         Args:
             message_id: The message.
-            text: The whole text.
+            text: The whole text of the message.
         """
         if not (self._closed or self._pending or self._leading):
             return

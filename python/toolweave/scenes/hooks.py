@@ -1,6 +1,6 @@
-"""Hooks: what an application decides about a run, before, between and after its scenes.
+"""Hooks: decisions of the application before, between and after the scenes of a run.
 
-A hook says nothing (`None` or `True`) to let things take their course, or gives a verdict:
+A hook returns `None` or `True` to let the run continue, or a verdict:
 
     >>> Deny("Only on weekdays."), Answer("Closed."), Append("Without VAT.")
     (Deny(reason='Only on weekdays.'), Answer(text='Closed.'), Append(text='Without VAT.'))
@@ -26,10 +26,10 @@ UNAUTHORIZED = "You are not authorized to perform this action."
 
 @dataclass(frozen=True)
 class Deny:
-    """The run ends here, with the stop reason ``unauthorized``."""
+    """Verdict that ends the run with the stop reason ``unauthorized``."""
 
     reason: str | None = None
-    """Why, for the user to read."""
+    """The reason, for the user to read."""
 
     def __post_init__(self) -> None:
         check_text("reason", self.reason, none=True)
@@ -37,7 +37,7 @@ class Deny:
 
 @dataclass(frozen=True)
 class Answer:
-    """The run ends here, with this as its answer; the model is not asked any more."""
+    """Verdict that ends the run with this answer, without another request to the model."""
 
     text: str
     """The answer."""
@@ -48,10 +48,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Append:
-    """Something is added to what was answered, for the user and for the conversation."""
+    """Verdict that appends text to the answer and to the conversation."""
 
     text: str
-    """What is added."""
+    """The appended text."""
 
     def __post_init__(self) -> None:
         check_text("text", self.text)
@@ -59,32 +59,32 @@ class Append:
 
 @dataclass(frozen=True)
 class SceneOutcome:
-    """What came of a scene."""
+    """The answer of a scene."""
 
     scene: str
-    """The scene, by the name that it was given."""
+    """The name of the scene, as given."""
     text: str
-    """What it answered."""
+    """The answer."""
 
 
 Verdict: TypeAlias = "Deny | Answer | Append | bool | None"
-"""What a hook decides: None and True let things take their course, False is a `Deny`."""
+"""The decision of a hook: None and True let the run continue, False is a `Deny`."""
 
 Authorize: TypeAlias = "Callable[[SceneRequest], Deny | bool | Awaitable[Deny | bool]]"
-"""Whether a request is allowed. Anything but True is a no. Nothing is loaded before that."""
+"""A hook that allows a request by returning True. It runs before anything is loaded."""
 
 Before: TypeAlias = "Callable[[SceneRequest], Verdict | Awaitable[Verdict]]"
-"""What is to be done with a request that is allowed."""
+"""A hook that runs before an allowed request."""
 
 AfterScene: TypeAlias = "Callable[[SceneRequest, SceneOutcome], Verdict | Awaitable[Verdict]]"
-"""What is to be done when a scene has answered."""
+"""A hook that runs when a scene has answered."""
 
 OnTerminal: TypeAlias = "Callable[[SceneRequest, SceneResult], Verdict | Awaitable[Verdict]]"
-"""What is to be done at the end of a run, however it ended. All that it can do is to append."""
+"""A hook that runs at the end of a run, however it ended. It can only append text."""
 
 
 class Hooks:
-    """The hooks of a manager, each kind in the order in which they were added."""
+    """The hooks of a manager, each kind in the order of addition."""
 
     def __init__(self) -> None:
         self.authorize: list[Authorize] = []
@@ -93,7 +93,7 @@ class Hooks:
         self.on_terminal: list[OnTerminal] = []
 
     async def run_authorize(self, request: SceneRequest) -> Deny | None:
-        """Why the request is not allowed, or None if it is."""
+        """Return the denial of a request, or None if all hooks allow it."""
         for hook in self.authorize:
             decision = await maybe_await(hook(request))
             if decision is not True:
@@ -101,46 +101,46 @@ class Hooks:
         return None
 
     async def run_before(self, request: SceneRequest) -> Deny | Answer | None:
-        """What ends a request before it has begun.
+        """Return the verdict that ends a request before it begins, or None.
 
         Raises:
-            TypeError: A hook wants something else.
+            TypeError: A hook returns another value.
         """
         for verdict in await _verdicts(hook(request) for hook in self.before):
             if isinstance(verdict, Append):
-                raise TypeError("before comes too early for Append; it can say Deny or Answer")
+                raise TypeError("before must return Deny, Answer, a bool or None, got Append")
             return verdict
         return None
 
     async def run_after_scene(
         self, request: SceneRequest, outcome: SceneOutcome
     ) -> list[Deny | Answer | Append]:
-        """The verdicts on a scene that has answered, up to the first that ends the run."""
+        """Return the verdicts on a scene that has answered, up to the first that ends the run."""
         return await _verdicts(hook(request, outcome) for hook in self.after_scene)
 
     async def run_on_terminal(self, request: SceneRequest, result: SceneResult) -> list[Append]:
-        """What is appended at the end.
+        """Return the texts to append at the end of a run.
 
         Raises:
-            TypeError: A hook wants something else than that.
+            TypeError: A hook returns another verdict than `Append`.
         """
         verdicts = await _verdicts(hook(request, result) for hook in self.on_terminal)
         for verdict in verdicts:
             if not isinstance(verdict, Append):
                 raise TypeError(
-                    f"on_terminal comes too late for {type(verdict).__name__}; it can append"
+                    f"on_terminal must return Append, True or None, got {type(verdict).__name__}"
                 )
         return [verdict for verdict in verdicts if isinstance(verdict, Append)]
 
 
 def checked_hook(hook: H) -> H:
-    """The hook.
+    """Return the hook.
 
     Raises:
-        TypeError: It cannot be called.
+        TypeError: The hook is not callable.
     """
     if not callable(hook):
-        raise TypeError(f"a hook is a function, not {type(hook).__name__}")
+        raise TypeError(f"a hook must be a function, got {type(hook).__name__}")
     return hook
 
 
@@ -155,8 +155,8 @@ async def _verdicts(
         verdict = Deny() if decision is False else decision
         if not isinstance(verdict, (Deny, Answer, Append)):
             raise TypeError(
-                "a hook says Deny, Answer, Append, True, False or None, "
-                f"not {type(verdict).__name__}"
+                "a hook must return Deny, Answer, Append, True, False or None, "
+                f"got {type(verdict).__name__}"
             )
         found.append(verdict)
         if not isinstance(verdict, Append):

@@ -1,4 +1,4 @@
-"""The elements of HTML: tags that a reply may hold and that call nothing."""
+"""Names of HTML elements: tags in replies that are not calls."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ template textarea tfoot th thead time title tr track tt u ul var video wbr xmp
 """
 
 HTML_ELEMENTS = frozenset(_NAMES.split())
-"""Names in lower case, those that are obsolete included."""
+"""Names in lower case, including obsolete elements."""

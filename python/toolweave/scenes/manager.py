@@ -1,4 +1,4 @@
-"""The manager: scenes, the model that chooses among them, and the rules of its runs."""
+"""The manager: scenes, the model that chooses among them, and the settings of its runs."""
 
 from __future__ import annotations
 
@@ -65,42 +65,43 @@ if TYPE_CHECKING:
 
 
 class SceneManager:
-    """Scenes, and a model that chooses among them and plays them.
+    """Scenes, and a model that chooses among them and runs their tools.
 
-    One manager serves any number of conversations at once; the runs of one conversation come after
-    each other.
+    One manager serves any number of conversations concurrently. The runs of one conversation are
+    serialized.
 
     Args:
         model: A model in any form; a `FallbackModel` for more than one.
-        name: What traces call it.
-        mode: How scenes are chosen, where a request does not say: ``direct``, ``planning``,
-            ``chaining`` or ``scene``.
-        max_iterations: How many rounds a scene may take: requests to the model.
-        max_repeats: In how many replies the same calls may give the same results before a scene
-            ends as if at that limit; None for any number.
-        answer_at_limit: Whether the model is asked once more there, without tools.
-        max_scenes: How many scenes a run may enter.
-        guardrails: What the model is told on every turn besides actors; True for `GUARDRAILS`.
-        options: What each request asks of the model.
+        name: The name of the workflow in traces.
+        mode: The default mode of choosing scenes: ``direct``, ``planning``, ``chaining`` or
+            ``scene``.
+        max_iterations: Maximum number of requests to the model per scene.
+        max_repeats: Number of replies in which the same calls give the same results after which a
+            scene ends as if at that limit; None for no check.
+        answer_at_limit: True to request an answer without tools when that limit is reached.
+        max_scenes: Maximum number of scenes per run.
+        guardrails: Text for the system message of every request; True for `GUARDRAILS`.
+        options: The options of each request to the model.
         tool_mode: ``natural``, ``native`` or ``auto``; see `NaturalToolUseParser`.
-        prices: What tokens cost, by model; `published_prices()` has those of many.
-        budget: How much may be spent; a number is for each request. Every model that may spend of
-            it needs a price, but for ``Budget(..., unpriced="allow")``.
-        rate_limiter: How often each key may ask.
-        rate_key: The key of a request; its user if not given, and all without one share a key.
-        conversations: Where conversations are kept; in memory for an hour if not given.
-        summarizer: Sums up conversations that have become long; they stay as they are if not given.
-        run_timeout: How long a run may take, in seconds; None for as long as it likes.
-        verbose: Whether steps of the lifecycle are told.
-        streaming: Whether text is told piece by piece, in `Streaming` steps.
-        fallback: A model that is asked once about each call that is broken or does not fit.
-        **more: As for `Parser` and `ToolExecutor`; ``timeout`` is that of each tool, ``cache``
-            keeps their results.
+        prices: The prices of tokens by model; see `published_prices`.
+        budget: The maximum cost; a number applies to each request. Every model that can spend from
+            it needs a price, except with ``Budget(..., unpriced="allow")``.
+        rate_limiter: The limit of requests per key.
+        rate_key: Returns the key of a request. The default is its user; requests without a user
+            share a key.
+        conversations: The store of conversations; in memory for an hour if not given.
+        summarizer: Summarizes long conversations; no summaries if not given.
+        run_timeout: Maximum duration of a run in seconds; None for no limit.
+        verbose: True to emit steps of the lifecycle.
+        streaming: True to emit text in pieces, as `Streaming` steps.
+        fallback: A model that is asked once to correct each invalid call.
+        **more: Options of `Parser` and `ToolExecutor`; ``timeout`` applies to each tool, ``cache``
+            stores their results.
 
     Raises:
-        TypeError: The model is none, or an option is not known.
-        ValueError: An option has a value that it cannot have.
-        UnpricedModelError: There is a budget, and a model that may spend of it has no price.
+        TypeError: The model is not a model, or an option is unknown.
+        ValueError: An option is out of range.
+        UnpricedModelError: There is a budget, and a model that can spend from it has no price.
 
     Example:
         >>> import asyncio
@@ -151,7 +152,7 @@ class SceneManager:
         check_number("run_timeout", run_timeout, above=0, none=True)
         check_callable("rate_key", rate_key, "a function of a request", "request", none=True)
         of_parser, _ = split(more)
-        # Those of tools are used where a scene is played, which is late to hear of mistakes.
+        # The options of tools are otherwise used when a scene runs, which is late to report errors.
         NaturalToolUse(model, tool_mode=tool_mode, fallback=fallback, **more)
 
         def make_tool_use(toolset: Toolset) -> NaturalToolUse:
@@ -184,94 +185,91 @@ class SceneManager:
             streaming=streaming,
         )
 
-    # What there is to play.
+    # Scenes.
 
     def scene(self, name: str, description: str | None = None) -> Scene:
-        """Adds a scene, to be filled by its own methods; see `Scene`.
+        """Add a scene and return it, so that its methods can add tools and actors; see `Scene`.
 
-        As a decorator it takes a class, whose methods become the tools, or a function, which
-        becomes an actor:
+        As a decorator it takes a class, whose methods become tools, or a function, which becomes an
+        actor:
 
             @manager.scene("Calculator", "Performs mathematical calculations")
             class Calculator:
                 def add(self, a: float, b: float) -> float: ...
 
         Args:
-            name: What it is called.
-            description: What it is for: what the model chooses by.
+            name: The name of the scene.
+            description: The purpose of the scene, by which the model chooses.
 
         Raises:
-            ValueError: The name is empty, or there is a scene of that name.
+            ValueError: The name is empty, or a scene with this name exists.
         """
         scene = Scene(name, description)
         self.add(scene)
         return scene
 
     def add(self, scene: Scene) -> Self:
-        """Adds a scene that was made before.
+        """Add an existing scene.
 
         Raises:
-            ValueError: There is a scene of its name.
+            ValueError: A scene with this name exists.
         """
         self._runtime.scenes.add(scene, self)
         return self
 
     def remove(self, name: str) -> Scene:
-        """Removes a scene; a run that is in it goes on in it.
+        """Remove a scene and return it. Runs that are in the scene continue.
 
         Args:
-            name: The name that it was given.
-
-        Returns:
-            The scene.
+            name: The name of the scene, as given.
 
         Raises:
-            LookupError: There is no scene of that name.
+            LookupError: No scene has this name.
         """
         return self._runtime.scenes.remove(name)
 
     @property
     def model(self) -> ChatModel:
-        """The model."""
+        """The model that chooses scenes and calls tools."""
         return self._runtime.scenes.model
 
     @property
     def scenes(self) -> Mapping[str, Scene]:
-        """The scenes by the names that they were given, in that order."""
+        """The scenes by name, in order of addition."""
         return {scene.name: scene for scene in self._runtime.scenes}
 
     def actor(self, actor: Actor) -> Self:
-        """Adds what the model is told on every turn, in and outside of scenes.
+        """Add an actor to the system message of every request, in and outside of scenes.
 
         Args:
-            actor: Static text, a sync or async function of the `SceneContext`, or an object that
-                has one as its method `act`.
+            actor: Static text, a sync or async function of the `SceneContext`, or an object with
+                such a function as its method `act`.
 
         Raises:
-            TypeError: It is none of these.
+            TypeError: The actor is none of these.
         """
         self._runtime.actors.append(checked_actor(actor))
         return self
 
-    # What the application decides. Each of these can be used as a decorator.
+    # Hooks. Each of these methods can be used as a decorator.
 
     def authorize(self, hook: A) -> A:
-        """Adds a hook that says whether a request is allowed. Nothing but True is a yes."""
+        """Add a hook that allows a request by returning True; any other value denies it."""
         self._runtime.hooks.authorize.append(checked_hook(hook))
         return hook
 
     def before(self, hook: B) -> B:
-        """Adds a hook that can deny a request, or answer it in the model's place."""
+        """Add a hook that can deny a request, or answer it instead of the model."""
         self._runtime.hooks.before.append(checked_hook(hook))
         return hook
 
     def after_scene(self, hook: S) -> S:
-        """Adds a hook that hears what each scene answers, and can append to it or end the run."""
+        """Add a hook that receives each scene's answer, and can append to it or end the run."""
         self._runtime.hooks.after_scene.append(checked_hook(hook))
         return hook
 
     def on_terminal(self, hook: T) -> T:
-        """Adds a hook that hears how each run ends, and can append to its answer."""
+        """Add a hook that receives the result of each run, and can append to its answer."""
         self._runtime.hooks.on_terminal.append(checked_hook(hook))
         return hook
 
@@ -287,33 +285,35 @@ class SceneManager:
         journal: Journal | None = None,
         **more: Unpack[RequestOptions],
     ) -> SceneRun:
-        """Begins a run. Nothing happens before it is read.
+        """Create a run, which starts when it is first iterated or awaited.
 
         Args:
-            request: What the user says, in any form; None to go on with the results of the
-                client; or all of it as a `SceneRequest`.
-            verbose: Whether steps of the lifecycle are told; as the manager says if not given.
-            streaming: Whether text is told piece by piece; as above.
-            run_id: The run, for messages; a random one if not given.
-            journal: Where the starts and results of calls are written down; see `Journal`. What it
-                raises ends the run, as any other error does.
-            **more: As for `SceneRequest`, where there is none.
+            request: The input of the user in any form, None to resume with results of the client,
+                or a whole `SceneRequest`.
+            verbose: True to emit steps of the lifecycle; the manager's value if not given.
+            streaming: True to emit text in pieces; the manager's value if not given.
+            run_id: The id of the run in its messages; random if not given.
+            journal: Records the starts and results of calls; see `Journal`. An exception of the
+                journal ends the run like any other error.
+            **more: Fields of `SceneRequest`, if `request` is not one.
 
         Raises:
-            TypeError: There is no such option, or the journal is none.
-            ValueError: There are no scenes, or an option has a value that it cannot have.
+            TypeError: An option is unknown, or the journal lacks a method.
+            ValueError: There are no scenes, or an option is out of range.
         """
         check_journal(journal)
         if isinstance(request, SceneRequest):
             if more:
-                raise ValueError(f"the request says all; leave out: {', '.join(sorted(more))}")
+                raise ValueError(
+                    f"fields must be set on the SceneRequest, got {', '.join(sorted(more))}"
+                )
             scene_request = request
         else:
             scene_request = SceneRequest(request, **more)
         if scene_request.mode is not None:
             check_choice("mode", scene_request.mode, MODES)
         if not len(self._runtime.scenes):
-            raise ValueError("there are no scenes: SceneManager.scene adds one")
+            raise ValueError("a manager must have a scene, got none: add one with scene()")
         return SceneRun(
             self._runtime,
             scene_request,
@@ -331,23 +331,23 @@ class SceneManager:
         streaming: bool | None = None,
         **more: Unpack[RequestOptions],
     ) -> AsyncGenerator[SceneStep, None]:
-        """Runs, and tells of each step as it happens.
+        """Run, and yield each step as it happens.
 
         Leaving the iteration early, or cancelling it, stops the model and the tools.
 
         Args:
-            request: What the user says; see `open`.
-            verbose: Whether steps of the lifecycle are told; as the manager says if not given.
-            streaming: Whether text is told piece by piece; as above.
-            **more: As for `SceneRequest`, where there is none.
+            request: The input of the user; see `open`.
+            verbose: True to emit steps of the lifecycle; the manager's value if not given.
+            streaming: True to emit text in pieces; the manager's value if not given.
+            **more: Fields of `SceneRequest`, if `request` is not one.
 
         Yields:
-            The steps. The last is `Completed`, with the final text, the stop reason and the totals,
-            and no other is; what goes wrong comes before it as an `Error` that is `fatal`.
+            The steps. Only the last one is `Completed`; it has the final text, the stop reason and
+            the totals. A failure is a `fatal` `Error` step before it.
 
         Raises:
-            TypeError: There is no such option.
-            ValueError: There are no scenes, or an option has a value that it cannot have.
+            TypeError: An option is unknown.
+            ValueError: There are no scenes, or an option is out of range.
         """
         async with self.open(request, verbose=verbose, streaming=streaming, **more) as run:
             async for step in run:
@@ -356,62 +356,62 @@ class SceneManager:
     async def run(
         self, request: SceneRequest | Messages | None = None, **more: Unpack[RequestOptions]
     ) -> SceneResult:
-        """Runs, and waits for the end. Cancelled, it stops the model and the tools.
+        """Run, and wait for the result. Cancellation stops the model and the tools.
 
         Args:
-            request: What the user says; see `open`.
-            **more: As for `SceneRequest`, where there is none.
+            request: The input of the user; see `open`.
+            **more: Fields of `SceneRequest`, if `request` is not one.
 
         Returns:
-            What came of it. What goes wrong is in there and is not raised.
+            The result. Failures of the run are part of it and are not raised.
 
         Raises:
-            TypeError: There is no such option.
-            ValueError: There are no scenes, or an option has a value that it cannot have.
+            TypeError: An option is unknown.
+            ValueError: There are no scenes, or an option is out of range.
         """
         return await self.open(request, **more).wait()
 
     def run_sync(
         self, request: SceneRequest | Messages | None = None, **more: Unpack[RequestOptions]
     ) -> SceneResult:
-        """Runs on an event loop of its own, for programs that have none.
+        """Run on a new event loop, for programs without one.
 
         Args:
-            request: What the user says; see `open`.
-            **more: As for `SceneRequest`, where there is none.
+            request: The input of the user; see `open`.
+            **more: Fields of `SceneRequest`, if `request` is not one.
 
         Raises:
             RuntimeError: An event loop is running in this thread.
-            Exception: As `run` does.
+            Exception: Any exception of `run`.
         """
         check_no_loop("manager")
         return asyncio.run(self.run(request, **more))
 
     def resolve(self, key: str, result: object, *, is_error: bool = False) -> Outcome:
-        """Answers what a running tool has asked the user, see `ToolContext.ask`.
+        """Answer a question that a running tool has asked the user; see `ToolContext.ask`.
 
-        Such a question is an `AwaitingClient` step within the run, which goes on when it is
-        answered. Any thread may do so.
+        Such a question is an `AwaitingClient` step within the run, which continues when it is
+        answered. This method is thread-safe.
 
         Args:
             key: The `interaction_id` of the step.
-            result: The answer: JSON values.
-            is_error: Whether there will be none.
+            result: The answer as JSON values.
+            is_error: True if there will be no answer.
 
         Raises:
-            ValidationError: The answer does not fit the schema of the question.
-            ResultError: It cannot be written as JSON.
+            ValidationError: The answer violates the schema of the question.
+            ResultError: The answer cannot be written as JSON.
         """
         return self._runtime.scenes.resolve(key, result, is_error=is_error)
 
     async def forget(self, conversation: str) -> bool:
-        """Forgets a conversation, with all that was said in it.
+        """Delete a conversation with all of its messages.
 
         Args:
-            conversation: Its key.
+            conversation: The key of the conversation.
 
         Returns:
-            Whether there was one.
+            True if the conversation existed.
         """
         store = self._runtime.store
         async with store.lock(conversation):

@@ -1,4 +1,4 @@
-"""Asking the model, and telling of what comes."""
+"""Requests to the model, and the steps that report their replies."""
 
 from __future__ import annotations
 
@@ -46,21 +46,22 @@ _MAX_PROGRESS = 10_000
 
 
 class ModelTurn:
-    """One request to the model, from the question to the last result of its calls.
+    """One turn of the model: a request, its reply and the results of its calls.
 
-    The calls wait until the model has ended and the reply is paid for. A reply that broke off, or
-    was cancelled before that, is not kept. A reply that is empty is asked for once more, if there
-    is something to pay it with.
+    Calls start when the reply is complete and its cost has been charged. A reply that broke off or
+    was cancelled before that is not added to the conversation. An empty reply is requested once
+    more if the budget allows it.
 
     Args:
-        stage: The run.
-        use: What asks the model.
-        scene: The scene that it is asked in.
-        keep: Makes messages for the conversation of the reply.
-        told: Whether text and calls are told of.
-        runs: Whether its calls are run; otherwise they are only made.
-        refuses: Whether a call in text of what cannot be called is answered with an error, for the
-            model to read; otherwise it stays text, with a notice. See `unregistered_calls`.
+        state: The run.
+        use: The client for the request.
+        scene: The scene of the request; None outside of scenes.
+        transform: Maps the messages of the reply to those added to the conversation.
+        emits: True to emit steps for text and calls.
+        executes: True to execute the calls; otherwise they are only recorded.
+        should_refuse: Returns True for a call in text, of an unavailable tool, that is answered
+            with an error for the model to read. Other such calls stay in the text, with a notice.
+            See `unregistered_calls`.
     """
 
     def __init__(
@@ -87,9 +88,9 @@ class ModelTurn:
         self._outline = ReplyOutline("")
         self._answered_by = CapturedModel()
         self.requests = 0
-        """How often the model was asked."""
+        """Number of requests made."""
         self._should_refuse = should_refuse
-        # The calls in text that are refused, and what they are answered, by the texts.
+        # Refused calls in text and their results, both by the id of the text.
         self._unregistered: Mapping[str, Sequence[UnregisteredCall]] = {}
         self._refusals: dict[str, ToolAggregateMessage] = {}
         self._names: NameMatcher | None = None
@@ -97,11 +98,11 @@ class ModelTurn:
         self._noticed = False
         self._holdback: TextHoldback | None = None
         self.aggregate: ToolAggregateMessage | None = None
-        """The calls with their results, those that are refused included."""
+        """The calls with their results, refused calls included."""
         self.refused: list[UnregisteredCall] = []
         """The calls in text that are answered with an error."""
         self.notice: str | None = None
-        """A notice about the text, where something is odd about it."""
+        """A notice about unexpected markup in the text; None if there is none."""
 
     async def run(
         self,
@@ -111,16 +112,16 @@ class ModelTurn:
         options: ModelOptions | None = None,
         max_requests: int = 2,
     ) -> ReplyRun:
-        """Asks, and waits for the reply and the results.
+        """Send the request and wait for the reply and the results.
 
         Args:
-            messages: What the model reads.
+            messages: The messages of the request.
             with_tools: If true, the model is shown the tools.
-            options: What the request asks for.
-            most: How often the model may be asked, once or twice.
+            options: The options of the request; those of the manager if not given.
+            max_requests: Maximum number of requests, 1 or 2.
 
         Raises:
-            ModelError: The model could not be asked, or broke off.
+            ModelError: The request failed, or the reply broke off.
         """
         reply = await self._run_once(messages, with_tools, options)
         if reply.is_empty and max_requests > 1 and self._state.costs.budget_error is None:
@@ -132,7 +133,7 @@ class ModelTurn:
     async def _run_once(
         self, messages: Sequence[Message], with_tools: bool, options: ModelOptions | None
     ) -> ReplyRun:
-        """Asks once."""
+        """Send one request."""
         state = self._state
         self.requests += 1
         if self._emits and not self._use.parser.native:
@@ -140,7 +141,7 @@ class ModelTurn:
         if state.streaming:
             self._holdback = TextHoldback(self._names)
         state.costs.requests += 1
-        # The request is made in a copy of this context.
+        # The request runs in a copy of this context.
         with capture_model() as self._answered_by:
             reply = self._use.open(
                 messages,
@@ -149,7 +150,7 @@ class ModelTurn:
                 chat_id=state.key,
                 with_tools=with_tools,
                 admit=self._admit,
-                # Calls that are only made have nothing to write down.
+                # Calls that are not executed are not recorded in the journal.
                 journal=state.journal if self._executes else None,
             )
         self._outline = ReplyOutline(reply.generation_id)
@@ -163,7 +164,7 @@ class ModelTurn:
             if self._is_admitted is None:
                 self._charge(reply)
             elif self._emits:
-                # Stopped, it may have more to tell, and waits for nothing.
+                # A stopped reply may still have events; they are available without waiting.
                 async for event in reply:
                     self._handle(event, reply)
             if self._emits:
@@ -199,12 +200,12 @@ class ModelTurn:
         elif isinstance(event, (ToolCallStart, ToolCall, InvalidToolCall)):
             self._outline.add(event)
             if self._holdback is not None:
-                # What stands behind a call is told behind it.
+                # Text after a call is emitted after the steps of the call.
                 self._emit_pieces(self._holdback.close())
             if isinstance(event, ToolCall):
                 self._calls[event.id] = event.arguments
         elif isinstance(event, (ToolStarted, ToolResult)):
-            # The model has ended, so that its text is whole.
+            # The reply has ended, so its text is complete.
             call_id = event.tool_call_id
             if self._scene is None:
                 self._emit_texts(self._outline.rest(), reply)
@@ -227,7 +228,7 @@ class ModelTurn:
                     message_id=self._outline.message_of(event.tool_call_id),
                 )
         elif isinstance(event, ToolQuestion):
-            # It is asked while the tool runs, which goes on when `SceneManager.resolve` is told.
+            # The tool is running; it continues when `SceneManager.resolve` is called.
             self._emit(
                 SceneStatus.AWAITING_CLIENT,
                 event.question,
@@ -241,7 +242,7 @@ class ModelTurn:
             self._emit(SceneStatus.STREAMING, piece, message_id=message_id)
 
     def _emit_texts(self, message_ids: Iterable[str], reply: ReplyRun) -> None:
-        """Report texts beside calls, and the calls in them that are refused."""
+        """Emit texts of the reply, and the results of refused calls in them."""
         texts = self._read_texts(reply)
         for message_id in message_ids:
             text = texts.get(message_id, "")
@@ -260,13 +261,13 @@ class ModelTurn:
                         self._emit_result(result, message_id=refusal.id)
 
     def _flush(self, reply: ReplyRun) -> None:
-        """Report pieces of text that were held back; the model has ended."""
+        """Emit text that was held back; the reply has ended."""
         for message_id, text in self._read_texts(reply).items():
             if self._holdback is not None:
                 self._emit_pieces(self._holdback.release(message_id, text))
 
     def _read_texts(self, reply: ReplyRun) -> dict[str, str]:
-        """The texts of a reply that is over, by their messages, without calls that are refused."""
+        """Return the texts of a finished reply by message id, without refused calls."""
         if self._texts is None:
             self._texts = {}
             refused: dict[str, list[UnregisteredCall]] = {}
@@ -285,7 +286,7 @@ class ModelTurn:
     def _split_unregistered(
         self, text: str, reply: ReplyRun, leftovers: list[UnregisteredCall]
     ) -> tuple[str, list[UnregisteredCall]]:
-        """The text, and the calls in it that are refused."""
+        """Return the text without its refused calls, and these calls."""
         if self._names is None:
             return text, []
         kept: list[str] = []
@@ -308,7 +309,7 @@ class ModelTurn:
         return self._should_refuse is not None and self._should_refuse(unregistered)
 
     def _with_refusals(self, kept: Iterable[Message], reply: ReplyRun) -> list[Message]:
-        """The messages of a reply; calls that are refused stand behind their text."""
+        """Return the messages of a reply, each refused call after its text."""
         if not self.refused:
             return [*kept]
         self._emit_texts(self._outline.rest(), reply)
@@ -338,9 +339,9 @@ class ModelTurn:
         texts: Mapping[str, str],
         reply: ReplyRun,
     ) -> None:
-        """Answer calls in text, which are given by the ids of the texts.
+        """Create errors as results of calls in text, which are given by the ids of the texts.
 
-        They stand behind the text, together with the calls before it if nothing is left of it.
+        The calls follow the text. If no text is left, they join the calls before it.
         """
         self._unregistered = unregistered_calls
         number = len(reply.calls)
@@ -389,7 +390,7 @@ class ModelTurn:
         if arguments is not None:
             self._calls[call_id] = arguments
         if self._scene is not None and name in self._scene.client_tools:
-            # It is announced when the run is saved.
+            # The step for it is emitted when the run is saved.
             return
         self._emit(
             SceneStatus.FUNCTION_REQUEST,
@@ -405,7 +406,7 @@ class ModelTurn:
         if result.error_code is ErrorCode.UNKNOWN_TOOL:
             message = f"Tool '{name}' not found"
         else:
-            # One that was refused, or answered from the cache, has not been started.
+            # A refused or cached call has not been started.
             self._emit_request(name, call_id, self._calls.get(call_id))
             message = (
                 failure_text(result)
@@ -460,7 +461,7 @@ class ModelTurn:
 
 
 def _merge(parts: Sequence[ToolAggregateMessage]) -> ToolAggregateMessage:
-    """Calls and results as one message, that of the first."""
+    """Merge calls and results into the first message."""
     return parts[0].__replace__(
         tool_calls=[call for part in parts for call in part.tool_calls],
         tool_results=[result for part in parts for result in part.tool_results],
@@ -468,13 +469,13 @@ def _merge(parts: Sequence[ToolAggregateMessage]) -> ToolAggregateMessage:
 
 
 def failure_text(result: ToolResult) -> str:
-    """The sentence about a tool that failed."""
+    """Return the sentence about a failed call."""
     text = result.result
     return text if text.startswith(_FAILED) else f"{_FAILED}: {text}"
 
 
 def leftover_notice(unregistered_calls: Sequence[UnregisteredCall]) -> str:
-    """The sentence about calls that are left in a text."""
+    """Return the notice about calls left in a text."""
     names = list(dict.fromkeys(unregistered.name for unregistered in unregistered_calls))
     listed = ", ".join(f"'{name}'" for name in names[:_MAX_NAMED])
     more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
@@ -484,16 +485,16 @@ def leftover_notice(unregistered_calls: Sequence[UnregisteredCall]) -> str:
 def report_answer(
     state: RunState, reply: ReplyRun, scene: Scene | None = None, *, notice: str | None = None
 ) -> str:
-    """Tells of a reply without calls, which is the answer.
+    """Report a reply without calls as the answer, and return its text.
 
     Args:
-        stage: The run.
+        state: The run.
         reply: The reply.
-        scene: The scene that it is of.
-        notice: What is odd about its text.
+        scene: The scene of the reply; None outside of scenes.
+        notice: A notice about unexpected markup in the text.
 
     Raises:
-        Stop: There is none, only a part of one, or it was too expensive.
+        StopRun: The reply is empty or incomplete, or the budget is exceeded.
     """
     text = reply.text.strip()
     if text:

@@ -1,4 +1,4 @@
-"""Names that providers take, and names that models write."""
+"""Names that providers accept, and the match of names that models write."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST = 64
 
 
 def provider_name(name: str, taken: Iterable[str] = ()) -> str:
-    """The name as providers take it: letters, digits, ``_`` and ``-``, at most 64 of them.
+    """Return the name as providers accept it: at most 64 letters, digits, ``_`` and ``-``.
 
     Example:
         >>> provider_name("General Requests"), provider_name("Café"), provider_name("?!")
@@ -26,7 +26,7 @@ def provider_name(name: str, taken: Iterable[str] = ()) -> str:
 
     Args:
         name: Any name.
-        taken: Names that others have already: one that would be the same is numbered.
+        taken: Names in use; a number is appended to a name that would equal one of them.
     """
     plain = re.sub(r"_{2,}", "_", re.sub(r"[^a-zA-Z0-9_-]+", "_", name)).strip("_")
     if plain[:1].isdigit() or plain[:1] == "-" or plain.lower() in RESERVED_TAGS:
@@ -43,22 +43,22 @@ def provider_name(name: str, taken: Iterable[str] = ()) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def fold(name: str) -> str:
-    """What names have in common that differ in separators and case only."""
+    """Return a key that is equal for names that differ in separators and case only."""
     return re.sub(r"[\W_]+", "", name).casefold()
 
 
 def match(name: str, known: Sequence[str]) -> int | None:
-    """The position of the name that is meant.
+    """Return the position of the known name that a written name refers to, or None.
 
-    That is the same name, or the only one that differs in separators and case.
+    That is an equal name, or the only one that differs in separators and case only.
 
     Example:
         >>> match("general-requests", ["Weather", "General_Requests"])
         1
 
     Args:
-        name: What the model wrote.
-        known: The names that there are.
+        name: The name that the model wrote.
+        known: The known names.
     """
     if name in known:
         return known.index(name)
@@ -68,6 +68,6 @@ def match(name: str, known: Sequence[str]) -> int | None:
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """The name that is spelled most like it, if one is."""
+    """Return the most similar known name, or None if none is similar."""
     found = difflib.get_close_matches(name[:100], list(known)[:500], n=1, cutoff=0.6)
     return found[0] if found else None

@@ -1,4 +1,4 @@
-"""The options of a manager, checked where they are given."""
+"""Validation and defaults of the options of a manager."""
 
 from __future__ import annotations
 
@@ -28,54 +28,54 @@ GUARDRAILS = (
     "Answer only with the help of the scenes and tools that you are given. "
     "If none of them serves the request, say so, and make nothing up."
 )
-"""What the model is told on every turn with ``guardrails=True``."""
+"""The text of the system message with ``guardrails=True``."""
 
 MODES = ("direct", "planning", "chaining", "scene")
 _STORE_METHODS = ("load", "save", "delete", "lock")
 
 
 def guardrails_of(given: str | bool) -> str | None:
-    """What the model is told on every turn.
+    """Return the guardrails for the system message.
 
     Raises:
-        TypeError: It is neither a text nor True or False.
+        TypeError: The option is neither a string nor a bool.
     """
     check_type("guardrails", given, (str, bool), "a string, True or False")
     return (GUARDRAILS if given else None) if isinstance(given, bool) else given
 
 
 def store_of(given: ConversationStore | None) -> ConversationStore:
-    """Where conversations are kept.
+    """Return the store of conversations.
 
     Raises:
-        TypeError: It lacks one of the methods.
+        TypeError: The store lacks a method.
     """
     if given is None:
         return MemoryConversations()
     lacking = [name for name in _STORE_METHODS if not callable(getattr(given, name, None))]
     if lacking:
         raise TypeError(
-            f"conversations is a store with the methods {', '.join(_STORE_METHODS)}; "
-            f"{type(given).__name__} has no {lacking[0]}"
+            f"conversations must have the methods {', '.join(_STORE_METHODS)}, "
+            f"got {type(given).__name__} without {lacking[0]}"
         )
     return given
 
 
 def prices_of(given: PriceTable | Mapping[str, Price] | None) -> PriceTable:
-    """What tokens cost.
+    """Return the table of prices.
 
     Raises:
-        TypeError: It is no table of prices.
+        TypeError: The option is neither a table nor a mapping.
     """
     check_type("prices", given, (PriceTable, Mapping), "a PriceTable or a mapping", none=True)
     return given if isinstance(given, PriceTable) else PriceTable(given or {})
 
 
 def budget_of(given: Budget | Number | None) -> Budget | None:
-    """How much may be spent; a number is for each request.
+    """Return the budget; a number applies to each request.
 
     Raises:
-        TypeError: It is neither a budget nor a number.
+        TypeError: The option is neither a budget nor a number.
     """
     wanted = "a Budget or a number"
     check_type("budget", given, (Budget, int, float, str, Decimal), wanted, none=True)
@@ -85,10 +85,10 @@ def budget_of(given: Budget | Number | None) -> Budget | None:
 def check_priced(
     budget: Budget | None, prices: PriceTable, models: Iterable[ChatModel | None]
 ) -> None:
-    """A budget needs a price for each model that may spend of it.
+    """Check that each model that can spend from the budget has a price.
 
     Raises:
-        UnpricedModelError: A model has none, and the budget does not allow that.
+        UnpricedModelError: A model has no price, and the budget does not allow that.
     """
     if budget is None or budget.unpriced == "allow":
         return
@@ -101,23 +101,23 @@ def check_priced(
                 prices.price_of(name, provider)
             except UnpricedModelError as error:
                 raise UnpricedModelError(
-                    f"a budget of {budget.limit:f} {prices.currency} cannot hold: {error}; give "
-                    "prices, such as prices=published_prices(), or "
+                    f"a budget of {budget.limit:f} {prices.currency} needs a price for each model: "
+                    f"{error}; pass prices, such as prices=published_prices(), or "
                     f"Budget({str(budget.limit)!r}, unpriced='allow')",
                     name,
                 ) from None
 
 
 def model_identity(model: ChatModel) -> tuple[str, str | None]:
-    """What a model is called, and whose it is."""
+    """Return the name and the provider of a model."""
     return str(getattr(model, "name", type(model).__name__)), getattr(model, "provider", None)
 
 
 def limiter_of(given: RateLimiter | RateLimit | None) -> RateLimiter | None:
-    """How often each key may ask.
+    """Return the rate limiter.
 
     Raises:
-        TypeError: It is something else.
+        TypeError: The option is neither a rate limiter nor a rate limit.
     """
     if isinstance(given, RateLimit):
         return RateLimiter(given)
@@ -127,10 +127,10 @@ def limiter_of(given: RateLimiter | RateLimit | None) -> RateLimiter | None:
 
 
 def checked_summarizer(given: Summarizer | None) -> Summarizer | None:
-    """What sums up long conversations.
+    """Return the summarizer.
 
     Raises:
-        TypeError: It is something else.
+        TypeError: The option is not a summarizer.
     """
     if not isinstance(cast("object", given), Summarizer | None):
         raise wrong_type("summarizer", "a Summarizer, which takes a model, or None", given)
@@ -138,5 +138,5 @@ def checked_summarizer(given: Summarizer | None) -> Summarizer | None:
 
 
 def user_of(request: SceneRequest) -> str:
-    """The key of a request where nothing else says it; all without a user share one."""
+    """Return the default rate limit key of a request; requests without a user share one."""
     return request.user or ""

@@ -1,4 +1,4 @@
-"""What stands where in a reply, so that its steps come in the order of writing."""
+"""The order of texts and calls in a reply, so that steps are emitted in that order."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class ReplyOutline:
-    """The texts, thoughts and calls of a reply, in the order in which the model began them.
+    """The texts, reasoning and calls of a reply, in the order in which the model began them.
 
-    Texts and thoughts are known by the ids of their messages, calls by the ids that the executor
-    gives them.
+    Texts and reasoning are identified by the ids of their messages, calls by the ids that the
+    executor assigns.
 
     Args:
-        generation_id: The reply.
+        generation_id: The id of the reply.
 
     Example:
         >>> outline = ReplyOutline("g")
@@ -35,20 +35,20 @@ class ReplyOutline:
         self._generation_id = generation_id
         self._numbers = PartNumbers()
         self._ids = CallIds()
-        # Ids of texts and thoughts, and positions of calls in the reply; and where each stands.
+        # Message ids of texts and reasoning, and indices of calls; then the place of each.
         self._entries: list[str | int] = []
         self._places: dict[str | int, int] = {}
-        # The positions of the calls that are whole, in the order in which they came to be.
+        # The indices of the complete calls, in order of completion.
         self._calls: dict[str, int] = {}
         self._reported: set[int] = set()
         self._groups = 0
-        # How far they have been handed out.
+        # The position of the first entry that has not been returned yet.
         self._next = 0
 
     def add(
         self, event: TextDelta | ReasoningDelta | ToolCallStart | ToolCall | InvalidToolCall
     ) -> str:
-        """Takes in a piece of the reply, and gives the id of the message that it belongs to."""
+        """Add an event of the reply, and return the id of the message that it belongs to."""
         if isinstance(event, (TextDelta, ReasoningDelta)):
             is_text = isinstance(event, TextDelta)
             number = self._numbers.place("text" if is_text else "reasoning", event.text)
@@ -70,18 +70,18 @@ class ReplyOutline:
 
     @property
     def groups(self) -> int:
-        """How many messages of the reply have calls."""
+        """Number of messages of the reply that have calls."""
         return self._groups
 
     def home(self, call_id: str) -> str | None:
-        """The id of the message that a call belongs to; None if it is not one of the reply."""
+        """Return the id of the message that a call belongs to, or None for an unknown call."""
         index = self._calls.get(call_id)
         if index is None:
             return None
         return calls_id(self._generation_id, self._numbers.call(index))
 
     def calls_before(self, message_id: str) -> str | None:
-        """The id of the message with the calls that a text stands behind, directly."""
+        """Return the id of the message with the calls directly before a text, or None."""
         place = self._places.get(message_id, 0)
         entry = self._entries[place - 1] if place else None
         if not isinstance(entry, int):
@@ -89,14 +89,14 @@ class ReplyOutline:
         return calls_id(self._generation_id, self._numbers.call(entry))
 
     def before(self, call_id: str) -> Iterator[str]:
-        """The texts and thoughts before a call that were not handed out yet."""
+        """Return the texts and reasoning before a call that have not been returned yet."""
         index = self._calls.get(call_id)
         return self._up_to(0 if index is None else self._places[index])
 
     def after(self, call_id: str) -> Iterator[str]:
-        """The texts and thoughts that are next now that this call was told of.
+        """Mark a call as reported, and return the texts and reasoning that are next.
 
-        None is next while a call before it was not told of.
+        Nothing is next while an earlier call has not been reported.
         """
         index = self._calls.get(call_id)
         if index is not None:
@@ -110,7 +110,7 @@ class ReplyOutline:
         return self._up_to(end)
 
     def rest(self) -> Iterator[str]:
-        """All texts and thoughts that were not handed out yet."""
+        """Return all texts and reasoning that have not been returned yet."""
         return self._up_to(len(self._entries))
 
     def _up_to(self, end: int) -> Iterator[str]:

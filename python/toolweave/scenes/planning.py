@@ -1,4 +1,4 @@
-"""Plans: which scenes in which order, and what for."""
+"""Plans: the scenes to enter, their order and their purposes."""
 
 from __future__ import annotations
 
@@ -24,15 +24,14 @@ _FINAL = "Based on all the information gathered, provide the final answer to the
 
 
 async def plan(state: RunState) -> list[SceneEntry]:
-    """Lets the model make a plan, and checks it; it is told once what is wrong with it.
+    """Ask the model for a plan and validate it; an invalid plan is requested once more.
 
     Returns:
-        The steps in an order in which each comes after those that it needs; none if the model has
-        answered instead.
+        The steps, each after the steps that it depends on; none if the model has answered instead.
 
     Raises:
-        ModelError: The model could not be asked, or broke off.
-        Stop: There is no plan that can be used.
+        ModelError: A request failed, or a reply broke off.
+        StopRun: The second plan is invalid too.
     """
     state.emit(SceneStatus.PLANNING, "Creating execution plan", lifecycle=True)
 
@@ -61,11 +60,11 @@ async def plan(state: RunState) -> list[SceneEntry]:
 
 
 async def conclude(state: RunState) -> None:
-    """Lets the model answer when all steps are done.
+    """Ask the model for the final answer when all steps are done.
 
     Raises:
-        ModelError: The model could not be asked, or broke off.
-        Stop: There is no answer, or it was too expensive.
+        ModelError: A request failed, or a reply broke off.
+        StopRun: The reply is empty, or the budget is exceeded.
     """
     state.emit(SceneStatus.GENERATING_FINAL_RESPONSE, "Generating final response", lifecycle=True)
     refused = False
@@ -142,7 +141,7 @@ def _order_steps(state: RunState, steps: list[Any]) -> list[SceneEntry]:
 
 
 def _schema(state: RunState) -> dict[str, Any]:
-    """The schema of a plan, for providers that enforce schemas: all is required, nothing else."""
+    """Return the schema of a plan for providers that enforce schemas: all fields are required."""
     step = {
         "type": "object",
         "properties": {
@@ -163,7 +162,7 @@ def _schema(state: RunState) -> dict[str, Any]:
     }
 
 
-# All that counts: which scenes there are is checked apart, since names may be spelled otherwise.
+# The required part. Scenes are checked separately, since models may write their names differently.
 _ACCEPTED: dict[str, Any] = {
     "type": "object",
     "properties": {

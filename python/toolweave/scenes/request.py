@@ -1,4 +1,4 @@
-"""What a run is asked, and what actors and hooks know of it."""
+"""Requests of runs, and the context of actors, hooks and tools."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from .steps import ExecutedTool
 
 SceneMode: TypeAlias = Literal["direct", "planning", "chaining", "scene"]
-"""How scenes are chosen: picked by the model at once (``direct``), planned by it (``planning``),
-picked one after another (``chaining``), or given (``scene``)."""
+"""The way in which scenes are chosen: by the model in one reply (``direct``), by a plan of the
+model (``planning``), by the model one after another (``chaining``), or by name (``scene``)."""
 
 
 @dataclass(frozen=True)
 class ClientResult:
-    """What came of a call that the client ran."""
+    """The result of a call that the client ran."""
 
     interaction_id: str
-    """What the `AwaitingClient` step said."""
+    """The `interaction_id` of the `AwaitingClient` step."""
     result: Any = None
-    """The result: JSON values."""
+    """The result as JSON values."""
     is_error: bool = False
-    """Whether the call failed; the result says why then."""
+    """True if the call failed; the result is the reason."""
 
     def __post_init__(self) -> None:
         check_text("interaction_id", self.interaction_id)
@@ -42,64 +42,65 @@ class ClientResult:
 
 
 ClientResults: TypeAlias = "Mapping[str, Any] | Iterable[ClientResult]"
-"""What the client gives back: results by interaction id, or `ClientResult`s."""
+"""The results of the client: a mapping by interaction id, or `ClientResult`s."""
 
 
 class RequestOptions(TypedDict, total=False):
     """The options of a request; see `SceneRequest`."""
 
     mode: SceneMode | None
-    """How scenes are chosen."""
+    """The way in which scenes are chosen."""
     scene: str | None
     """The scene to run."""
     conversation: str | None
-    """The conversation to go on with."""
+    """The key of the conversation."""
     history: Messages
-    """What was said before, where the conversation is not known."""
+    """Earlier messages, used if the conversation is not stored."""
     context: object
-    """Anything for actors, hooks and tools."""
+    """Any object for actors, hooks and tools."""
     user: str | None
-    """Who asks."""
+    """The authenticated user."""
     metadata: Mapping[str, Any]
-    """Anything else about the request."""
+    """Other data about the request."""
     budget: Budget | Number | None
-    """How much may be spent."""
+    """The maximum cost."""
     results: ClientResults | None
-    """What the client's tools answered."""
+    """The results of client tools."""
 
 
 @dataclass(frozen=True)
 class SceneRequest:
-    """What a run is asked. `SceneManager.stream` makes one of its arguments."""
+    """The request of a run. `SceneManager.stream` creates one from its arguments."""
 
     input: Messages | None = None
-    """What the user says, in any form; None to go on with the results of the client."""
+    """The input of the user in any form; None to resume with results of the client."""
     mode: SceneMode | None = None
-    """How scenes are chosen; the manager's mode if not given, and ``scene`` where one is named."""
+    """The way in which scenes are chosen; ``scene`` if a scene is named, otherwise the manager's
+    mode."""
     scene: str | None = None
     """The scene to run."""
     conversation: str | None = None
-    """The key of the conversation to go on with; a new one if not given."""
+    """The key of the conversation to continue; a new one if not given."""
     history: Messages = ()
-    """What was said before, where the conversation is not known."""
+    """Earlier messages, used if the conversation is not stored."""
     context: object = None
-    """Anything for actors, hooks and tools; the model does not see it."""
+    """Any object for actors, hooks and tools; the model does not see it."""
     user: str | None = None
-    """Who asks, as the application knows them, and never as a client claims: rate limits go by it,
-    and nobody else can go on with the conversation."""
+    """The user as the application has authenticated them, not as the client claims. Rate limits
+    apply per user, and other users cannot continue the conversation."""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Anything else about the request; the model does not see it."""
+    """Other data about the request; the model does not see it."""
     budget: Budget | Number | None = None
-    """How much may be spent, instead of the manager's budget; a number is for this request."""
+    """The maximum cost, instead of the manager's budget; a number applies to this request."""
     results: ClientResults | None = None
-    """What the client's tools answered, by interaction id."""
+    """The results of client tools, by interaction id."""
 
     def __post_init__(self) -> None:
         """Check the arguments.
 
         Raises:
-            TypeError: One of them is of the wrong type.
-            ValueError: There is no such mode.
+            TypeError: An argument has the wrong type.
+            ValueError: The mode is unknown.
         """
         for name in ("input", "history"):
             value = getattr(self, name)
@@ -117,30 +118,30 @@ class SceneRequest:
 
 @dataclass(frozen=True)
 class SceneContext:
-    """What is known where an actor speaks."""
+    """The context of an actor."""
 
     request: SceneRequest
-    """What the run is asked."""
+    """The request of the run."""
     conversation: str
     """The key of the conversation."""
     scene: str | None
-    """The scene, by the name that it was given; None outside of scenes."""
+    """The name of the scene, as given; None outside of scenes."""
     purpose: str | None
-    """What the scene is for, where a plan says so."""
+    """The purpose that the plan gives; None without a plan."""
     messages: tuple[Message, ...] = field(repr=False)
     """The conversation so far."""
     executed: tuple[ExecutedTool, ...] = field(default=(), repr=False)
-    """The calls that the run has made so far."""
+    """The calls that the run has executed so far."""
 
 
 _current: contextvars.ContextVar[SceneContext] = contextvars.ContextVar("toolweave_scene")
 
 
 def current_context() -> SceneContext | None:
-    """The scene that the running tool belongs to, as it was entered; None outside of scenes."""
+    """Return the context of the running tool's scene, as entered; None outside of scenes."""
     return _current.get(None)
 
 
 def enter_context(context: SceneContext) -> None:
-    """Lets tools that start from now on know their scene."""
+    """Set the context for tools that start from now on."""
     _current.set(context)

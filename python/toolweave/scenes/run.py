@@ -1,4 +1,4 @@
-"""A run: from the request to its one last step, whatever happens in between."""
+"""A run of scenes, from the request to the last step."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _log = logging.getLogger("toolweave.scenes")
 
 _GRACE = 10.0
 
-# How long what has come of a run may be saved once its time is up, in seconds.
+# Time to save a run that has timed out, in seconds.
 _SAVING = 1.0
 
 
 class SceneRun(Run[SceneStep]):
-    """A run of scenes. Made by `SceneManager.open`.
+    """A run of scenes, created by `SceneManager.open`.
 
-    As an iterator it gives the steps as they happen, `Completed` last; as a context manager it
+    As an iterator it yields the steps as they happen, `Completed` last. As a context manager it
     stops the model and the tools when the block ends, and waits for them.
 
     Example:
@@ -77,8 +77,8 @@ class SceneRun(Run[SceneStep]):
         self.conversation = request.conversation or uuid.uuid4().hex
         """The key of the conversation."""
         self.result: SceneResult | None = None
-        """What came of it, once it has ended."""
-        # Each with the reply that it belongs to.
+        """The result; None until the run has ended."""
+        # Steps, each with the id of its reply.
         self._steps: EventQueue[tuple[SceneStep, str | None]] = EventQueue()
         self._generation_id: str | None = None
         self._task: asyncio.Task[None] | None = None
@@ -103,11 +103,11 @@ class SceneRun(Run[SceneStep]):
             journal=journal,
         )
 
-    # For who reads.
+    # For readers of the run.
 
     @property
     def run_id(self) -> str:
-        """The id of the run, which its messages carry."""
+        """The id of the run in its messages."""
         return self._state.run_id
 
     @property
@@ -117,17 +117,17 @@ class SceneRun(Run[SceneStep]):
 
     @property
     def current_generation_id(self) -> str | None:
-        """The id of the reply that is asked for, or whose calls run, told of or not yet."""
+        """The id of the reply in progress, even if none of its steps has been read yet."""
         return self._state.generation_id
 
     @property
     def finished_messages(self) -> tuple[Message, ...]:
-        """What the run has added so far, the input included: whole replies only."""
+        """The messages that the run has added so far: the input and complete replies."""
         return tuple(self._state.messages[self._start :])
 
     @property
     def changed_messages(self) -> tuple[Message, ...]:
-        """The messages of earlier runs that have changed: calls whose results have come."""
+        """The messages of earlier runs that changed because results of their calls arrived."""
         return tuple(self._state.changed)
 
     async def __anext__(self) -> SceneStep:
@@ -138,27 +138,27 @@ class SceneRun(Run[SceneStep]):
         return step
 
     async def wait(self) -> SceneResult:
-        """Waits for the end. Cancelled, it stops the model and the tools.
+        """Wait for the result. Cancellation stops the model and the tools.
 
-        What goes wrong is in the result and is not raised.
+        Failures of the run are part of the result and are not raised.
         """
         async with self:
             async for _ in self:
                 pass
         if self.result is None:
-            raise RuntimeError("the run was read by another, and did not end")
+            raise RuntimeError("another task consumed this run before it finished")
         return self.result
 
     async def cancel(self) -> None:
-        """Stops the model and the tools, and waits until they have.
+        """Stop the model and the tools, and wait until they have stopped.
 
-        Calls that have no result get one that says they were interrupted. What there is of the
-        conversation is saved. The last step has the stop reason ``cancelled``.
+        Calls without a result get one that says they were interrupted. The conversation is saved up
+        to this point. The last step has the stop reason ``cancelled``.
         """
-        # Whoever reads may be the one who cancels, and reads no more before this is over.
+        # The reader of the run may be the caller, which reads nothing until this returns.
         self._steps.release()
         if self._task is None:
-            # Nothing has happened, and nothing will.
+            # The run has not started.
             self._finish(StopRun(SceneStopReason.CANCELLED))
             return
         self._request_stop(StopRun(SceneStopReason.CANCELLED))
@@ -172,16 +172,16 @@ class SceneRun(Run[SceneStep]):
                 continue
             timeouts += not done
             if timeouts == 1:
-                # A store or a hook that does not end is stopped, too.
+                # A store or a hook that does not return is cancelled too.
                 self._task.cancel()
             elif timeouts > 1:
-                _log.error("a run ignores its cancellation and is given up")
+                _log.error("a run ignores its cancellation and is abandoned")
                 break
         if cancelled:
             raise asyncio.CancelledError
 
     async def caught_up(self) -> None:
-        """Waits until whoever reads the run is done with all that has happened so far."""
+        """Wait until the reader of the run has processed all steps so far."""
         if self._state.reply is not None:
             await self._state.reply.caught_up()
         await self._steps.caught_up()
@@ -196,7 +196,7 @@ class SceneRun(Run[SceneStep]):
     def _publish(self, step: SceneStep) -> None:
         item = (step, self._state.generation_id)
         if self._steps.is_closed:
-            # The run has been given up.
+            # The run has been abandoned.
             return
         if step.status is SceneStatus.FUNCTION_PROGRESS:
             self._steps.offer(item)
@@ -226,9 +226,9 @@ class SceneRun(Run[SceneStep]):
         self._finish(stop)
 
     def _on_done(self, task: asyncio.Task[None]) -> None:
-        """Sees to the last step where the task has not come to it."""
+        """Emit the last step if the task has not done so."""
         if task.cancelled():
-            # Before its first step.
+            # The task was cancelled before it started.
             self._finish(self._stopped or StopRun(SceneStopReason.CANCELLED))
         elif (error := task.exception()) is not None:
             self._raised = error
@@ -266,23 +266,23 @@ class SceneRun(Run[SceneStep]):
         self._request_stop(
             StopRun(SceneStopReason.ERROR, f"The run took longer than {seconds:g} seconds")
         )
-        # Tools have a time of their own to stop in; the model and they are waited for.
+        # Tools have their own time to stop; the run waits for them and for the model.
         self._schedule(_GRACE if self._running_scenes else _SAVING, self._cancel_overdue)
 
     def _cancel_overdue(self) -> None:
-        """Stop what does not end though the time is up: a store, or a hook."""
+        """Cancel a store or a hook that does not return after the timeout."""
         if self._task is not None:
             self._task.cancel()
             self._schedule(_SAVING, self._give_up)
 
     def _give_up(self) -> None:
-        _log.error("a run ignores its cancellation and is given up")
+        _log.error("a run ignores its cancellation and is abandoned")
         if self._stopped is not None and self._reported_stop is not self._stopped:
             self._report_stop(self._stopped)
         self._finish(self._stopped or StopRun(SceneStopReason.CANCELLED))
 
     async def _run_admitted(self) -> StopRun:
-        """Runs if the request may: before that nothing is loaded, and nothing is saved."""
+        """Run if the request is allowed; nothing is loaded or saved before that."""
         state, request = self._state, self._request
         state.emit(SceneStatus.INITIALIZING, "Initializing context", lifecycle=True)
         denial = await state.hooks.run_authorize(request)
@@ -300,7 +300,7 @@ class SceneRun(Run[SceneStep]):
         state.emit(SceneStatus.LOADING_CACHE, "Loading from cache", lifecycle=True)
         self._waiting, self._queue = await runtime.load(state)
         if self._stopped is not None:
-            # The store has ignored it.
+            # The store ignored the cancellation.
             raise self._stopped
         self._start = len(state.messages)
         self._running_scenes = True
@@ -312,7 +312,7 @@ class SceneRun(Run[SceneStep]):
             stop = StopRun(SceneStopReason.AWAITING_CLIENT)
         except BaseException as error:  # noqa: BLE001 - what there is has to be saved
             stop = self._report_stop(error)
-        # From here on it ends by itself, and outside of scenes.
+        # From here on the run ends by itself, outside of scenes.
         self._ending, self._running_scenes = True, False
         state.scene = None
         if self._expired and self._timer is not None:
@@ -354,7 +354,7 @@ class SceneRun(Run[SceneStep]):
             state.text = early.text
             state.append_text(early.text)
             return
-        # A conversation may have spent its budget before.
+        # Earlier runs may have spent the budget of the conversation.
         state.check_budget()
         state.emit(SceneStatus.EXECUTING_MAIN_ACTORS, "Executing main actors", lifecycle=True)
         state.main_texts = await actor_texts(self._runtime.actors, state.context())
@@ -387,7 +387,7 @@ class SceneRun(Run[SceneStep]):
     # The end.
 
     def _report_stop(self, error: BaseException) -> StopRun:
-        """Why the run ends, which is told of where it is a failure."""
+        """Return the reason for the end of the run, after a step for it if it is a failure."""
         stop = self._stop_for(error)
         if stop.message is not None and self._reported_stop is None and not self._steps.is_closed:
             self._reported_stop = stop
@@ -415,7 +415,7 @@ class SceneRun(Run[SceneStep]):
         else:
             message = run_failure_text(error)
             if not isinstance(error, Exception):
-                # Meant for the program: raised for who reads, behind the last step.
+                # Such exceptions are for the program: raised to the reader after the last step.
                 self._raised = error
         return StopRun(
             SceneStopReason.ERROR,
@@ -426,7 +426,7 @@ class SceneRun(Run[SceneStep]):
         )
 
     async def _append_from_hooks(self, stop: StopRun) -> None:
-        """Hears the hooks about the end."""
+        """Append the texts of the hooks for the end of the run."""
         state = self._state
         try:
             additions = await state.hooks.run_on_terminal(self._request, self._build_result(stop))
@@ -469,12 +469,12 @@ class SceneRun(Run[SceneStep]):
 
 
 def _is_open(messages: Sequence[Message]) -> bool:
-    """Whether something is left to answer: the last word is not the model's, or came with calls."""
+    """Return True if the last message is not the model's answer, or its reply has calls."""
     turns = [message for message in messages if not isinstance(message, UsageMessage)]
     last = turns[-1] if turns else None
     if not (isinstance(last, TextMessage) and last.role is Role.ASSISTANT):
         return last is not None
-    # What it says behind its calls, it says before it knows their results.
+    # Text after calls in the same reply is written before their results are known.
     return last.generation_id is not None and any(
         isinstance(message, (ToolCallMessage, ToolAggregateMessage))
         and message.generation_id == last.generation_id

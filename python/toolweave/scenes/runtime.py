@@ -1,4 +1,4 @@
-"""What the runs of a manager have in common."""
+"""Configuration and services that the runs of a manager share."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _log = logging.getLogger("toolweave.scenes")
 
 
 class SceneRuntime:
-    """What the runs of a manager have in common; see `SceneManager`."""
+    """Configuration and services that the runs of a manager share; see `SceneManager`."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class SceneRuntime:
         self.settings = settings
         self.hooks = hooks
         self.actors: list[str | ActorFunction] = []
-        """The main actors."""
+        """The main actors, which apply in and outside of scenes."""
         self.store = store
         self._prices = prices
         self._budget = budget
@@ -77,11 +77,11 @@ class SceneRuntime:
         streaming: bool | None = None,
         journal: Journal | None = None,
     ) -> RunState:
-        """What the parts of one run share.
+        """Create the state of one run.
 
         Raises:
-            TypeError: The budget of the request is none.
-            ValueError: As above.
+            TypeError: The budget of the request is not a budget or a number.
+            ValueError: The budget of the request is out of range.
             UnpricedModelError: The request has a budget, and a model has no price.
         """
         budget = self._budget
@@ -103,19 +103,19 @@ class SceneRuntime:
         )
 
     async def admit(self, request: SceneRequest) -> None:
-        """Waits for the turn of whoever asks.
+        """Wait until the rate limit allows the request.
 
         Raises:
-            RateLimitedError: That would take too long.
+            RateLimitedError: The wait would take too long.
         """
         if self._limiter is not None:
             await self._limiter.acquire(self._rate_key(request))
 
     async def shorten(self, state: RunState) -> None:
-        """Sums the conversation up, if it has become long. If that fails, it stays as it is.
+        """Summarize the conversation if it is long. If that fails, it stays as it is.
 
         Raises:
-            Stop: It was too expensive.
+            StopRun: The budget is exceeded.
         """
         summarizer = self._summarizer
         if summarizer is None or not summarizer.is_due(state.messages):
@@ -140,14 +140,14 @@ class SceneRuntime:
         state.check_budget()
 
     async def load(self, state: RunState) -> tuple[tuple[Interaction, ...], SceneQueue | None]:
-        """Takes up the conversation.
+        """Load the conversation into the state.
 
         Returns:
-            The calls that wait for the client, and how to go on when their results are there.
+            The calls that wait for the client, and the queue to resume with.
 
         Raises:
-            MessageError: The history of the request cannot be read.
-            Stop: It is another user's.
+            MessageError: The history of the request is invalid.
+            StopRun: The conversation belongs to another user.
         """
         conversation = await self.store.load(state.key)
         if conversation is None:
@@ -168,12 +168,12 @@ class SceneRuntime:
     async def save(
         self, state: RunState, pending: Sequence[Interaction], queue: SceneQueue | None
     ) -> None:
-        """Keeps the conversation.
+        """Save the conversation.
 
         Args:
-            stage: The run.
-            waiting: The calls that wait for the client.
-            agenda: How to go on when their results are there.
+            state: The run.
+            pending: The calls that wait for the client.
+            queue: The queue to resume with when their results arrive.
         """
         conversation = state.conversation
         conversation.messages = list(state.messages)
@@ -187,13 +187,13 @@ class SceneRuntime:
 
 
 def _read_queue(conversation: Conversation) -> SceneQueue | None:
-    """How to go on; None where nothing says so that can be read."""
+    """Return the stored queue; None if there is none or it cannot be read."""
     saved = conversation.metadata.get(QUEUE_KEY)
     if saved is None:
         return None
     try:
         return SceneQueue.from_dict(saved)
     except ValueError:
-        # Of another version, perhaps. The conversation goes on without it.
+        # Perhaps another version wrote it. The conversation continues without it.
         _log.warning("a scene queue cannot be read", extra={"conversation": conversation.key})
         return None

@@ -1,4 +1,4 @@
-"""A scene: a name, what it is for, its tools and what the model is told in it."""
+"""A scene: a name, a description, tools and actors."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 class Scene:
-    """One thing that a model can do: tools that belong together, and what to know for them.
+    """A group of tools with the instructions for them, created by `SceneManager.scene`.
 
-    Made by `SceneManager.scene`, and filled by its own methods, each of which returns it. As a
-    decorator it takes a class, whose methods become its tools, or a function, which becomes an
-    actor.
+    The methods that add tools and actors return the scene, so that calls can be chained. As a
+    decorator a scene takes a class, whose methods become its tools, or a function, which becomes
+    an actor.
 
     Args:
-        name: What it is called, in any script and form; models see it as providers take it.
-        description: What it is for: what the model chooses by.
-        manager: Where it belongs.
+        name: The name, in any script and form. Models see it as a name that providers accept.
+        description: The purpose of the scene, by which the model chooses.
+        manager: The manager of the scene.
 
     Raises:
-        TypeError: The name is no str.
-        ValueError: It is empty.
+        TypeError: The name is not a string.
+        ValueError: The name is empty.
 
     Example:
         >>> class Calculator:
@@ -70,17 +70,17 @@ class Scene:
         check_text("description", description, none=True)
         check_methods("manager", manager, "a SceneManager", "scene", "stream", none=True)
         if not name.strip():
-            raise ValueError("a scene needs a name, for the model to choose it by")
+            raise ValueError(f"name must not be empty, got {name!r}")
         self.name = name
-        """What it is called."""
+        """The name, as given."""
         self.description = description
-        """What it is for."""
+        """The purpose of the scene, by which the model chooses."""
         self.key = provider_name(name)
-        """The name by which models call it; a manager numbers those that would be the same."""
+        """The name by which models call the scene; a manager numbers equal ones."""
         self.toolset = Toolset()
-        """All of its tools. Those of toolsets that change are brought up to date by `refresh`."""
+        """All tools of the scene; `refresh` updates those of followed toolsets."""
         self.actors: list[str | ActorFunction] = []
-        """What the model is told in it."""
+        """The actors of the scene."""
         self.client_tools: set[str] = set()
         """The names of the tools that the client runs."""
         self._manager = manager
@@ -88,19 +88,19 @@ class Scene:
 
     @property
     def manager(self) -> SceneManager:
-        """Where it belongs.
+        """The manager of the scene.
 
         Raises:
-            ValueError: It belongs nowhere yet.
+            ValueError: The scene has no manager yet.
         """
         if self._manager is None:
             raise ValueError(
-                f"the scene {self.name!r} has no manager yet: give it to SceneManager.add"
+                f"the scene {self.name!r} has no manager yet: pass it to SceneManager.add"
             )
         return self._manager
 
     def attach(self, manager: SceneManager, key: str) -> None:
-        """Takes its place in a manager, under the name by which models call it."""
+        """Set the manager, and the name by which models call the scene."""
         self._manager, self.key = manager, key
 
     @overload
@@ -110,20 +110,21 @@ class Scene:
     def tool(
         self, function: ToolLike | None = None, /, **options: Unpack[ToolOptions]
     ) -> Self | Callable[[F], F]:
-        """Adds a tool.
+        """Add a tool.
 
         Args:
-            function: A function, or a tool in any form that a `Toolset` takes. Left out, a
-                decorator comes back, as in ``@scene.tool()``, which leaves the function as it is.
-            **options: How it is run; see `ToolOptions`.
+            function: A function, or a tool in any form that a `Toolset` accepts. If omitted, the
+                method returns a decorator, as in ``@scene.tool()``, which returns the function
+                unchanged.
+            **options: The options of the tool; see `ToolOptions`.
 
         Returns:
-            The scene; or the function, where ``@scene.tool`` decorates it. Type checkers cannot
-            know that, and want ``@scene.tool()``.
+            The scene, or the function if ``@scene.tool`` decorates it. Type checkers cannot
+            distinguish these; use ``@scene.tool()`` with them.
 
         Raises:
-            ContractError: There is a tool of its name in the scene.
-            ToolDefinitionError: It cannot be a tool.
+            ContractError: The scene has a tool with this name.
+            ToolDefinitionError: The function cannot be a tool.
         """
         if function is None:
 
@@ -143,25 +144,25 @@ class Scene:
     def tools(
         self, tools: Iterable[ToolLike] | Toolset, *, handlers: Handlers | None = None
     ) -> Self:
-        """Adds many tools.
+        """Add several tools.
 
-        A `Toolset` is followed: what is added to it or removed later counts from the next reply
-        on. So scenes can be made of MCP servers and of the types of a registry.
+        A `Toolset` is followed: tools that are added to it or removed from it later take effect
+        from the next reply on. Scenes can thus use MCP servers and the types of a registry.
 
         Args:
             tools: The tools.
-            handlers: The functions that serve contracts among them, by name.
+            handlers: The functions that run contracts among the tools, by name.
 
         Raises:
-            ContractError: There is a tool of the same name in the scene.
-            ToolDefinitionError: One of them cannot be a tool.
+            ContractError: The scene has a tool with the same name.
+            ToolDefinitionError: A tool is invalid.
         """
         if not isinstance(tools, Toolset):
             for each in Toolset(tools, handlers=handlers):
                 self.toolset.add(each)
             return self
         if handlers:
-            raise ValueError("handlers are given to the Toolset, where there is one")
+            raise ValueError("handlers must be passed to the Toolset, got a Toolset and handlers")
         for each in tools:
             self.toolset.add(each)
         self._followed[id(tools)] = _FollowedToolset(tools)
@@ -174,31 +175,31 @@ class Scene:
         methods: Iterable[str] | Mapping[str, str | tuple[str, str]] | None = None,
         **options: Unpack[ToolOptions],
     ) -> Self:
-        """Adds methods of an object as tools; their types say what arguments are.
+        """Add methods of an object as tools, with schemas from their type annotations.
 
         Args:
             service: The object.
             methods: The names of the methods, or a mapping from these to the names of the tools,
                 or to names with descriptions for the model to read: ``{"add": ("Add", "Adds two
                 numbers")}``. All public methods if not given.
-            **options: How they are run; see `ToolOptions`.
+            **options: The options of the tools; see `ToolOptions`.
 
         Raises:
-            AttributeError: There is no such method.
-            ContractError: There is a tool of the same name in the scene.
+            AttributeError: The object has no such method.
+            ContractError: The scene has a tool with the same name.
             ToolDefinitionError: A method cannot be a tool.
-            TypeError: It is a class, or a list of tools.
+            TypeError: The service is a class, or `methods` is a string.
         """
         if isinstance(service, type):
             raise TypeError(
-                f"a service is an object, not the class {service.__name__}; call it first"
+                f"service must be an object, got the class {service.__name__}: pass an instance"
             )
         if methods is None:
             chosen: Mapping[str, object] = dict.fromkeys(_public_methods(service))
         elif isinstance(methods, Mapping):
             chosen = dict(cast("Mapping[str, object]", methods))
         elif isinstance(methods, str):
-            raise TypeError(f"methods are given as a list: [{methods!r}]")
+            raise TypeError(f"methods must be a list or a mapping, got {methods!r}")
         else:
             chosen = dict.fromkeys(methods)
         if not chosen:
@@ -210,7 +211,7 @@ class Scene:
             found: object = getattr(service, method)
             if not callable(found):
                 raise ToolDefinitionError(
-                    f"{type(service).__name__}.{method} is no method", name or method
+                    f"{type(service).__name__}.{method} is not a method", name or method
                 )
             made = make_tool(cast("AnyFunction", found), name=name, description=description)
             self.toolset.add(made.replace(**options) if options else made)
@@ -223,17 +224,17 @@ class Scene:
         *,
         description: str | None = None,
     ) -> Self:
-        """Adds a tool that the client runs: a call of it pauses the run.
+        """Add a tool that the client runs: a call of it pauses the run.
 
         Args:
-            name: What it is called; as for scenes, models see it as providers take it.
-            schema: The JSON Schema of its arguments.
-            description: What it does, for the model to read.
+            name: The name of the tool. Models see it as a name that providers accept.
+            schema: The JSON Schema of the arguments; no arguments if not given.
+            description: The description for the model to read.
 
         Raises:
-            ContractError: There is a tool of its name in the scene, or the schema cannot be used.
+            ContractError: The scene has a tool with this name, or the schema is invalid.
         """
-        # Without any, anything goes, which models read as: whatever they can think of.
+        # Models invent arguments for a tool without a schema.
         contract = FunctionContract(
             provider_name(name), description, _NO_PARAMETERS if schema is None else schema
         )
@@ -242,24 +243,24 @@ class Scene:
         return self
 
     def actor(self, actor: Actor) -> Self:
-        """Adds what the model is told whenever it is asked in this scene.
+        """Add an actor to the system message of every request in this scene.
 
         Args:
-            actor: Static text, a sync or async function of the `SceneContext`, or an object that
-                has one as its method `act`.
+            actor: Static text, a sync or async function of the `SceneContext`, or an object with
+                such a function as its method `act`.
 
         Raises:
-            TypeError: It is none of these.
+            TypeError: The actor is none of these.
         """
         self.actors.append(checked_actor(actor))
         return self
 
     def scene(self, name: str, description: str | None = None) -> Scene:
-        """Begins the next scene of the same manager."""
+        """Add another scene to the manager, and return it."""
         return self.manager.scene(name, description)
 
     def __call__(self, decorated: F) -> F:
-        """Takes a class, made without arguments, as a service; or a function as an actor."""
+        """Add an instance of a class as a service, or a function as an actor."""
         made: object = decorated
         if isinstance(made, type):
             self.description = self.description or inspect.getdoc(made)
@@ -269,7 +270,7 @@ class Scene:
         return decorated
 
     def refresh(self) -> None:
-        """Brings the tools up to date with the toolsets that are followed."""
+        """Update the tools from the followed toolsets."""
         for followed in self._followed.values():
             if followed.version != followed.source.version:
                 self._follow(followed)
@@ -287,7 +288,7 @@ class Scene:
                 self.toolset.add(each)
             except ContractError:
                 _log.warning(
-                    "a tool is left out, since the scene has another one of its name",
+                    "a tool is omitted because the scene has another one with its name",
                     extra={"scene": self.name, "tool": name},
                 )
         followed.known = now
@@ -297,7 +298,7 @@ class Scene:
 
 
 class _FollowedToolset:
-    """A toolset that may change, and what was last seen of it."""
+    """A toolset that may change, with its tools at the last update."""
 
     def __init__(self, source: Toolset) -> None:
         self.source = source
@@ -306,10 +307,10 @@ class _FollowedToolset:
 
 
 def _named(method: str, given: object) -> tuple[str | None, str | None]:
-    """The name of a method's tool, and its description, as far as they are given.
+    """Return the name and the description given for the tool of a method, each or None.
 
     Raises:
-        TypeError: It is something else.
+        TypeError: The value is neither a name nor a pair.
     """
     if given is None or isinstance(given, str):
         return given, None
@@ -323,13 +324,13 @@ def _named(method: str, given: object) -> tuple[str | None, str | None]:
 
 
 def _defer(**_: Any) -> Deferred:
-    """Serves the tools of clients: the result comes with the next request."""
-    # Not by the id of the call, which some providers use again in the next reply.
+    """Defer a call of a client tool: its result arrives with a later request."""
+    # The key is not the id of the call, which some providers reuse in the next reply.
     return Deferred(uuid.uuid4().hex)
 
 
 def _public_methods(service: object) -> list[str]:
-    """The public methods of an object, in the order in which they are defined."""
+    """Return the names of the public methods of an object, in order of definition."""
     found: dict[str, None] = {}
     for owner in reversed(type(service).__mro__[:-1]):
         for name, value in vars(owner).items():

@@ -1,4 +1,4 @@
-"""A scene at play: the model is asked, its tools run, until it has its answer."""
+"""The loop of a scene: request a reply, run its calls, and repeat until there is an answer."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 async def run_scene(
     state: RunState, queue: SceneQueue, entry: SceneEntry, *, resumed: bool = False
 ) -> str:
-    """Plays a scene.
+    """Run a scene.
 
     Args:
-        stage: The run.
-        agenda: What there is to do.
+        state: The run.
+        queue: The queue, with the answers of earlier scenes.
         entry: The scene.
-        resumed: Whether it goes on where it was left.
+        resumed: True if the scene continues where the run was paused.
 
     Returns:
-        What it answered.
+        The answer of the scene.
 
     Raises:
-        ModelError: The model could not be asked, or broke off.
-        Paused: The client is to run tools.
-        Stop: It ended without an answer.
+        ModelError: A request failed, or a reply broke off.
+        PauseRun: The client has to run tools.
+        StopRun: The scene ended without an answer.
     """
     scene = state.scenes.find(entry.scene)
     if scene is None:
-        # It was there when the run was paused.
+        # The scene was removed while the run was paused.
         raise not_found(entry.scene)
     state.entered.append(scene.name)
     state.scene = state.answered_in = scene.name
@@ -87,7 +87,7 @@ class _SceneLoop:
             )
             reply = await turn.run(self._request(), max_requests=limit - requests)
             requests += turn.requests
-            # The model is told of a call in text once in a row.
+            # Calls in text are refused once in a row.
             self._refused = bool(turn.refused)
             if turn.aggregate is None:
                 return report_answer(state, reply, self._scene, notice=turn.notice)
@@ -105,12 +105,12 @@ class _SceneLoop:
         return not self._refused
 
     def _request(self) -> list[Message]:
-        # What is said to the model on entering stands before what came of it.
+        # The prompt on entering comes before the messages that followed it.
         before = self._state.messages[: self._start]
         return [*self._system, *before, *self._nudge, *self._state.messages[self._start :]]
 
     async def _give_up(self, reason: str) -> str:
-        """Ends at a limit; if that is wanted, with an answer of what there is."""
+        """Stop at a limit, after a last answer without tools if `answer_at_limit` is set."""
         state, scene = self._state, self._scene
         if not state.settings.answer_at_limit:
             raise StopRun(SceneStopReason.MAX_ITERATIONS, reason)
@@ -120,7 +120,7 @@ class _SceneLoop:
         if reply.aggregate is None:
             report_answer(state, reply, scene, notice=turn.notice)
         else:
-            # It calls tools nevertheless. What it says beside that has been told.
+            # The model calls tools anyway. Its text has been emitted already.
             state.text, state.notice = reply.text.strip(), turn.notice
             state.check_budget()
         raise StopRun(SceneStopReason.MAX_ITERATIONS)
@@ -132,20 +132,20 @@ class _SceneLoop:
         for call in aggregate.tool_calls:
             if call.id not in known:
                 key = keys.get(call.id, call.id)
-                # The conversation keeps it from here on, and outlives this process.
+                # From here on the conversation stores the call, also across processes.
                 deferred.discard(key)
                 yield Interaction(key, call.id, self._scene.name, call.name, call.arguments)
 
 
 def _nudge(scene: Scene, entry: SceneEntry) -> str | None:
-    """What the model is told where the conversation does not end with a word of the user."""
+    """Return a prompt if the conversation does not end with input of the user, or None."""
     if entry.purpose is not None:
         return f"Do this now, in the scene '{scene.name}': {entry.purpose}"
     return f"Go on in the scene '{scene.name}'." if entry.follows else None
 
 
 def _plan_texts(state: RunState, queue: SceneQueue, entry: SceneEntry) -> Iterator[str]:
-    """What the plan says about a step, and the results that it needs."""
+    """Yield the purpose of a step of the plan, and the results that it depends on."""
     if entry.purpose is None:
         return
     yield f"Purpose of this step of the plan: {entry.purpose}"

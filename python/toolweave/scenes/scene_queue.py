@@ -1,4 +1,4 @@
-"""What a run has still to do, as plain data: a run that waits for its client goes on from it."""
+"""The remaining scenes of a run as plain data, from which a paused run resumes."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ class SceneEntry:
     """A scene to enter."""
 
     scene: str
-    """Its key."""
+    """The key of the scene."""
     purpose: str | None = None
-    """What for, where a plan says so."""
+    """The purpose that the plan gives; None without a plan."""
     step: int | None = None
-    """The number of the step, where there is a plan."""
+    """The number of the step in the plan; None without a plan."""
     depends_on: tuple[int, ...] = ()
-    """The steps that it needs the results of."""
+    """The numbers of the steps whose results this step needs."""
     follows: bool = False
-    """Whether the conversation ends with the answer of another scene."""
+    """True if the conversation ends with the answer of another scene."""
 
 
 @dataclass
 class SceneQueue:
-    """What there is to do."""
+    """Scenes still to enter and scenes that have answered."""
 
     mode: SceneMode
-    """How scenes are chosen."""
+    """The way in which scenes are chosen."""
     pending: list[SceneEntry] = field(default_factory=list[SceneEntry])
-    """The scenes to enter, the one that is being played first."""
+    """The scenes to enter; the first one is running."""
     done: list[tuple[SceneEntry, str]] = field(default_factory=list["tuple[SceneEntry, str]"])
-    """The scenes that have answered, and what."""
+    """The scenes that have answered, with their answers."""
 
     def result_of(self, step: int) -> tuple[SceneEntry, str] | None:
-        """What came of a step of the plan."""
+        """Return the entry and the answer of a step of the plan."""
         return next((each for each in self.done if each[0].step == step), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """The agenda as JSON has it."""
+        """Return the queue as a JSON object."""
         return {
             "mode": self.mode,
             "queue": [_entry_to_dict(entry) for entry in self.pending],
@@ -52,17 +52,19 @@ class SceneQueue:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> SceneQueue:
-        """Reads what `to_dict` writes.
+        """Create a queue from the output of `to_dict`.
 
         Raises:
-            ValueError: It is something else.
+            ValueError: The fields are not such an output.
         """
         try:
             mode: SceneMode = fields["mode"]
             queue = [_entry_from_dict(entry) for entry in fields["queue"]]
             done = [(_entry_from_dict(entry), str(text)) for entry, text in fields["done"]]
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"not a queue as SceneQueue.to_dict returns it: {error!r}") from error
+            raise ValueError(
+                f"fields must be an output of SceneQueue.to_dict, got {error!r}"
+            ) from error
         return cls(mode, queue, done)
 
 

@@ -1,4 +1,4 @@
-"""The scenes of a manager, and the models at work in them."""
+"""The scenes of a manager, with the clients that send their requests."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _MAX_NAMES = 50
 
 
 class SceneSet:
-    """The scenes by name, and what asks the model in each.
+    """The scenes by key, each with a client for its requests.
 
     Args:
-        use: Makes what asks the model about the tools of a scene.
-        bare: Makes what asks it about anything else: the limits of tools are not for scenes.
+        make_tool_use: Creates the client for the tools of a scene.
+        make_plain_use: Creates the client for all other requests, without the limits of tools.
     """
 
     def __init__(
@@ -42,11 +42,11 @@ class SceneSet:
         self._tool_uses: dict[str, NaturalToolUse] = {}
         self._chooser: NaturalToolUse | None = None
         self.plain = make_plain_use(Toolset())
-        """Asks the model without tools."""
+        """A client for requests without tools."""
 
     @property
     def model(self) -> ChatModel:
-        """The model."""
+        """The model that all scenes use."""
         return self.plain.parser.model
 
     def __len__(self) -> int:
@@ -63,42 +63,44 @@ class SceneSet:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the scenes, as they were given."""
+        """The names of the scenes, as given."""
         return tuple(scene.name for scene in self)
 
     def add(self, scene: Scene, manager: Any) -> None:
-        """Takes a scene in, under a name that providers take and no other scene has.
+        """Add a scene under a unique key that providers accept.
 
         Raises:
-            ValueError: There is a scene of its name.
+            ValueError: A scene with this name exists.
         """
         if scene.name in self.names:
             raise ValueError(
-                f"scene {scene.name!r} is there already; each scene needs a name of its own"
+                f"scene {scene.name!r} exists already; the names of scenes must be unique"
             )
         scene.attach(manager, provider_name(scene.name, taken=self._scenes))
         self._scenes[scene.key] = scene
         self._chooser = None
 
     def remove(self, name: str) -> Scene:
-        """Lets a scene go.
+        """Remove and return a scene.
 
         Raises:
-            LookupError: There is no scene of that name.
+            LookupError: No scene has this name.
         """
         found = next((scene for scene in self if scene.name == name), None)
         if found is None:
-            raise LookupError(f"there is no scene {name!r}; there are {', '.join(self.names)}")
+            raise LookupError(
+                f"name must be one of {', '.join(self.names) or 'no scenes'}, got {name!r}"
+            )
         del self._scenes[found.key]
         self._tool_uses.pop(found.key, None)
         self._chooser = None
         return found
 
     def find(self, name: str) -> Scene | None:
-        """The scene that is meant.
+        """Return the scene that a name refers to, or None.
 
-        By its name as it was given or as models see it, or by one that differs from either in
-        separators and case only.
+        The name is the key or the given name of a scene, or differs from one of them in separators
+        and case only.
         """
         scenes = list(self)
         found = match(name, [scene.key for scene in scenes])
@@ -111,11 +113,11 @@ class SceneSet:
         return None if found is None else scenes[found]
 
     def unknown_scene_text(self, name: str, *, with_names: bool = True) -> str:
-        """What the model is told about a name that is no scene's.
+        """Return the error that the model reads about an unknown scene.
 
         Args:
-            name: The name.
-            listed: Whether it is told what there is, with the nearest name.
+            name: The unknown name.
+            with_names: True to suggest the nearest name and list all scenes.
         """
         text = f"Scene '{name[:100]}' not found."
         if not with_names:
@@ -126,14 +128,14 @@ class SceneSet:
         return f"{text}{meant} The scenes are: {', '.join(keys)}."
 
     def describe(self) -> str:
-        """The scenes and what they are for, for a prompt."""
+        """Return the scenes with their descriptions as a list for a prompt."""
         return "\n".join(
             f"- {scene.key}: {scene.description}" if scene.description else f"- {scene.key}"
             for scene in self
         )
 
     def tool_use(self, scene: Scene) -> NaturalToolUse:
-        """Asks the model about the tools of a scene."""
+        """Return the client for requests with the tools of a scene."""
         scene.refresh()
         use = self._tool_uses.get(scene.key)
         if use is None:
@@ -141,15 +143,15 @@ class SceneSet:
         return use
 
     def name_matcher(self, use: NaturalToolUse, *, with_tools: bool = True) -> NameMatcher:
-        """The names that the model can call in a request, and those that it may mean.
+        """Return a matcher for the names that a request can call, and those that it cannot.
 
         Args:
-            use: What asks it.
-            offered: Whether it is told of the tools.
+            use: The client of the request.
+            with_tools: True if the request has tools.
         """
         here = [tool.name for tool in use.executor.toolset] if with_tools else []
         if use is self._chooser:
-            # One in another spelling is entered.
+            # A scene whose name differs in separators and case only is entered.
             return NameMatcher(
                 here, self._tools(), ignored=lambda name: self.find(name) is not None
             )
@@ -158,12 +160,12 @@ class SceneSet:
     def refusal(
         self, unregistered: UnregisteredCall, names: NameMatcher | None, scene: Scene | None
     ) -> str:
-        """The sentence for the model about a call in text of something that it cannot call.
+        """Return the error that the model reads about a call in text of an unavailable tool.
 
         Args:
-            stray: The call.
-            names: What it can call.
-            scene: The scene that it is in; None outside of scenes.
+            unregistered: The call.
+            names: The names that the model can call.
+            scene: The current scene; None outside of scenes.
         """
         if scene is None and unregistered.nearest in self._scenes:
             return self.unknown_scene_text(unregistered.name)
@@ -183,7 +185,7 @@ class SceneSet:
         return f"{text} {kind}: {listed}" + (f", and {more} more." if more > 0 else ".")
 
     def _tools(self) -> dict[str, str]:
-        """All tools, with the scene that each is of."""
+        """Return the names of all tools, each with the name of its scene."""
         found: dict[str, str] = {}
         for scene in self:
             scene.refresh()
@@ -192,7 +194,7 @@ class SceneSet:
         return found
 
     def resolve(self, key: str, result: object, *, is_error: bool) -> Outcome:
-        """Answers the question of a tool, in whichever scene it runs."""
+        """Deliver the answer to a question of a running tool, in any scene."""
         for use in self._tool_uses.values():
             outcome = use.executor.resolve(key, result, is_error=is_error)
             if outcome is not Outcome.NOT_FOUND:
@@ -201,14 +203,14 @@ class SceneSet:
 
     @property
     def chooser(self) -> NaturalToolUse:
-        """Offers the scenes themselves as tools."""
+        """The client for choosing a scene, with the scenes as tools."""
         if self._chooser is None:
             self._chooser = self._make_plain_use(Toolset(_scene_tool(scene) for scene in self))
         return self._chooser
 
 
 def _scene_tool(scene: Scene) -> Tool[..., str]:
-    """A scene as a tool. It is never run: that it was called is what counts."""
+    """Return a scene as a tool. The tool never runs; only calls of it matter."""
 
     def enter() -> str:
         return entered_text(scene)
@@ -217,7 +219,7 @@ def _scene_tool(scene: Scene) -> Tool[..., str]:
 
 
 def entered_text(scene: Scene) -> str:
-    """What the model reads when it has chosen a scene."""
-    # Small models that read only that they have entered it wait for another request.
+    """Return the result that the model reads when it has chosen a scene."""
+    # Told only that they have entered a scene, small models wait for another request.
     how = " with the tools of this scene" if len(scene.toolset) else ""
     return f"Scene '{scene.name}' entered. Serve the request now{how}."

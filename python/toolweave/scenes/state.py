@@ -1,4 +1,4 @@
-"""What the parts of one run share: the conversation, the money, and where steps go."""
+"""State of one run: the conversation, the costs and the publication of steps."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from .scene_set import SceneSet
 
 
-class StopRun(Exception):  # noqa: N818 - it is how runs end, and no error
-    """Ends a run.
+class StopRun(Exception):  # noqa: N818 - control flow, not an error
+    """Raised to end a run.
 
     Args:
-        reason: Why.
-        message: The sentence of the `Error` that comes before the end; None for none.
-        error: What went wrong, in full.
-        exception: The exception, where there was one.
-        reference: The id under which the log has it, where its text is not ours.
+        reason: The stop reason.
+        message: The sentence of the `Error` step before the end; None for no such step.
+        error: The full text of the error.
+        exception: The exception that caused the end; None if there was none.
+        reference: The reference of that exception in the log, if another library raised it.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class StopRun(Exception):  # noqa: N818 - it is how runs end, and no error
 
 
 class PauseRun(Exception):  # noqa: N818 - as above
-    """The run waits for its client."""
+    """Raised to pause a run until its client delivers results."""
 
     def __init__(self, interactions: tuple[Interaction, ...]) -> None:
         super().__init__(interactions)
@@ -62,7 +62,7 @@ class PauseRun(Exception):  # noqa: N818 - as above
 
 @dataclass(frozen=True)
 class ManagerSettings:
-    """How the runs of a manager go; see `SceneManager`."""
+    """Settings of the runs of a manager; see `SceneManager`."""
 
     name: str
     mode: SceneMode
@@ -76,18 +76,20 @@ class ManagerSettings:
 
 
 class RunState:
-    """What the parts of one run share.
+    """State that the parts of one run share.
 
     Args:
-        cast: The scenes, and who plays them.
-        rules: How the run goes.
-        hooks: What the application decides.
-        request: What the run is asked.
+        scenes: The scenes.
+        settings: The settings of the manager.
+        hooks: The hooks of the application.
+        request: The request of the run.
         key: The key of the conversation.
-        hear: Takes the steps.
-        verbose: Whether steps of the lifecycle are told.
-        streaming: Whether text is told piece by piece.
-        journal: Where the starts and results of calls are written down.
+        run_id: The id of the run.
+        costs: The costs of the run.
+        publish: Receives the steps.
+        verbose: True to emit steps of the lifecycle.
+        streaming: True to emit text in pieces.
+        journal: Records the starts and results of calls.
     """
 
     def __init__(
@@ -115,29 +117,29 @@ class RunState:
         self.streaming = streaming
         self.journal = journal
         self.conversation = Conversation(key)
-        """What is kept of the conversation."""
+        """The stored conversation."""
         self.messages: list[Message] = []
-        """The conversation, without what actors say."""
+        """The messages of the conversation, without texts of actors."""
         self.main_texts: list[str] = []
-        """What the main actors have said in this run."""
+        """The texts of the main actors in this run."""
         self.changed: list[Message] = []
         """The messages of earlier runs that have changed."""
         self.executed: list[ExecutedTool] = []
         self.entered: list[str] = []
         self.scene: str | None = None
-        """The scene that is played."""
+        """The current scene; None outside of scenes."""
         self.answered_in: str | None = None
         """The scene that has answered last, or in which the run ended."""
         self.text = ""
-        """What was answered last."""
+        """The last answer."""
         self.notice: str | None = None
-        """A notice about it, where something is odd."""
+        """A notice about unexpected markup in the last answer."""
         self.repairs: list[Repair] = []
-        """The changes that plans and decisions needed."""
+        """The repairs of plans and decisions."""
         self.generation_id: str | None = None
-        """The id of the reply that was asked for last."""
+        """The id of the last reply requested."""
         self.reply: ReplyRun | None = None
-        """That reply, whether it still comes or not; None before the run has asked for one."""
+        """That reply, complete or not; None before the first request."""
         self._publish = publish
         self._added = 0
         self._verbose = verbose
@@ -151,10 +153,10 @@ class RunState:
         lifecycle: bool = False,
         **more: Any,
     ) -> SceneStep | None:
-        """Tells of a step; one of the lifecycle only if that is wanted."""
+        """Publish a step; a step of the lifecycle only if the run is verbose."""
         if lifecycle and not self._verbose:
             return None
-        # They may be read late or not at all; what was spent before them is for a later step.
+        # These steps may be read late or not at all, so costs are reported on a later step.
         piece = status in (SceneStatus.STREAMING, SceneStatus.FUNCTION_PROGRESS)
         amounts = self.costs.reported_totals() if piece else self.costs.take_unreported()
         step = SceneStep(status, scene, message=message, conversation=self.key, **amounts, **more)
@@ -169,13 +171,13 @@ class RunState:
         message_id: str | None = None,
         notice: str | None = None,
     ) -> None:
-        """Tells of what the model, or a hook in its place, has said."""
+        """Emit a text of the model or of a hook."""
         self.emit(SceneStatus.RUNNING, text, scene=scene, message_id=message_id, notice=notice)
 
     def append_text(
         self, text: str, scene: str | None = None, *, notice: str | None = None
     ) -> None:
-        """Adds what a hook has to say to what was answered."""
+        """Append a text to the conversation, and emit it."""
         message_id = f"{self.run_id}.said.{self._added}"
         self._added += 1
         self.messages.append(
@@ -186,7 +188,7 @@ class RunState:
         self.emit_text(text, scene, message_id=message_id, notice=notice)
 
     def message_of(self, call_id: str) -> str | None:
-        """The id of the message that a call stands in, the last one that has this id."""
+        """Return the id of the last message that has a call with this id, or None."""
         for message in reversed(self.messages):
             if isinstance(message, ToolAggregateMessage) and any(
                 call.id == call_id for call in message.tool_calls
@@ -195,13 +197,13 @@ class RunState:
         return None
 
     def check_budget(self) -> None:
-        """Ends the run if more was spent than the budget allows."""
+        """Raise StopRun if the budget is exceeded."""
         budget_error = self.costs.budget_error
         if budget_error is not None:
             raise StopRun(SceneStopReason.BUDGET, budget_error)
 
     def context(self, scene: str | None = None, purpose: str | None = None) -> SceneContext:
-        """What actors are told of the run."""
+        """Return the context for actors."""
         return SceneContext(
             self.request,
             self.key,
@@ -212,7 +214,7 @@ class RunState:
         )
 
     def system(self, *paragraphs: str | None) -> list[Message]:
-        """The system message: what holds everywhere, and what holds here."""
+        """Return the system message: guardrails, main actors and the given paragraphs."""
         parts = [
             self.settings.guardrails,
             *self.main_texts,
@@ -223,10 +225,10 @@ class RunState:
 
 
 def not_found(name: str) -> StopRun:
-    """There is no such scene."""
+    """Return the end of a run whose scene is unknown."""
     return StopRun(SceneStopReason.ERROR, f"Scene '{name[:100]}' not found")
 
 
 def user(text: str) -> TextMessage:
-    """A word to the model that is not part of the conversation."""
+    """Return a user message for a single request, outside of the conversation."""
     return TextMessage(text, role=Role.USER)

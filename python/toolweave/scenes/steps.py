@@ -1,4 +1,4 @@
-"""What a run tells: its steps, and what came of it."""
+"""Steps and results of runs."""
 
 from __future__ import annotations
 
@@ -18,69 +18,68 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SceneStep:
-    """One thing that happened in a run.
+    """One step of a run.
 
-    What a reply of the model has used and cost stands on the first step after that reply, and only
-    there, so that these sum up to the totals.
+    The usage and the cost of a reply are on the first step after that reply and on no other, so the
+    amounts of all steps sum up to the totals.
     """
 
     status: SceneStatus
-    """What it is."""
+    """The kind of step."""
     scene: str | None = None
-    """The scene, by the name that it was given."""
+    """The name of the scene, as given."""
     function: str | None = None
-    """The tool."""
+    """The name of the tool."""
     message: str | None = None
-    """What there is to read: the text of the model, or a sentence. Of the last step it is the final
-    text, of a `Streaming` step the piece of text."""
+    """The text of the model, or a sentence about the step; the final text on the last step, a piece
+    of text on a `Streaming` step."""
     error: str | None = None
-    """What went wrong, in full but for secrets, where something did."""
+    """The full text of an error, without secrets; None if there was none."""
     call_id: str | None = None
-    """The call that it is about."""
+    """The id of the call."""
     arguments: Mapping[str, Any] | None = None
-    """What the tool is called with."""
+    """The arguments of the call."""
     result: str | None = None
-    """What the tool answered, as the model reads it."""
+    """The result of the call, as the model reads it."""
     input_tokens: int = 0
     """Tokens of the prompts since the last step, cached ones included."""
     output_tokens: int = 0
     """Tokens of the replies since the last step."""
     cost: Decimal | None = None
-    """What was spent since the last step; None where nothing was, or nobody knows the price."""
+    """The cost since the last step; None if there was none or the price is unknown."""
     total_cost: Decimal = Decimal(0)
-    """What the run has spent so far, as far as the prices are known."""
+    """The cost of the run so far, for models with a price."""
     fatal: bool = False
-    """Whether an `Error` ends the run."""
+    """True if an `Error` ends the run."""
     stop_reason: SceneStopReason | None = None
-    """Why the run ended; on the last step only."""
+    """The stop reason; on the last step only."""
     total_input_tokens: int = 0
     """Tokens of all prompts of the run so far."""
     total_output_tokens: int = 0
     """Tokens of all replies of the run so far."""
     estimated: bool = False
-    """Whether its tokens are an estimate, since the provider did not say."""
+    """True if the tokens are an estimate because the provider did not report them."""
     interaction_id: str | None = None
-    """What the client gives back with the result of an `AwaitingClient` step."""
+    """The id that the client sends with the result of an `AwaitingClient` step."""
     duration: float | None = None
-    """How long the tool ran, in seconds."""
+    """The run time of the tool, in seconds."""
     conversation: str | None = None
     """The key of the conversation."""
     message_id: str | None = None
-    """The message that the text of a `Streaming` or `Running` step, or the call of a step, is part
-    of."""
+    """The id of the message that has the text of a `Streaming` or `Running` step, or the call."""
     reference: str | None = None
-    """The id under which the log has the exception that `error` tells of, unless that was raised
-    on purpose."""
+    """The reference in the log of the exception behind `error`; None if it was raised on
+    purpose."""
     notice: str | None = None
-    """A sentence about something odd in a text, or mended in a decision of the model."""
+    """A sentence about unexpected markup in a text, or about repairs of a plan or decision."""
 
     @property
     def is_last(self) -> bool:
-        """Whether the run ends with it."""
+        """True if the run ends with this step."""
         return self.status is SceneStatus.COMPLETED
 
     def to_dict(self) -> dict[str, Any]:
-        """The step as JSON has it: names in camelCase, amounts as strings, nothing that is None."""
+        """Return the step as a JSON object: camelCase names, amounts as strings, None omitted."""
         written: dict[str, Any] = {}
         for each in fields(self):
             value = getattr(self, each.name)
@@ -96,59 +95,59 @@ class SceneStep:
 
 @dataclass(frozen=True)
 class ExecutedTool:
-    """A call that a run has made."""
+    """A call that a run has executed."""
 
     scene: str
-    """The scene, by the name that it was given."""
+    """The name of the scene, as given."""
     function: str
-    """The tool."""
+    """The name of the tool."""
     call_id: str
-    """The call."""
+    """The id of the call."""
     arguments: Mapping[str, Any]
-    """What the tool was called with."""
+    """The arguments of the call."""
     result: str
-    """What it answered, as the model reads it."""
+    """The result, as the model reads it."""
     is_error: bool
-    """Whether it failed."""
+    """True if the call failed."""
 
 
 @dataclass(frozen=True)
 class SceneResult:
-    """What came of a run."""
+    """The result of a run."""
 
     text: str
-    """The final text: what the last scene answered."""
+    """The final text: the answer of the last scene."""
     stop_reason: SceneStopReason
-    """Why the run ended."""
+    """The reason why the run ended."""
     conversation: str
-    """The key of the conversation, to go on with."""
+    """The key of the conversation, for the next request."""
     scenes: tuple[str, ...]
-    """The scenes that were entered, in that order."""
+    """The scenes in the order in which they were entered."""
     executed: tuple[ExecutedTool, ...]
-    """The calls that were made, in that order."""
+    """The calls in order of execution."""
     messages: tuple[Message, ...] = field(repr=False)
-    """The whole conversation. What the scenes were told by actors is not part of it."""
+    """All messages of the conversation, without texts of actors."""
     new_messages: tuple[Message, ...] = field(repr=False)
-    """What this run has added."""
+    """The messages that this run added."""
     input_tokens: int
     """Tokens of all prompts of the run."""
     output_tokens: int
     """Tokens of all replies of the run."""
     total_cost: Decimal
-    """What the run has spent, as far as the prices are known."""
+    """The cost of the run, for models with a price."""
     estimated: bool
-    """Whether some of the tokens are estimates."""
+    """True if some of the tokens are estimates."""
     unpriced: tuple[str, ...]
-    """The models that have no price, and so are not in `total_cost`."""
+    """The models without a price, whose cost is not in `total_cost`."""
     iterations: int
-    """How often a model was asked."""
+    """Number of requests to models."""
     awaiting: tuple[SceneStep, ...] = ()
-    """What the client is to do, where the run waits for that."""
+    """The `AwaitingClient` steps of calls that wait for the client."""
     error: str | None = None
-    """What ended the run, where it did not end well."""
+    """The error that ended the run; None if there was none."""
     exception: BaseException | None = field(default=None, compare=False)
-    """The exception that ended the run, where one did."""
+    """The exception that ended the run; None if there was none."""
     notice: str | None = None
-    """A sentence about something odd in the final text: markup of a call that was not run."""
+    """A sentence about markup in the final text of a call that was not run."""
     repairs: tuple[Repair, ...] = ()
-    """The changes that the plan and decisions of the model needed, in that order."""
+    """The repairs of plans and decisions of the model, in order."""

@@ -1,6 +1,6 @@
-"""Replies that are JSON of a certain shape: validated and mended as the arguments of tools are.
+"""Structured replies: JSON that is validated and repaired like the arguments of tools.
 
-Whoever asks gets JSON that fits, however roughly it was written, or an error:
+A reader returns JSON that fits the schema, or the violations:
 
     >>> reader = JsonReader({"type": "object", "properties": {"continue": {"type": "boolean"}}})
     >>> reader.read('Sure: {"continue": "true"}').arguments
@@ -39,11 +39,11 @@ _MAX_SHOWN = 80
 
 
 class InvalidReply(Exception):  # noqa: N818 - of a reply
-    """Describes a reply that fits its schema and cannot be used nevertheless.
+    """A reply that fits its schema but is invalid for another reason.
 
     Args:
-        problem: The fault, for the model to read.
-        stop: How the run ends if the next reply is no better.
+        problem: The problem, for the model to read.
+        stop: The end of the run if the next reply is invalid too.
     """
 
     def __init__(self, problem: str, stop: StopRun) -> None:
@@ -52,10 +52,10 @@ class InvalidReply(Exception):  # noqa: N818 - of a reply
 
 
 class JsonReader:
-    """A reader of JSON that models write.
+    """A reader of JSON written by models.
 
     Args:
-        schema: What it has to fit.
+        schema: The JSON Schema of the replies.
     """
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
@@ -67,7 +67,7 @@ class JsonReader:
 
         Args:
             text: The reply.
-            truncated: Whether it was cut off.
+            truncated: True if the reply was cut off.
         """
         return self._parser.native_call(_NAME, _NAME, text, truncated=truncated)
 
@@ -83,34 +83,34 @@ async def ask_for(
     noun: str,
     failure: str,
 ) -> tuple[T, str | None]:
-    """Ask the model for JSON; once more, with what is wrong, if that cannot be used.
+    """Ask the model for JSON, and once more with the problem if the reply is invalid.
 
-    It is told of the schema where providers can enforce one, and in words, for all others.
+    The schema is part of the options, for providers that enforce it, and of the prompt, for others.
 
     Args:
-        stage: The run.
-        messages: What the model reads.
-        asked: What it is to answer, behind these.
-        schema: The schema that it is told.
-        use: Makes something of the JSON, or raises `InvalidReply`. It is told whether this is the
-            second reply.
-        accepted: The schema that its reply has to fit, which may ask for less.
-        what: What is asked for, for messages: ``plan``, ``decision``.
-        failure: The sentence of the `Error` if there is none that can be read.
+        state: The run.
+        messages: The conversation.
+        prompt: The question, which follows the messages.
+        schema: The schema that the model is shown.
+        use: Converts the JSON to a value, or raises `InvalidReply`. Its second argument is True
+            for the second reply.
+        accepted: The schema that the reply must fit; it may require less than `schema`.
+        noun: The noun for the reply in messages: ``plan``, ``decision``.
+        failure: The sentence of the `Error` step if no reply can be read.
 
     Returns:
-        What was made of it, and a sentence on what had to be mended, if anything had to.
+        The value, and a sentence about repairs if the reply needed any.
 
     Raises:
-        ModelError: The model could not be asked, or broke off.
-        Stop: The second reply cannot be used either; or it was too expensive.
+        ModelError: A request failed, or a reply broke off.
+        StopRun: The second reply is invalid too, or the budget is exceeded.
     """
     conversation, question = list(messages), prompt
     reader = JsonReader(accepted)
     options = replace(state.settings.options or ModelOptions(), response_schema=schema)
     form = f"Answer with JSON only, of this schema: {json.dumps(schema)}"
     for retrying in (False, True):
-        # An empty reply is told like any other that does not fit.
+        # An empty reply is treated like any other that violates the schema.
         message = user(f"{question}\n\n{form}")
         turn = ModelTurn(state, state.scenes.plain, emits=False)
         reply = await turn.run([*conversation, message], options=options, max_requests=1)
@@ -122,13 +122,13 @@ async def ask_for(
         else:
             try:
                 value = use(read.arguments, retrying)
-            except InvalidReply as unusable:
-                problem, wrong = str(unusable), unusable.stop
+            except InvalidReply as invalid:
+                problem, wrong = str(invalid), invalid.stop
             else:
                 return value, _record_repairs(state, noun, read.repairs)
         if retrying:
             raise wrong
-        _log.warning("a structured reply cannot be used", extra={"what": noun, "problem": problem})
+        _log.warning("a structured reply is invalid", extra={"what": noun, "problem": problem})
         conversation += [user(question), TextMessage(text or "{}", role=Role.ASSISTANT)]
         question = f"This {noun} cannot be used. {problem} Make another one."
     raise AssertionError("unreachable")
@@ -145,7 +145,7 @@ def _invalid_reply(message: str, text: str, read: InvalidToolCall) -> tuple[str,
 
 
 def _record_repairs(state: RunState, noun: str, repairs: Sequence[Repair]) -> str | None:
-    """Keep what was repaired, and return the sentence about it."""
+    """Record repairs, and return the sentence about them."""
     if not repairs:
         return None
     state.repairs += repairs

@@ -1,13 +1,13 @@
-"""Stray calls: markup of a call in text, under a name that is not offered where it stands.
+"""Unregistered calls: markup of calls in text, of tools that the request does not have.
 
-A model without function calling writes ``<Add>{...}</Add>`` in a scene that has no such tool, or
-misspells one that there is. The parser knows nothing of these names, so that they stay in the text:
+A model without function calling may write ``<Add>{...}</Add>`` in a scene without such a tool, or
+misspell the name of a tool. The parser does not know these names, so the markup stays in the text:
 
     >>> names = NameMatcher(["Add", "Divide"], ["Add", "Divide", "get_weather"])
-    >>> names.nearest("Divde"), names.nearest("get_weather"), names.nearest("Add"), names.nearest("table")
-    ('Divide', 'get_weather', None, None)
-    >>> before, stray = split_calls('I divide. <Divde>{"a": 6, "b": 2}</Divde>', names)
-    >>> stray.name, stray.nearest, stray.arguments
+    >>> [names.nearest(name) for name in ("Divde", "get_weather", "Add", "table")]
+    ['Divide', 'get_weather', None, None]
+    >>> before, call = split_calls('I divide. <Divde>{"a": 6, "b": 2}</Divde>', names)
+    >>> call.name, call.nearest, call.arguments
     ('Divde', 'Divide', {'a': 6, 'b': 2})
 """
 
@@ -32,34 +32,34 @@ _CLOSING = re.compile(rf"</({_NAME})\s*>")
 _UNFINISHED = re.compile(rf"<(?:({_NAME})\s*)?\Z")
 _OBJECT = re.compile(r"\s*(?:(?:`{3,}|~{3,})[^\n]*\n\s*)?\{")
 
-# Comparing spellings is slow, and a reply may hold any number of tags.
+# Comparing names is slow, and a reply may have any number of tags.
 _MAX_COMPARED = 200
-# A short name has many neighbours that mean something else.
+# A short name is similar to many unrelated ones.
 _SHORT_NAME = 5
 _MAX_SPLITS = 16
 
 
 @dataclass(frozen=True)
 class UnregisteredCall:
-    """A call of a tool that is not offered, as the model wrote it."""
+    """A call in text of a tool that the request does not have."""
 
     name: str
     """The name that the model wrote."""
     nearest: str
-    """The name of a tool or scene that it is, or is spelled like."""
+    """The same or the most similar name of a tool or scene."""
     arguments: Mapping[str, Any]
-    """The arguments; empty if they cannot be read."""
+    """The arguments; empty if they are invalid."""
     raw: str
-    """The text with its tags."""
+    """The text of the call with its tags."""
 
 
 class NameMatcher:
-    """The names that a stray call may mean.
+    """A matcher from the names of calls in text to the names of tools and scenes.
 
     Args:
-        offered: What the model can call, and what is not looked for therefore.
-        known: All tools and scenes.
-        ignored: Whether a name means something else.
+        offered: The names that the model can call; calls of them are not unregistered.
+        known: The names of all tools and scenes.
+        ignored: Returns True for a name that is not to be matched.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class NameMatcher:
         self._ignored = ignored
         self.offered = tuple(offered)
         """The names that the model can call."""
-        # Of two names that are equally near, one that is offered is meant.
+        # Of two equally similar names, an offered one comes first.
         self._known = frozenset(here := dict.fromkeys([*self.offered, *known]))
         self._here = frozenset(self.offered)
         self._folded: dict[str, str] = {}
@@ -82,10 +82,10 @@ class NameMatcher:
         self._compared = 0
 
     def nearest(self, name: str) -> str | None:
-        """The name that is meant by one that cannot be called here; None if it means nothing.
+        """Return the known name that an unavailable name refers to, or None.
 
-        That is the name itself, or one that differs from it in case and in at most two edits, in
-        one if it is shorter than five letters. The elements of HTML mean themselves.
+        That is the name itself, or one that differs from it in case and in at most two edits, or in
+        one edit if it is shorter than five letters. HTML elements match nothing.
         """
         if name in self._here:
             return None
@@ -95,7 +95,7 @@ class NameMatcher:
         return self._found[name]
 
     def resembles(self, name: str) -> bool:
-        """Return True if a name in a closing tag can be that of a call."""
+        """Return True if the name in a closing tag may be the name of a call."""
         return name in self._here or self.nearest(name) is not None
 
     def _near(self, name: str) -> str | None:
@@ -122,14 +122,14 @@ class NameMatcher:
 
 
 def split_calls(text: str, names: NameMatcher) -> list[str | UnregisteredCall]:
-    """The text in pieces, with the stray calls that stand outside of code.
+    """Split a text into pieces of text and the unregistered calls outside of code.
 
-    Joined with the `raw` of the calls the pieces are the text, but for closing tags that belong to
-    a call and stand apart from it.
+    Joined with the `raw` of the calls, the pieces are the text without closing tags that are
+    detached from their call.
 
     Args:
-        text: What a parser has left of a reply.
-        names: What a stray call may mean.
+        text: The text that the parser has left of a reply.
+        names: The names of possible calls.
     """
     parts: list[str | UnregisteredCall] = []
     rest = text
@@ -144,11 +144,11 @@ def split_calls(text: str, names: NameMatcher) -> list[str | UnregisteredCall]:
 
 
 def find_possible_call(text: str, names: NameMatcher) -> tuple[int, bool]:
-    """Find where a stray call begins or may begin, in text that goes on; True if for certain.
+    """Return the start of a possible call in text that continues, and True if it is certain.
 
     Args:
         text: The text so far.
-        names: What a stray call may mean.
+        names: The names of possible calls.
     """
     for match in _OPENING.finditer(text):
         if names.nearest(match[1]) is not None:
@@ -160,13 +160,15 @@ def find_possible_call(text: str, names: NameMatcher) -> tuple[int, bool]:
 
 
 def within_edits(one: str, other: str, limit: int) -> bool:
-    """Return True if two names are at most so many edits apart.
+    """Return True if two names differ in at most `most` edits.
 
-    An edit adds, drops or changes a letter, or swaps two neighbours.
+    An edit adds, removes or changes a letter, or swaps two adjacent ones.
 
     Example:
-        >>> within_edits("divde", "divide", 1), within_edits("dvidie", "divide", 1), within_edits("add", "sum", 2)
-        (True, False, False)
+        >>> within_edits("divde", "divide", 1), within_edits("dvidie", "divide", 1)
+        (True, False)
+        >>> within_edits("add", "sum", 2)
+        False
     """
     start = 0
     for left, right in zip(one, other):  # noqa: B905 - up to the end of the shorter one
@@ -200,7 +202,7 @@ def _can_be_called(name: str) -> bool:
 
 
 def _split(text: str, names: NameMatcher) -> tuple[list[str | UnregisteredCall], str]:
-    """The pieces of a text, up to a call that has no end of its own; and what comes after it."""
+    """Return the pieces of a text up to a call with another closing tag, and the rest."""
     written = dict.fromkeys(match[1] for match in _OPENING.finditer(text))
     meant = {name: nearest for name in written if (nearest := names.nearest(name)) is not None}
     if not meant:
@@ -227,8 +229,8 @@ def _split(text: str, names: NameMatcher) -> tuple[list[str | UnregisteredCall],
             arguments = event.arguments if isinstance(event, ToolCall) else {}
             parts.append(UnregisteredCall(event.name, meant[event.name], arguments, raw[:end]))
             if end < len(raw):
-                # It is closed by another name, behind which a parser that knows no such name
-                # cannot find its way.
+                # The call is closed under another name, which the parser does not know, so that
+                # the text after it has to be parsed anew.
                 return parts, text[at - len(raw) + end :]
         else:
             parts.append(raw)
@@ -236,7 +238,7 @@ def _split(text: str, names: NameMatcher) -> tuple[list[str | UnregisteredCall],
 
 
 def _end_of(call: ToolCall | InvalidToolCall, names: NameMatcher) -> int:
-    """The end of a call; one without a closing tag ends at the first one of a like name."""
+    """Return the end of a call: its own closing tag, or the first one with a similar name."""
     closings = [*_CLOSING.finditer(call.raw)]
     own = closings and closings[-1][1] == call.name and closings[-1].end() == len(call.raw)
     for match in () if own else closings:
@@ -253,7 +255,7 @@ def _has_object(call: ToolCall | InvalidToolCall) -> bool:
 
 
 def _merge(parts: list[str | UnregisteredCall], names: NameMatcher) -> list[str | UnregisteredCall]:
-    """The pieces with neighbouring texts as one, and without what closes a call by another name."""
+    """Merge adjacent texts, and remove closing tags that close a call under another name."""
     joined: list[str | UnregisteredCall] = []
     for part in parts:
         if isinstance(part, str) and joined and isinstance(joined[-1], str):
