@@ -1,13 +1,13 @@
-"""LangChain's chat models as ours, and ours as LangChain's. Needs the extra ``langchain``.
+"""Adapters for LangChain's chat models, in both directions. Needs the extra ``langchain``.
 
-`LangChainModel` lets any chat model of LangChain's answer wherever a model is taken:
+`LangChainModel` adapts any chat model of LangChain to toolweave:
 
 .. code-block:: python
 
     agent = Agent(LangChainModel(ChatAnthropic(model="...")), [add])
 
-`NaturalChatModel` gives tools to a model that has no function calling, in LangChain's own terms,
-so that its agents can use it:
+`NaturalChatModel` gives tools to a model without function calling. It is a chat model of LangChain,
+for use by its agents:
 
 .. code-block:: python
 
@@ -43,7 +43,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # It needs LangChain's agents; the rest does with `langchain-core`.
+    # It needs the package `langchain`; everything else needs only `langchain-core`.
     if name == "AnswerInvalidCalls":
         try:
             from .middleware import AnswerInvalidCalls

@@ -1,4 +1,4 @@
-"""An event loop for callers that have none."""
+"""Background event loop for synchronous callers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _running: tuple[int, asyncio.AbstractEventLoop] | None = None
 
 
 def _loop() -> asyncio.AbstractEventLoop:
-    """The loop of this process, in a thread of its own.
+    """Return the background loop of this process, which runs in a thread.
 
-    It is the same for all calls: clients keep connections open, and those belong to a loop.
+    All calls share it, because clients keep connections open that belong to a loop.
     """
     global _running
     with _lock:
-        # A fork has a copy of the loop, but not the thread that runs it.
+        # A forked process has a copy of the loop, but not the thread that runs it.
         if _running is None or _running[0] != os.getpid():
             loop = asyncio.new_event_loop()
             thread = threading.Thread(target=loop.run_forever, name="toolweave", daemon=True)
@@ -36,9 +36,10 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Waits for a coroutine from code that is not async, whether or not a loop runs around it.
+    """Run a coroutine from synchronous code, even inside a running event loop.
 
-    Context variables reach it. What interrupts the caller cancels it.
+    The coroutine sees the context variables of the caller, and is cancelled if the caller is
+    interrupted.
     """
     future = asyncio.run_coroutine_threadsafe(work, _loop())
     try:
@@ -48,9 +49,9 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def iterate(source: AsyncIterator[T]) -> Iterator[T]:
-    """Yields what an async iterator does, from code that is not async; see `run`.
+    """Iterate over an async iterator from synchronous code; see `run`.
 
-    It is read in one task from beginning to end, and closed when nobody reads any more.
+    One task reads it from beginning to end, and closes it when the iteration stops.
     """
     items: queue.SimpleQueue[tuple[T] | None] = queue.SimpleQueue()
 

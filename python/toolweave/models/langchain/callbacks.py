@@ -1,4 +1,4 @@
-"""A chat model of LangChain's within another."""
+"""Wrapped chat models without inherited callbacks."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class WithoutCallbacks:
-    """A model whose runs no callback hears of, because the run around them stands for them.
+    """A model whose runs do not reach inherited callbacks, since the outer run represents them.
 
-    Callbacks are inherited through context variables. Heard by them, a wrapped model would stream
-    the tags of its calls to the users of LangGraph, and its tokens would count twice. Callbacks
-    that were given to the wrapped model itself hear of it as ever.
+    Callbacks are inherited through context variables. If they observed the wrapped model, it would
+    stream the markup of its calls to the users of LangGraph, and its tokens would count twice.
+    Callbacks of the wrapped model itself are called as usual.
 
     Args:
-        model: The model.
+        model: The wrapped model.
     """
 
     native_tools = False
@@ -44,12 +44,12 @@ class WithoutCallbacks:
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,
     ) -> AsyncIterator[Update]:
-        """Answers as the model does; see `LangChainModel.stream`."""
-        asked = self._model.stream(messages, tools=tools, options=options)
-        async with closing(asked) as updates:
+        """Stream the reply of the model; see `LangChainModel.stream`."""
+        stream = self._model.stream(messages, tools=tools, options=options)
+        async with closing(stream) as updates:
             iterator = aiter(updates)
             while True:
-                # Only while the model is at work: the variables are the caller's, too.
+                # Only while the model runs, since the caller shares the variables.
                 with _without_callbacks():
                     try:
                         update = await anext(iterator)
@@ -61,7 +61,7 @@ class WithoutCallbacks:
 @contextmanager
 def _without_callbacks() -> Generator[None]:
     variables: list[ContextVar[Any]] = [var_child_runnable_config]
-    # Callbacks from `with` statements; LangChain has a way in for them, but no way out.
+    # Callbacks of `with` statements, for which LangChain has no public API.
     variables += [hook[0] for hook in getattr(tracers, "_configure_hooks", ())]
     tokens = [(variable, variable.set(None)) for variable in variables]
     try:

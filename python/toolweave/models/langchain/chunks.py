@@ -1,4 +1,4 @@
-"""Replies as LangChain's messages, whole and in chunks."""
+"""Conversion of replies to LangChain's messages and message chunks."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ _logger = logging.getLogger("toolweave.models")
 _INVALIDATING_SUFFIXES = ("]", "}", '"]', '"}', '""]', '""}')
 
 
-def sentence(call: InvalidToolCall) -> str:
-    """What is wrong with a call."""
+def violation_text(call: InvalidToolCall) -> str:
+    """Return the violations of an invalid call as one text."""
     return "; ".join(violation.message for violation in call.violations)
 
 
 def invalidating_suffix(arguments: str) -> str:
-    """What makes arguments unreadable for LangChain when it comes behind them.
+    """Return a suffix that makes arguments invalid JSON for LangChain.
 
-    LangChain adds up the fragments of a call and completes what is missing at the end, so a call
-    that was cut off looks whole to it. Empty if it reads nothing there as it is.
+    LangChain joins the fragments of a call and completes truncated JSON, so it would accept a
+    truncated call. The suffix is empty if the arguments are invalid already.
     """
     if _as_langchain_reads(arguments) is None:
         return ""
-    # Which of them it takes depends on where the arguments broke off.
+    # Which suffix works depends on the position of the truncation.
     return next(
         end for end in _INVALIDATING_SUFFIXES if _as_langchain_reads(arguments + end) is None
     )
 
 
 def _as_langchain_reads(arguments: str) -> dict[str, Any] | None:
-    """The arguments that `AIMessageChunk` makes of the fragments, None for an invalid call."""
+    """Return the arguments that `AIMessageChunk` parses; None for an invalid call."""
     if not arguments:
         return {}
     try:
@@ -68,7 +68,7 @@ def _as_langchain_reads(arguments: str) -> dict[str, Any] | None:
 
 
 class ReplyBuilder:
-    """One reply, event by event."""
+    """Builder of one reply from its events."""
 
     def __init__(self, model_name: str) -> None:
         self._model_name = model_name
@@ -76,18 +76,18 @@ class ReplyBuilder:
         self._whitespace = WhitespaceFilter()
         self._reasoning: list[str] = []
         self._calls: list[ToolCall] = []
-        self._invalid: list[tuple[InvalidToolCall, str]] = []
+        self._invalid_calls: list[tuple[InvalidToolCall, str]] = []
         self._payloads: dict[int, str] = {}
-        self._places: dict[int, int] = {}
-        self._place = count()
+        self._indices: dict[int, int] = {}
+        self._next_index = count()
         self._usage: UsageUpdate | None = None
         self._finish = FinishReason.MISSING
 
     def push(self, event: ReplyEvent) -> Iterator[AIMessageChunk]:
-        """Takes the next event, and gives what of it can be shown."""
+        """Add an event, and yield its chunks."""
         match event:
             case TextDelta(text):
-                yield from self._said(self._whitespace.text(text))
+                yield from self._text_chunks(self._whitespace.text(text))
             case ReasoningDelta(text):
                 self._reasoning.append(text)
                 yield AIMessageChunk(content="", additional_kwargs={"reasoning_content": text})
@@ -100,21 +100,21 @@ class ReplyBuilder:
                 yield self._chunk(index, args=fragment)
             case ToolCall():
                 self._calls.append(event)
-                yield from self._settled(event)
+                yield from self._finish_call(event)
             case InvalidToolCall():
                 payload = self._payloads.get(event.index, "")
-                self._invalid.append((event, payload))
-                if spoiled := invalidating_suffix(payload):
-                    yield self._chunk(event.index, args=spoiled)
+                self._invalid_calls.append((event, payload))
+                if suffix := invalidating_suffix(payload):
+                    yield self._chunk(event.index, args=suffix)
             case UsageUpdate():
-                # The sum so far; LangChain adds up what chunks say, so only the last one counts.
+                # A running total; LangChain adds up chunks, so only the last one is sent.
                 self._usage = event
             case FinishUpdate(reason):
                 self._finish = reason
-                yield from self._said(self._whitespace.finish())
+                yield from self._text_chunks(self._whitespace.finish())
                 yield AIMessageChunk(
                     content="",
-                    usage_metadata=self._used(),
+                    usage_metadata=self._usage_metadata(),
                     response_metadata=self._metadata(),
                     chunk_position="last",
                 )
@@ -122,7 +122,7 @@ class ReplyBuilder:
                 pass
 
     def message(self) -> AIMessage:
-        """The whole of it."""
+        """Return the complete reply."""
         reasoning = "".join(self._reasoning)
         return AIMessage(
             "".join(self._text),
@@ -130,59 +130,63 @@ class ReplyBuilder:
                 tool_call(name=call.name, args=call.arguments, id=call.id) for call in self._calls
             ],
             invalid_tool_calls=[
-                invalid_tool_call(name=call.name, args=payload, id=call.id, error=sentence(call))
-                for call, payload in self._invalid
+                invalid_tool_call(
+                    name=call.name, args=payload, id=call.id, error=violation_text(call)
+                )
+                for call, payload in self._invalid_calls
             ],
             additional_kwargs={"reasoning_content": reasoning} if reasoning else {},
-            usage_metadata=self._used(),
+            usage_metadata=self._usage_metadata(),
             response_metadata=self._metadata(),
         )
 
-    def _said(self, text: str) -> Iterator[AIMessageChunk]:
+    def _text_chunks(self, text: str) -> Iterator[AIMessageChunk]:
         if text:
             self._text.append(text)
             yield AIMessageChunk(content=text)
 
-    def _settled(self, call: ToolCall) -> Iterator[AIMessageChunk]:
+    def _finish_call(self, call: ToolCall) -> Iterator[AIMessageChunk]:
         payload = self._payloads[call.index]
         if not payload.strip():
             yield self._chunk(call.index, args=json.dumps(call.arguments))
         elif _as_langchain_reads(payload) != call.arguments:
-            # What was sent cannot be taken back. It becomes an invalid call, and the mended one
-            # comes behind it, under the same id.
-            _logger.info("call mended", extra={"tool": call.name, "tool_call_id": call.id})
-            if spoiled := invalidating_suffix(payload):
-                yield self._chunk(call.index, args=spoiled)
-            del self._places[call.index]
+            # Chunks that were sent cannot be taken back. They become an invalid call, and the
+            # repaired call follows under the same id.
+            _logger.info("call repaired", extra={"tool": call.name, "tool_call_id": call.id})
+            if suffix := invalidating_suffix(payload):
+                yield self._chunk(call.index, args=suffix)
+            del self._indices[call.index]
             arguments = json.dumps(call.arguments)
             yield self._chunk(call.index, name=call.name, args=arguments, id_=call.id)
 
     def _chunk(
         self, index: int, *, args: str, name: str | None = None, id_: str | None = None
     ) -> AIMessageChunk:
-        if index not in self._places:
-            self._places[index] = next(self._place)
-        piece = tool_call_chunk(name=name, args=args, id=id_, index=self._places[index])
+        if index not in self._indices:
+            self._indices[index] = next(self._next_index)
+        piece = tool_call_chunk(name=name, args=args, id=id_, index=self._indices[index])
         return AIMessageChunk(content="", tool_call_chunks=[piece])
 
-    def _used(self) -> UsageMetadata | None:
+    def _usage_metadata(self) -> UsageMetadata | None:
         if self._usage is None:
             return None
-        used = self._usage
-        usage: UsageMetadata = {
-            "input_tokens": used.input_tokens,
-            "output_tokens": used.output_tokens,
-            "total_tokens": used.input_tokens + used.output_tokens,
+        usage = self._usage
+        metadata: UsageMetadata = {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "total_tokens": usage.input_tokens + usage.output_tokens,
         }
-        if used.cached_input_tokens:
-            usage["input_token_details"] = {"cache_read": used.cached_input_tokens}
-        return usage
+        if usage.cached_input_tokens:
+            metadata["input_token_details"] = {"cache_read": usage.cached_input_tokens}
+        return metadata
 
     def _metadata(self) -> dict[str, Any]:
         metadata: dict[str, Any] = {
             "finish_reason": self._finish.value,
             "model_name": self._model_name,
         }
-        if self._invalid:
-            metadata[INVALID_CALLS] = {call.id: sentence(call) for call, _ in self._invalid}
+        if self._invalid_calls:
+            metadata[INVALID_CALLS] = {
+                call.id: violation_text(call) for call, _ in self._invalid_calls
+            }
         return metadata

@@ -1,4 +1,4 @@
-"""Conversations in LangChain's classes, both ways."""
+"""Conversion of conversations to and from LangChain's messages."""
 
 from __future__ import annotations
 
@@ -36,18 +36,17 @@ if TYPE_CHECKING:
     from ...protocols import Messages
 
 INVALID_CALLS = "invalid_tool_calls"
-"""Where the response metadata of a reply says what is wrong with its invalid calls, by id."""
+"""Key of the response metadata with the errors of invalid calls, by id."""
 
 
 def to_langchain(messages: Messages) -> list[BaseMessage]:
-    """Messages as LangChain's chat models take them.
+    """Convert messages to LangChain's.
 
-    What one reply says becomes one `AIMessage`; the results of its calls follow. A call without a
-    result, which the APIs behind those models refuse, is answered with a text that says so.
-    Reasoning and usage are left out.
+    One reply becomes one `AIMessage`, followed by the results of its calls. A call without a
+    result, which providers reject, gets a placeholder result. Reasoning and usage are omitted.
 
     Raises:
-        MessageError: Something has no place in that form; says which message.
+        MessageError: A message cannot be expressed in that form. The error names it.
     """
     converted = as_messages(messages)
     failed = {
@@ -58,27 +57,27 @@ def to_langchain(messages: Messages) -> list[BaseMessage]:
     }
     result = convert_to_messages(to_openai(converted))
     for message in result:
-        # The only thing that OpenAI's form, which this goes through, cannot say.
+        # OpenAI's form, the intermediate one, cannot express the status.
         if isinstance(message, ToolMessage) and message.tool_call_id in failed:
             message.status = "error"
     return result
 
 
 def from_langchain(messages: Iterable[BaseMessage]) -> list[Message]:
-    """Messages from LangChain's.
+    """Convert LangChain's messages to messages.
 
-    Calls and their results become aggregates. A call in `AIMessage.invalid_tool_calls` comes with
-    a result that says what is wrong with it, unless a `ToolMessage` does. Content that is no text
-    is kept in ``metadata["openai"]``, from which `to_langchain` and `to_openai` restore it.
+    Calls and their results become aggregates. A call in `AIMessage.invalid_tool_calls` gets a
+    result with its error, unless a `ToolMessage` has one. Content other than text is kept in
+    ``metadata["openai"]``, from which `to_langchain` and `to_openai` restore it.
 
     Raises:
-        MessageError: Something cannot be said in ours; says which message.
-        TypeError: Something is no message of LangChain's.
+        MessageError: A message cannot be converted. The error names it.
+        TypeError: An item is not a message of LangChain.
     """
-    return list(_read(list(messages)))
+    return list(_convert(list(messages)))
 
 
-def _read(messages: Sequence[BaseMessage]) -> Iterator[Message]:
+def _convert(messages: Sequence[BaseMessage]) -> Iterator[Message]:
     index = 0
     while index < len(messages):
         message = messages[index]
@@ -88,7 +87,7 @@ def _read(messages: Sequence[BaseMessage]) -> Iterator[Message]:
             while index < len(messages) and isinstance(answer := messages[index], ToolMessage):
                 answers.append(answer)
                 index += 1
-            yield from _reply(message, answers, index - len(answers) - 1)
+            yield from _convert_reply(message, answers, index - len(answers) - 1)
         elif isinstance(message, ToolMessage):
             raise MessageError(
                 f"message {index - 1}: a tool message must follow the reply with its call, "
@@ -96,17 +95,17 @@ def _read(messages: Sequence[BaseMessage]) -> Iterator[Message]:
                 index - 1,
             )
         else:
-            yield _said(message, index - 1)
+            yield _convert_message(message, index - 1)
 
 
 class _ReplyFields(TypedDict):
-    """Whose words the messages of a reply are."""
+    """Common fields of the messages of a reply."""
 
     generation_id: str | None
     from_agent: str | None
 
 
-def _said(message: object, index: int) -> Message:
+def _convert_message(message: object, index: int) -> Message:
     match message:
         case SystemMessage():
             role = "system"
@@ -123,35 +122,37 @@ def _said(message: object, index: int) -> Message:
     if isinstance(message.content, str):
         return TextMessage(message.content, role=role, id=message.id)
     try:
-        (said,) = from_openai(convert_to_openai_messages([message]))
+        (converted,) = from_openai(convert_to_openai_messages([message]))
     except (MessageError, ValueError) as err:
         raise MessageError(f"message {index}: its content cannot be read: {err}", index) from err
-    return said
+    return converted
 
 
-def _reply(reply: AIMessage, answers: Sequence[ToolMessage], index: int) -> Iterator[Message]:
-    told = _ReplyFields(generation_id=reply.id, from_agent=reply.name)
+def _convert_reply(
+    reply: AIMessage, answers: Sequence[ToolMessage], index: int
+) -> Iterator[Message]:
+    fields = _ReplyFields(generation_id=reply.id, from_agent=reply.name)
     reasoning = "".join(
         str(block.get("reasoning", ""))
         for block in reply.content_blocks
         if block["type"] == "reasoning"
     )
     if reasoning:
-        yield ReasoningMessage(reasoning, **told)
+        yield ReasoningMessage(reasoning, **fields)
     if text := str(reply.text):
-        yield TextMessage(text, role="assistant", **told)
+        yield TextMessage(text, role="assistant", **fields)
     calls = [
         ToolCall(call["id"] or f"call_{position}", call["name"], call["args"], "", position)
         for position, call in enumerate(reply.tool_calls)
     ]
-    answered = {answer.tool_call_id for answer in answers}
-    wrong = {call.id: what for call, what in invalid_calls(reply)}
+    answered_ids = {answer.tool_call_id for answer in answers}
+    errors = {call.id: error for call, error in invalid_calls(reply)}
     calls += [call for call, _ in invalid_calls(reply)]
     names = {call.id: call.name for call in calls}
     results = [
-        ToolResult(call_id, names[call_id], what, error_code="invalid_arguments")
-        for call_id, what in wrong.items()
-        if call_id not in answered
+        ToolResult(call_id, names[call_id], error, error_code="invalid_arguments")
+        for call_id, error in errors.items()
+        if call_id not in answered_ids
     ]
     for position, answer in enumerate(answers, index + 1):
         call_id = answer.tool_call_id
@@ -161,20 +162,20 @@ def _reply(reply: AIMessage, answers: Sequence[ToolMessage], index: int) -> Iter
                 "does not make",
                 position,
             )
-        text = _answer(answer)
-        if (what := wrong.get(call_id)) is not None and what not in text:
-            # LangChain's agents only say that such a call could not be executed.
-            text = f"{text}\n{what}"
+        text = _result_text(answer)
+        if (error := errors.get(call_id)) is not None and error not in text:
+            # The result of LangChain's agents lacks the reason.
+            text = f"{text}\n{error}"
         is_error = answer.status == "error"
         results.append(ToolResult(call_id, names[call_id], text, is_error=is_error))
     if calls:
-        yield ToolAggregateMessage(calls, results, **told)
+        yield ToolAggregateMessage(calls, results, **fields)
 
 
 def invalid_calls(reply: AIMessage) -> Iterator[tuple[ToolCall, str]]:
-    """The invalid calls of a reply, and what is wrong with each.
+    """Yield the invalid calls of a reply with their errors.
 
-    One that was mended is not among them: in streams its first form stands beside the second.
+    Repaired calls are skipped; in streams, their original form is among the invalid calls.
     """
     reasons = cast("Mapping[str, str]", reply.response_metadata.get(INVALID_CALLS) or {})
     valid = {call["id"] for call in reply.tool_calls}
@@ -182,16 +183,16 @@ def invalid_calls(reply: AIMessage) -> Iterator[tuple[ToolCall, str]]:
         call_id = call.get("id") or f"call_{position}"
         if call_id in valid:
             continue
-        what = call.get("error") or reasons.get(call_id) or "the arguments are not valid JSON"
+        error = call.get("error") or reasons.get(call_id) or "the arguments are not valid JSON"
         written = call.get("args") or ""
         arguments = leading_object(written) or {}
-        yield ToolCall(call_id, call.get("name") or "unknown", arguments, written, position), what
+        yield ToolCall(call_id, call.get("name") or "unknown", arguments, written, position), error
 
 
-def _answer(answer: ToolMessage) -> str:
+def _result_text(answer: ToolMessage) -> str:
     if isinstance(answer.content, str):
         return answer.content
     if all(isinstance(b, str) or b.get("type") == "text" for b in answer.content):
         return str(answer.text)
-    # A result is text for our models; nothing of it may get lost on the way.
+    # Results are text, so other content is kept as JSON.
     return json.dumps(answer.content, ensure_ascii=False, default=str)

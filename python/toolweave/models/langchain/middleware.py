@@ -1,4 +1,4 @@
-"""For agents of LangChain's: what becomes of a reply whose calls are all invalid."""
+"""Middleware for LangChain's agents that answers invalid calls."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ if TYPE_CHECKING:
 
 
 class AnswerInvalidCalls(AgentMiddleware[Any, Any, Any]):
-    """Tells the model what is wrong with its invalid calls, and asks it again.
+    """Middleware that reports the errors of invalid calls to the model, for another attempt.
 
-    Without it, an agent of LangChain's takes a reply that only has invalid calls for its answer,
-    and ends.
-    Needs the package ``langchain``.
+    Without it, a LangChain agent treats a reply that has only invalid calls as its answer, and
+    ends. Needs the package ``langchain``.
 
     Args:
-        limit: How often in a row the model is asked again. After that the agent ends, as it would
-            have without.
+        limit: Maximum number of consecutive retries. After that the agent ends, as it would
+            without the middleware.
 
     Raises:
-        ValueError: The limit is below 1.
+        ValueError: `limit` is less than 1.
     """
 
     def __init__(self, *, limit: int = 3) -> None:
@@ -36,30 +35,30 @@ class AnswerInvalidCalls(AgentMiddleware[Any, Any, Any]):
 
     @hook_config(can_jump_to=["model"])
     def after_model(self, state: AgentState[Any], runtime: Any) -> dict[str, Any] | None:  # noqa: ARG002
-        """Answers the invalid calls of the last reply."""
+        """Add results for the invalid calls of the last reply."""
         messages = state["messages"]
         reply = messages[-1]
         if not isinstance(reply, AIMessage):
             return None
         answers = [
-            ToolMessage(what, tool_call_id=call.id, name=call.name, status="error")
-            for call, what in invalid_calls(reply)
+            ToolMessage(error, tool_call_id=call.id, name=call.name, status="error")
+            for call, error in invalid_calls(reply)
         ]
         if not answers:
             return None
         if reply.tool_calls:
-            # Those run now, and then the model is asked anyway.
+            # The agent runs the valid calls, and then sends the next request anyway.
             return {"messages": answers}
-        return None if self._spent(messages) else {"messages": answers, "jump_to": "model"}
+        return None if self._limit_reached(messages) else {"messages": answers, "jump_to": "model"}
 
-    def _spent(self, messages: list[Any]) -> bool:
-        """Whether as many replies in a row before the last one had nothing but invalid calls."""
-        row = 0
+    def _limit_reached(self, messages: list[Any]) -> bool:
+        """Return True if `limit` consecutive replies before the last had only invalid calls."""
+        streak = 0
         for message in reversed(messages[:-1]):
             if isinstance(message, AIMessage):
                 if message.tool_calls or not message.invalid_tool_calls:
                     break
-                row += 1
+                streak += 1
             elif not (isinstance(message, ToolMessage) and message.status == "error"):
                 break
-        return row >= self.limit
+        return streak >= self.limit

@@ -1,4 +1,4 @@
-"""A chat model of LangChain's as our `ChatModel`."""
+"""Adapter from LangChain's chat models to `ChatModel`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger("toolweave.models")
 
-_WORDS = {
+_FINISH_REASONS = {
     FinishReason.STOP: ("stop", "end_turn", "stop_sequence", "eos_token", "complete", "completed"),
     FinishReason.LENGTH: ("length", "max_tokens", "model_length", "max_output_tokens"),
     FinishReason.TOOL_CALLS: ("tool_calls", "tool_call", "tool_use", "function_call"),
@@ -38,11 +38,11 @@ _WORDS = {
         *("prohibited_content", "spii", "guardrail_intervened"),
     ),
 }
-_REASONS = {word: reason for reason, words in _WORDS.items() for word in words}
+_REASON_BY_NAME = {word: reason for reason, words in _FINISH_REASONS.items() for word in words}
 
 
 class LangChainModel:
-    """A chat model of LangChain's, asked as ours are.
+    """A chat model of LangChain, as a `ChatModel`.
 
     Example:
         .. code-block:: python
@@ -52,20 +52,20 @@ class LangChainModel:
             model = LangChainModel(ChatOpenAI(model="gpt-4.1-mini"))
             agent = Agent(model, [add])
 
-    The options of a request are given to the model as keyword arguments: ``stop``,
-    ``temperature``, ``top_p``, ``max_tokens``, ``seed``, ``response_format`` (OpenAI's form) and
-    whatever is in `ModelOptions.extra`. Why a reply ended is read from its response metadata; a
-    reply that does not say so in words known here counts as cut off (``missing``), which leaves
-    calls that are not closed open. Usage is what the model reports, which some do only on demand:
+    The options of a request are passed to the model as keyword arguments: ``stop``,
+    ``temperature``, ``top_p``, ``max_tokens``, ``seed``, ``response_format`` (in OpenAI's form) and
+    the content of `ModelOptions.extra`. The finish reason is read from the response metadata; a
+    reply without a known reason counts as truncated (``missing``), and its unclosed calls are not
+    completed. Usage is what the model reports; some models report it only on request:
     ``ChatOpenAI(stream_usage=True)``.
 
     Args:
-        chat_model: The model, or a runnable around one, such as ``model.with_retry()``.
-        native_tools: Whether it makes native calls; by default, whether its class has a
-            `bind_tools` of its own.
+        chat_model: The model, or a runnable around it, such as ``model.with_retry()``.
+        native_tools: True if the model makes native calls. By default, true if its class
+            overrides `bind_tools`.
 
     Raises:
-        TypeError: It is nothing that streams messages.
+        TypeError: `chat_model` does not stream messages.
     """
 
     provider = "langchain"
@@ -79,15 +79,15 @@ class LangChainModel:
         given: object = chat_model
         if isinstance(given, type) or not callable(getattr(given, "astream", None)):
             raise TypeError(
-                "chat_model must be a chat model of LangChain's, such as ChatOpenAI(), "
-                f"not {chat_model!r:.80}"
+                "chat_model must be a chat model of LangChain, such as ChatOpenAI(), "
+                f"got {chat_model!r:.80}"
             )
         self._model = chat_model
         self.native_tools = _binds_tools(chat_model) if native_tools is None else native_tools
-        """Whether it takes tools and makes native calls."""
+        """True if the model takes tools and makes native calls."""
         name = getattr(chat_model, "model_name", None) or getattr(chat_model, "model", None)
         self.name: str = name if isinstance(name, str) else type(chat_model).__name__
-        """The model, for traces and costs."""
+        """Name of the model, for traces and costs."""
 
     def __repr__(self) -> str:
         return f"LangChainModel({self.name})"
@@ -102,21 +102,22 @@ class LangChainModel:
         """Answers, piece by piece; see `ChatModel.stream`.
 
         Raises:
-            ModelError: The model could not be asked, or broke off; its own exception is the cause.
-            ValueError: Tools were given to a model that does not take any.
+            ModelError: The request failed, or the reply was interrupted. The exception of the
+                chat model is the cause.
+            ValueError: Tools were given to a model without native calls.
         """
         options = options or ModelOptions()
-        asked = self._with(tools, options.tool_choice).astream(
+        stream = self._bind(tools, options.tool_choice).astream(
             to_langchain(messages), **_arguments(options)
         )
-        reader = _Reader()
-        async with closing(map_errors(asked, self._failed)) as chunks:
+        reader = _LangChainReader()
+        async with closing(map_errors(stream, self._to_model_error)) as chunks:
             async for chunk in chunks:
                 for update in reader.read(chunk):
                     yield update
         yield FinishUpdate(reader.reason)
 
-    def _with(
+    def _bind(
         self, tools: Sequence[FunctionContract], choice: str | None
     ) -> Runnable[LanguageModelInput, BaseMessage]:
         if not tools:
@@ -127,19 +128,19 @@ class LangChainModel:
                 f"the model {self.name} makes no native calls, so it takes no tools; "
                 "describe them in its prompt, as NaturalToolUse does"
             )
-        # LangChain's own name for `required`, which every integration translates.
+        # LangChain's name for `required`, which every integration translates.
         chosen = (
             {} if choice is None else {"tool_choice": "any" if choice == "required" else choice}
         )
         bound = bind([tool.to_openai() for tool in tools], **chosen)
         return cast("Runnable[LanguageModelInput, BaseMessage]", bound)
 
-    def _failed(self, err: Exception) -> Exception:
-        said: object = getattr(err, "status_code", None)
-        status = said if isinstance(said, int) else None
-        said = f"the LangChain model {self.name} failed: {type(err).__name__}: {err}"
+    def _to_model_error(self, err: Exception) -> Exception:
+        code: object = getattr(err, "status_code", None)
+        status = code if isinstance(code, int) else None
+        message = f"the LangChain model {self.name} failed: {type(err).__name__}: {err}"
         return ModelError(
-            redacted(said, _keys(self._model)),
+            redacted(message, _keys(self._model)),
             self.provider,
             status,
             retry_after(err),
@@ -148,7 +149,7 @@ class LangChainModel:
 
 
 def _keys(model: object) -> Iterator[object]:
-    """The keys of a chat model, or of the one that runnables stand around."""
+    """Yield the API keys of a chat model, or of the model inside runnables."""
     while model is not None:
         for value in cast("dict[str, object]", getattr(model, "__dict__", {})).values():
             if isinstance(value, SecretStr):
@@ -176,13 +177,13 @@ def _arguments(options: ModelOptions) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None} | dict(options.extra)
 
 
-class _Reader:
-    """Reads the chunks of one reply."""
+class _LangChainReader:
+    """Converter from the chunks of one reply to updates."""
 
     def __init__(self) -> None:
         self.reason = FinishReason.MISSING
         self._usage: tuple[int, int, int] = (0, 0, 0)
-        # Some integrations number their calls, some name them, and some do neither.
+        # Some integrations give calls an index, some an id, and some neither.
         self._indices: dict[int | str, int] = {}
 
     def read(self, chunk: BaseMessage) -> Iterator[Update]:
@@ -200,12 +201,12 @@ class _Reader:
             yield from self._fragments(chunk)
         else:
             yield from self._calls(chunk)
-        yield from self._used(chunk)
-        self._finished(chunk.response_metadata)
+        yield from self._usage_updates(chunk)
+        self._read_finish_reason(chunk.response_metadata)
 
     def _fragments(self, chunk: AIMessageChunk) -> Iterator[Update]:
         for call in chunk.tool_call_chunks:
-            # Without an index, a fragment with an id is a call of its own.
+            # Without an index, a fragment with an id is a separate call.
             key: int | str | None = call.get("index")
             if key is None:
                 key = call.get("id") or f"unnamed {len(self._indices)}"
@@ -213,7 +214,7 @@ class _Reader:
             yield ToolCallUpdate(call.get("id"), index, call.get("name"), call.get("args"))
 
     def _calls(self, reply: AIMessage) -> Iterator[Update]:
-        """The calls of a model that does not stream."""
+        """Yield the calls of a model that does not stream."""
         for call in reply.tool_calls:
             index = len(self._indices)
             self._indices[index] = index
@@ -223,8 +224,8 @@ class _Reader:
             self._indices[index] = index
             yield ToolCallUpdate(broken["id"], index, broken["name"], broken["args"])
 
-    def _used(self, chunk: AIMessage) -> Iterator[Update]:
-        """LangChain's chunks hold what is new, our updates the sum."""
+    def _usage_updates(self, chunk: AIMessage) -> Iterator[Update]:
+        """Yield the total usage; LangChain's chunks have increments."""
         if chunk.usage_metadata:
             details = chunk.usage_metadata.get("input_token_details") or {}
             more = (
@@ -239,7 +240,7 @@ class _Reader:
             )
             yield UsageUpdate(*self._usage)
 
-    def _finished(self, metadata: Mapping[str, Any]) -> None:
+    def _read_finish_reason(self, metadata: Mapping[str, Any]) -> None:
         reason = next(
             (
                 value
@@ -254,7 +255,7 @@ class _Reader:
             reason = details.get("reason") or metadata["status"]
         if reason is None:
             return
-        known = _REASONS.get(str(reason).lower())
+        known = _REASON_BY_NAME.get(str(reason).lower())
         if known is None:
             _logger.warning("finish reason not known", extra={"finish_reason": reason})
         self.reason = known or FinishReason.MISSING

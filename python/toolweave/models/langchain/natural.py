@@ -1,4 +1,4 @@
-"""A model that writes text as a chat model of LangChain's with tools."""
+"""Chat model of LangChain that adds tools to a model that writes text."""
 
 from __future__ import annotations
 
@@ -47,22 +47,22 @@ _MUST_CALL = "Answer with a call of one of the tools described here. Text alone 
 
 
 class NaturalChatModel(BaseChatModel):
-    """A model without function calling, with tools for all that LangChain does with them.
+    """A chat model of LangChain with tools, for a model without function calling.
 
-    The tools given to `bind_tools` are described in the system prompt; the calls that the model
-    writes in its text become `AIMessage.tool_calls`, and in streams `tool_call_chunks` with the
-    arguments as they are written. Calls and results of the history are text again in the next
-    request. Agents, structured output and ``model | parser`` work as with any other chat model.
+    The tools given to `bind_tools` are described in the system prompt. The calls in the text of the
+    model become `AIMessage.tool_calls`; in streams, they become `tool_call_chunks` with the
+    arguments as they are written. Calls and results of the history become text in the next request.
+    Agents, structured output and ``model | parser`` work as with any other chat model.
 
-    A call that is broken, incomplete or does not fit its schema is in `invalid_tool_calls`, never
-    in `tool_calls`, and ``response_metadata["invalid_tool_calls"]`` says by id what is wrong with
-    it. The model reads that in the next request. An agent of LangChain's ends at a reply that has
-    no other calls; with `AnswerInvalidCalls` among its middleware it goes on. In a stream, a call
-    that had to be mended is there twice, under one id: as written, which is an invalid call, and
-    mended.
+    A malformed or incomplete call, or one that violates its schema, is in `invalid_tool_calls`,
+    never in `tool_calls`, and its error is in ``response_metadata["invalid_tool_calls"]``, by id.
+    The model reads the error in the next request. A LangChain agent ends at a reply that has only
+    invalid calls; with the middleware `AnswerInvalidCalls` it continues. In a stream, a repaired
+    call appears twice under one id: as written, as an invalid call, and repaired.
 
-    What is not async runs on an event loop in a thread of this module, one for all calls. A client
-    that keeps connections open should not be used both ways, since those belong to one loop.
+    The synchronous methods use a background event loop, which all calls share. Do not use a client
+    that keeps connections open both synchronously and asynchronously, since connections belong to
+    one loop.
 
     Example:
         .. code-block:: python
@@ -74,20 +74,20 @@ class NaturalChatModel(BaseChatModel):
             agent = create_agent(model, [add], middleware=[AnswerInvalidCalls()])
 
     Args:
-        wrapped: A model of LangChain's, or one of ours in any form.
-        fallback: A model that is asked once about each call that cannot be run; see
+        wrapped: A model of LangChain, or a toolweave model in any form.
+        fallback: Model that repairs invalid calls, with one request each; see
             `NaturalToolUseParser`.
-        tag: How calls are to be written: ``name`` (``<Name>``) or ``tool_call``.
-        fenced: Whether arguments are to stand in a Markdown fence.
-        stop_at_results: Whether the model is asked to stop where it would make up a result.
-        repair: How far arguments are mended; see `Parser`.
-        in_code: What a call inside Markdown code is: ``text`` or ``call``.
-        **kwargs: As for every chat model of LangChain's, such as ``callbacks``.
+        tag: Form of calls in prompts: ``name`` (``<Name>``) or ``tool_call``.
+        fenced: If true, arguments are in a Markdown fence.
+        stop_at_results: If true, a stop sequence prevents fabricated results.
+        repair: Extent of argument repair; see `Parser`.
+        in_code: Meaning of a call inside Markdown code: ``text`` or ``call``.
+        **kwargs: Options of every LangChain chat model, such as ``callbacks``.
     """
 
-    # Not `model`: LangChain takes that for a name wherever it finds it.
+    # Not `model`, which LangChain takes for the name of a model.
     wrapped: Any
-    """The model that is asked."""
+    """Model that receives the requests."""
     fallback: Any = None
     tag: Literal["name", "tool_call"] = "name"
     fenced: bool = True
@@ -113,8 +113,8 @@ class NaturalChatModel(BaseChatModel):
         kwargs |= {"stop_at_results": stop_at_results, "repair": repair, "in_code": in_code}
         super().__init__(**kwargs)
         self._parser = NaturalToolUseParser(
-            _ours(wrapped),
-            fallback=None if fallback is None else _ours(fallback),
+            _chat_model(wrapped),
+            fallback=None if fallback is None else _chat_model(fallback),
             tag=tag,
             fenced=fenced,
             stop=stop_at_results,
@@ -136,22 +136,22 @@ class NaturalChatModel(BaseChatModel):
         tools: Sequence[Tool],
         *,
         tool_choice: str | bool | Mapping[str, Any] | None = None,
-        strict: bool | None = None,  # noqa: ARG002 - every call has to fit its schema
-        parallel_tool_calls: bool | None = None,  # noqa: ARG002 - any model may make several
+        strict: bool | None = None,  # noqa: ARG002 - calls are always validated
+        parallel_tool_calls: bool | None = None,  # noqa: ARG002 - always allowed
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The model with tools.
+        """Return the model with tools.
 
         Args:
-            tools: Tools in any form that LangChain knows, or of ours.
+            tools: Tools in any form of LangChain or toolweave.
             tool_choice: ``auto``, ``none``, ``any`` (or True, ``required``), or the name of a
-                tool. A model that writes text can be asked to call one, not made to.
-            strict: Taken, since others do. Arguments always fit their schema.
-            parallel_tool_calls: Taken, since others do.
-            **kwargs: Further arguments for `bind`.
+                tool. A model that writes text can be asked for a call, but not forced.
+            strict: Accepted for compatibility. Arguments are always validated.
+            parallel_tool_calls: Accepted for compatibility.
+            **kwargs: Further arguments of `bind`.
 
         Raises:
-            ValueError: There is no tool of that name.
+            ValueError: `tool_choice` names an unknown tool.
         """
         definitions = [_definition(tool) for tool in tools]
         if tool_choice is not None:
@@ -162,7 +162,7 @@ class NaturalChatModel(BaseChatModel):
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,  # noqa: ARG002 - told by `astream`
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,  # noqa: ARG002 - `astream` notifies it
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
         reply = ReplyBuilder(self._parser.name)
@@ -213,7 +213,7 @@ class NaturalChatModel(BaseChatModel):
             tools = []
         elif choice not in (None, "auto"):
             tools = [tool for tool in tools if choice in ("any", tool["function"]["name"])]
-            conversation = _told(conversation, _MUST_CALL)
+            conversation = _with_instruction(conversation, _MUST_CALL)
         return self._parser.stream(
             conversation,
             tools=tools,
@@ -222,8 +222,8 @@ class NaturalChatModel(BaseChatModel):
         )
 
 
-def _ours(model: Model | LangChainRunnable) -> ChatModel | Any:
-    # LangChain's models have a `stream` of their own, which is another one.
+def _chat_model(model: Model | LangChainRunnable) -> ChatModel | Any:
+    # The `stream` of LangChain's models is a different method.
     given: Any = model
     return WithoutCallbacks(LangChainModel(given)) if isinstance(model, Runnable) else model
 
@@ -245,18 +245,18 @@ def _chosen(choice: str | bool | Mapping[str, Any], definitions: Sequence[dict[s
     if name in ("auto", "none") or name in names:
         return str(name)
     raise ValueError(
-        f"tool_choice is 'auto', 'none', 'any' or the name of a tool ({', '.join(names)}); "
-        f"not {choice!r}"
+        f"tool_choice must be 'auto', 'none', 'any' or the name of a tool ({', '.join(names)}), "
+        f"got {choice!r}"
     )
 
 
-def _told(messages: list[Message], what: str) -> list[Message]:
-    """The messages with one more sentence in the system prompt."""
+def _with_instruction(messages: list[Message], instruction: str) -> list[Message]:
+    """Add a sentence to the system prompt."""
     for index, message in enumerate(messages):
         if isinstance(message, TextMessage) and message.role is Role.SYSTEM:
-            told = message.__replace__(text=f"{message.text}\n\n{what}")
-            return [*messages[:index], told, *messages[index + 1 :]]
-    return [TextMessage(what, role=Role.SYSTEM), *messages]
+            changed = message.__replace__(text=f"{message.text}\n\n{instruction}")
+            return [*messages[:index], changed, *messages[index + 1 :]]
+    return [TextMessage(instruction, role=Role.SYSTEM), *messages]
 
 
 def _options(stop: list[str] | None, arguments: dict[str, Any]) -> ModelOptions:
