@@ -1,7 +1,7 @@
-"""pydantic-ai agents over models that have no function calling. Needs the extra ``pydantic-ai``.
+"""Function calling in pydantic-ai for models without it. Needs the extra ``pydantic-ai``.
 
-`NaturalToolUseModel` goes around the model. The agent does not notice: its tools and its structured
-output work as ever, while the model only reads and writes text.
+`NaturalToolUseModel` wraps the model. Tools and structured output of the agent work as usual, while
+the model only reads and writes text.
 
 .. code-block:: python
 

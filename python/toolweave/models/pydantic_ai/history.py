@@ -1,4 +1,4 @@
-"""A history of pydantic-ai's with its calls and results as text."""
+"""Conversion of the calls and results in pydantic-ai's histories to text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _CallResponse(Protocol):
 
 @dataclass(frozen=True)
 class _Results:
-    """The results of a reply's calls, which belong into the next request."""
+    """Results of the calls of a reply, for the next request."""
 
     text: str
     ids: frozenset[str]
@@ -65,12 +65,12 @@ _NO_RESULTS = _Results("", frozenset())
 
 
 class HistoryWriter:
-    """Writes histories in one style.
+    """Converter of histories to text.
 
     Args:
-        tools: The tools that the model knows.
-        tag: How calls are written.
-        fenced: Whether their arguments stand in a Markdown fence.
+        tools: Tools that the model knows.
+        tag: Form of calls.
+        fenced: If true, arguments are in a Markdown fence.
     """
 
     def __init__(self, tools: Sequence[FunctionContract], *, tag: Tag, fenced: bool) -> None:
@@ -79,10 +79,10 @@ class HistoryWriter:
         self._fenced = fenced
 
     def write(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-        """The messages without tool parts.
+        """Return the messages without tool parts.
 
-        A reply says its calls in its text, and the request after it has their results in a user
-        prompt. Instructions, thoughts and files stay what they are.
+        The calls of a reply are in its text, and their results are in a user prompt of the next
+        request. Instructions, thinking and files do not change.
         """
         written: list[ModelMessage] = []
         results = _NO_RESULTS
@@ -100,13 +100,13 @@ class HistoryWriter:
     def _reply(
         self, response: ModelResponse, answers: Sequence[ModelRequestPart]
     ) -> tuple[ModelResponse, _Results]:
-        """A reply with its calls in its text, and their results."""
+        """Return a reply with its calls in its text, and the results of these calls."""
         texts = [part for part in response.parts if isinstance(part, TextPart)]
         calls = [part for part in response.parts if isinstance(part, ToolCallPart)]
         self._tools.update(call.tool_name for call in calls)
         turn: list[Message] = [TextMessage(part.content, role=Role.ASSISTANT) for part in texts]
         if calls:
-            # Behind all text of the reply: the results have to follow the calls directly.
+            # After all text of the reply, since results must follow the calls directly.
             turn.append(_to_aggregate(calls, answers))
         both = self._written(turn)
         text = "\n".join(m.text for m in both if m.role is Role.ASSISTANT)
@@ -123,7 +123,7 @@ class HistoryWriter:
 
     def _request(self, request: ModelRequest, results: _Results) -> ModelRequest:
         parts: list[ModelRequestPart] = []
-        # Right behind the calls, also where some of them have no result yet.
+        # Directly after the calls, even if some of them have no result yet.
         if results.text:
             parts.append(UserPromptPart(results.text))
         for part in request.parts:
@@ -136,21 +136,21 @@ class HistoryWriter:
             yield replace(part, content=self._user(part.content))
         elif _is_call_response(part):
             if part.tool_call_id not in results.ids:
-                # Nobody made the call: its reply was cut out of the history.
+                # The reply with the call was removed from the history.
                 alone = self._written([ToolResultMessage([_result(part)])])
                 text = "\n".join(message.text for message in alone)
                 yield UserPromptPart(text, timestamp=part.timestamp)
             if files := _files(part):
                 yield UserPromptPart(files, timestamp=part.timestamp)
         elif part.part_kind == "retry-prompt":
-            # Of versions that have no other part for what an agent asks to be done again.
+            # Older versions of pydantic-ai use this part for all retries.
             retry: Any = part
             yield UserPromptPart(self._user(retry.model_response()), timestamp=retry.timestamp)
         else:
             yield part
 
     def _user(self, content: Any) -> Any:
-        """What the user says, in which nothing passes for a call or a result."""
+        """Return the content of a user, with markup of calls and results neutralized."""
         if isinstance(content, str):
             return "".join(m.text for m in self._written([TextMessage(content)])) or content
         if isinstance(content, TextContent):
@@ -180,7 +180,7 @@ def _to_aggregate(
     wrong = {part.tool_call_id: what for part in calls if (what := violations_of(part))}
     for answer in answers:
         if _is_call_response(answer) and (call_id := answer.tool_call_id) in by_id:
-            # What pydantic-ai says of such a call is that it is not JSON, which helps no model.
+            # The error of pydantic-ai for such a call, invalid JSON, does not help the model.
             results.setdefault(call_id, _result(answer, wrong.get(call_id)))
     return ToolAggregateMessage(by_id.values(), results.values())
 
@@ -193,7 +193,7 @@ def _arguments(call: ToolCallPart) -> dict[str, Any]:
 
 
 def _is_call_response(part: ModelRequestPart) -> TypeGuard[_CallResponse]:
-    """Whether a part answers a call: with a result, or by asking for another call."""
+    """Return True if a part answers a call, with a result or a retry prompt."""
     if isinstance(part, ToolReturnPart):
         return True
     return part.part_kind == "retry-prompt" and getattr(part, "tool_name", None) is not None
@@ -218,7 +218,7 @@ def _files(part: _CallResponse) -> list[UserContent]:
 
 
 def _append_part(parts: list[ModelRequestPart], part: ModelRequestPart) -> None:
-    """Adds a part; two user prompts in a row become one, since many models take no two."""
+    """Append a part; join consecutive user prompts, which many models reject."""
     last = parts[-1] if parts else None
     if not isinstance(part, UserPromptPart) or not isinstance(last, UserPromptPart):
         parts.append(part)

@@ -1,4 +1,4 @@
-"""The wrapper around a model of pydantic-ai's."""
+"""Wrapper around a pydantic-ai model."""
 
 from __future__ import annotations
 
@@ -31,29 +31,28 @@ if TYPE_CHECKING:
 
 
 class NaturalToolUseModel(WrapperModel):
-    """A model that makes tool calls in its text, for agents of pydantic-ai.
+    """A pydantic-ai model that makes tool calls in its text.
 
-    The wrapped model is never told of tools by its API. The contracts of function tools and output
-    tools are in its system prompt, as Markdown; the calls that it writes become `ToolCallPart`s, in
-    streams with their arguments as they are written; calls, results and retries of the history are
-    text again in the next request. Thoughts, files, native tools, usage, settings and the
-    `PromptedOutput` and `NativeOutput` of the wrapped model stay as they are. The history that the
-    agent keeps does not show any of this, so a run can go on with another model.
+    The request to the wrapped model has no tools. The contracts of function tools and output tools
+    are in its system prompt, as Markdown. The calls that it writes become `ToolCallPart`s; in
+    streams, with their arguments as they are written. Calls, results and retries of the history
+    become text in the next request. Thinking, files, native tools, usage, settings, and the
+    `PromptedOutput` and `NativeOutput` of the wrapped model work as usual. The history that the
+    agent keeps has ordinary parts, so a run can continue with another model.
 
-    A call that is broken, incomplete or does not fit its schema never reaches a tool: the agent
-    answers it with a retry, within its own limits, and the model reads what is wrong with it.
+    A malformed or incomplete call, or one that violates its schema, never reaches a tool: the agent
+    answers it with a retry, within its own limits, and the model reads the error.
 
-    ``tool_choice`` narrows the tools that the model is told of. No text model can be made to call
-    one, so ``required`` is a request and no guarantee.
+    ``tool_choice`` restricts the tools in the prompt. A text model cannot be forced to call one, so
+    ``required`` is a request, not a guarantee.
 
     Args:
-        wrapped: The model, or its name, as for `pydantic_ai.Agent`.
-        tag: How calls are written: ``name`` (``<Name>``) or ``tool_call``
-            (``<tool_call name="Name">``).
-        fenced: Whether arguments stand in a Markdown fence.
-        stop: Whether the model is asked to stop where it would make up a tool's result. For
-            endpoints that refuse stop sequences.
-        **options: As for `Parser`; ids and deltas are not among them.
+        wrapped: The model or its name, as for `pydantic_ai.Agent`.
+        tag: Form of calls: ``name`` (``<Name>``) or ``tool_call`` (``<tool_call name="Name">``).
+        fenced: If true, arguments are in a Markdown fence.
+        stop: If true, a stop sequence prevents fabricated results. Set it to False for endpoints
+            that reject stop sequences.
+        **options: Options of `Parser`, except ``id_factory`` and ``deltas``.
     """
 
     def __init__(
@@ -72,18 +71,18 @@ class NaturalToolUseModel(WrapperModel):
             )
         options["id_factory"] = call_id
         tool_cache = PreparedToolsCache(**options)
-        # One name, since the base class has many of its own.
+        # A single attribute, since the base class has many names.
         self._requests = RequestBuilder(tool_cache, tag=tag, fenced=fenced, stop=stop)
 
     @property
     def profile(self) -> ModelProfile:
-        """The profile of the wrapped model, but with tools."""
+        """Profile of the wrapped model, with support for tools."""
         return cast("ModelProfile", {**self.wrapped.profile, "supports_tools": True})
 
     def customize_request_parameters(
         self, model_request_parameters: ModelRequestParameters
     ) -> ModelRequestParameters:
-        """Changes nothing: how an API wants its schemas does not matter to a prompt."""
+        """Return the parameters unchanged, since prompts do not need the schema forms of APIs."""
         return model_request_parameters
 
     def prepare_request(
@@ -91,7 +90,7 @@ class NaturalToolUseModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> tuple[ModelSettings | None, ModelRequestParameters]:
-        """As every model does it, by our profile: the wrapped one would refuse tools."""
+        """Prepare a request with this profile; that of the wrapped model may not allow tools."""
         return Model.prepare_request(self, model_settings, model_request_parameters)
 
     async def request(
@@ -100,7 +99,7 @@ class NaturalToolUseModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """Asks the wrapped model for a whole reply."""
+        """Send a request to the wrapped model, and return the complete reply."""
         text_request = self._text_request(messages, model_settings, model_request_parameters)
         response = await self.wrapped.request(
             text_request.messages, text_request.settings, text_request.parameters
@@ -115,7 +114,7 @@ class NaturalToolUseModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
         run_context: RunContext[Any] | None = None,
     ) -> AsyncGenerator[StreamedResponse]:
-        """Asks the wrapped model for a reply that streams."""
+        """Send a request to the wrapped model, and stream the reply."""
         text_request = self._text_request(messages, model_settings, model_request_parameters)
         async with self.wrapped.request_stream(
             text_request.messages, text_request.settings, text_request.parameters, run_context
@@ -128,14 +127,14 @@ class NaturalToolUseModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> RequestUsage:
-        """Counts what the wrapped model is really sent."""
+        """Count the tokens of the request to the wrapped model."""
         text_request = self._text_request(messages, model_settings, model_request_parameters)
         return await self.wrapped.count_tokens(
             text_request.messages, text_request.settings, text_request.parameters
         )
 
     async def batch_encode(self, request: Any) -> Any:
-        """Refused.
+        """Raise an error, since batches are not supported.
 
         Raises:
             NotImplementedError: Always.

@@ -1,4 +1,4 @@
-"""Replies in natural text as replies of pydantic-ai's with tool calls."""
+"""Conversion of text replies to pydantic-ai replies with tool calls."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ if TYPE_CHECKING:
 _logger = logging.getLogger("toolweave.models")
 
 _PROVIDER_NAME = "toolweave"
-"""Whose details are on the part of an invalid call."""
+"""Provider name of the details on the part of an invalid call."""
 
 
 def call_id(_index: int) -> str:
-    """An id for a call that is unique in the whole history, as pydantic-ai needs it."""
+    """Return an id for a call, unique in the whole history as pydantic-ai requires."""
     return f"call_{uuid.uuid4().hex}"
 
 
 def call_part(call: ToolCall | InvalidToolCall, payload: str) -> ToolCallPart:
-    """The part for a call.
+    """Return the part for a call.
 
-    An invalid one gets the text of its tags for arguments. That is no JSON, so no tool can ever run
-    with it, not even one that pydantic-ai does not validate, and the agent answers it like every
-    call with bad arguments: with a retry, which counts as one.
+    The arguments of an invalid call are its raw markup. That is not JSON, so no tool can run with
+    it, not even one whose arguments pydantic-ai does not validate, and the agent answers it with a
+    retry, as it does for all invalid arguments.
     """
     if isinstance(call, ToolCall):
         return ToolCallPart(call.name, call.arguments, call.id)
@@ -66,7 +66,7 @@ def call_part(call: ToolCall | InvalidToolCall, payload: str) -> ToolCallPart:
 
 
 def violations_of(part: ToolCallPart) -> str | None:
-    """What is wrong with a call, for the model to read; None for a valid one."""
+    """Return the errors of a call, for the model; None for a valid call."""
     if part.provider_name != _PROVIDER_NAME or part.provider_details is None:
         return None
     found = cast("list[str]", part.provider_details.get("violations") or [])
@@ -74,12 +74,12 @@ def violations_of(part: ToolCallPart) -> str | None:
 
 
 def parse_response(response: ModelResponse, parser: Parser) -> ModelResponse:
-    """A whole reply with the calls in its text as parts."""
+    """Return a complete reply with the calls in its text as parts."""
     parts: list[ModelResponsePart] = []
     last_text = max(
         (at for at, part in enumerate(response.parts) if isinstance(part, TextPart)), default=-1
     )
-    # A provider that gives no reason here has still sent a whole response.
+    # A response without a finish reason is still complete.
     truncated = response.finish_reason not in (None, "stop", "tool_call") or (
         response.state != "complete"
     )
@@ -129,17 +129,17 @@ def _append_event(
 
 
 def log_fabricated_result(event: FabricatedResult) -> None:
-    """Says in the log that a result is left out."""
+    """Log that a fabricated result is omitted."""
     _logger.warning("the model made up a result, which is left out", extra={"tool": event.name})
 
 
 def finish_reason(reason: FinishReason | None, *, has_calls: bool) -> FinishReason | None:
-    """Why a reply ended, calls in its text considered."""
+    """Return the finish reason of a reply, given the calls in its text."""
     return "tool_call" if has_calls and reason == "stop" else reason
 
 
 def is_json_of(text: str, arguments: dict[str, Any]) -> bool:
-    """Whether the text is JSON for just these arguments."""
+    """Return True if a text is the JSON of these arguments."""
     try:
         return bool(json.loads(text) == arguments)
     except (ValueError, RecursionError):

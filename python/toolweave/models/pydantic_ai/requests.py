@@ -1,4 +1,4 @@
-"""What the wrapped model is asked: the conversation as text, and the tools in the system prompt."""
+"""Requests to the wrapped model: the conversation as text, and tools in the system prompt."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TextRequest:
-    """What the wrapped model is asked, and the tools that its reply may call."""
+    """Request to the wrapped model, and the tools that its reply may call."""
 
     messages: list[ModelMessage]
-    """The conversation, all text."""
+    """Conversation, all text."""
     settings: ModelSettings | None
-    """What the request asks for beyond that."""
+    """Settings of the request."""
     parameters: ModelRequestParameters
-    """What kind of reply is wanted: without tools."""
+    """Parameters of the request, without tools."""
     tools: PreparedTools
-    """The tools."""
+    """Tools that the reply may call."""
 
 
 class RequestBuilder:
-    """Makes requests without tools out of requests with tools.
+    """Builder of requests without tools from requests with tools.
 
     Args:
         tool_cache: The tools of earlier requests.
-        tag: How calls are written.
-        fenced: Whether arguments stand in a Markdown fence.
-        stop: Whether the model is asked to stop where it would make up a result.
+        tag: Form of calls.
+        fenced: If true, arguments are in a Markdown fence.
+        stop: If true, a stop sequence prevents fabricated results.
     """
 
     def __init__(
@@ -64,17 +64,17 @@ class RequestBuilder:
         parameters: ModelRequestParameters,
         prepared: ModelRequestParameters,
     ) -> TextRequest:
-        """The request for the wrapped model.
+        """Return the request to the wrapped model.
 
         Args:
             messages: The conversation.
-            settings: What the request asks for, the model's own settings included.
-            parameters: The tools and the output, as the agent gave them.
-            prepared: The same, as the model prepared them.
+            settings: Settings of the request, merged with those of the model.
+            parameters: Tools and output mode of the agent.
+            prepared: The parameters as prepared by the model.
         """
         tools = _callable_tools(prepared, settings)
         prepared_tools = self._tool_cache.of([_contract(tool) for tool in tools])
-        # The wrapped model prepares what it is given itself, so most of it has to be as it came.
+        # The wrapped model prepares its parameters itself, so most of them are passed unprepared.
         inner = replace(
             parameters,
             function_tools=[],
@@ -85,7 +85,7 @@ class RequestBuilder:
             allow_text_output=True,
         )
         if prepared.output_mode == "tool" or (
-            # A model that is held to the JSON of its output cannot call a tool any more.
+            # A model that is constrained to the JSON of its output cannot call tools.
             prepared_tools.contracts and prepared.output_mode in ("native", "prompted")
         ):
             inner = replace(
@@ -106,9 +106,9 @@ class RequestBuilder:
         tools: PreparedTools,
         output_instructions: str,
     ) -> tuple[list[ModelMessage], ModelRequestParameters]:
-        """Adds the tools to what the model is told first, where there is something.
+        """Add the tools to the existing system prompt or instructions, if there are any.
 
-        Many templates of small models take one system message and no more.
+        The templates of many small models accept only one system message.
         """
 
         def prompted(existing: str | None) -> str:
@@ -153,7 +153,7 @@ class RequestBuilder:
 def _callable_tools(
     parameters: ModelRequestParameters, settings: ModelSettings | None
 ) -> list[ToolDefinition]:
-    """The tools that the model may call, output tools last."""
+    """Return the tools that the model may call, output tools last."""
     tools = [
         tool
         for tool in parameters.function_tools
@@ -180,7 +180,7 @@ def _contract(tool: ToolDefinition) -> FunctionContract:
 def _output_instructions(
     parameters: ModelRequestParameters, tools: Sequence[ToolDefinition]
 ) -> str:
-    """Says how to answer where plain text is no answer."""
+    """Return instructions for the answer if plain text is not accepted."""
     if parameters.output_mode in ("native", "prompted"):
         template = parameters.prompted_output_template
         if template is None:
@@ -199,7 +199,7 @@ def _output_instructions(
 
 
 def _instructions(messages: Sequence[ModelMessage]) -> list[InstructionPart] | None:
-    """Those of the latest request that has any: for requests that no agent makes."""
+    """Return the latest instructions in the messages, for requests made without an agent."""
     for message in reversed(messages):
         if isinstance(message, ModelRequest) and message.instructions is not None:
             return [InstructionPart(message.instructions)]
@@ -207,7 +207,7 @@ def _instructions(messages: Sequence[ModelMessage]) -> list[InstructionPart] | N
 
 
 def _last_system_prompt(messages: Sequence[ModelMessage]) -> tuple[int, int] | None:
-    """Where the last system prompt at the beginning of the conversation stands."""
+    """Return the position of the last system prompt at the start of the conversation."""
     for first, message in enumerate(messages):
         if isinstance(message, ModelRequest):
             found = None

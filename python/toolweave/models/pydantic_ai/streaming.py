@@ -1,4 +1,4 @@
-"""Streams of natural text as streams of pydantic-ai's with tool calls."""
+"""Conversion of text streams to pydantic-ai streams with tool calls."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 
 class NaturalStream(StreamedResponse):
-    """A stream of text with the calls in it as parts.
+    """A text stream with the calls in its text as parts.
 
-    The arguments of a call come as the model writes them. Where they had to be mended, or cannot
-    be used, a second `PartStartEvent` with the index of the call replaces its part at the end, as
-    pydantic-ai has it.
+    The arguments of a call are streamed as the model writes them. If they are repaired or invalid,
+    a second `PartStartEvent` with the index of the call replaces its part at the end, as
+    pydantic-ai allows.
     """
 
     def __init__(
@@ -69,10 +69,10 @@ class NaturalStream(StreamedResponse):
         self._copy_metadata()
 
     def _is_complete(self) -> bool:
-        """Whether the provider said that the reply is whole.
+        """Return True if the provider reported that the reply is complete.
 
-        Where a stream ends without a reason, and may have been cut anywhere, pydantic-ai says
-        `stop` in place of some providers. What those really said is in the details.
+        For some providers, pydantic-ai reports `stop` even if the stream ends without a reason and
+        may be truncated. The original reason is in the details.
         """
         details = self._stream.provider_details or {}
         return self._stream.finish_reason in ("stop", "tool_call") and "finish_reason" in details
@@ -98,7 +98,7 @@ class NaturalStream(StreamedResponse):
             case PartDeltaEvent():
                 delta = cast("Any", event.delta)
                 yield self._handle_other(event.index, delta.apply(self._other_parts[event.index]))
-            case _:  # the ends of parts, and final results: found anew for our parts
+            case _:  # ends of parts and final results, which are recomputed for the new parts
                 pass
 
     def _handle_other(self, index: int, part: ModelResponsePart) -> ModelResponseStreamEvent:
@@ -151,7 +151,7 @@ class NaturalStream(StreamedResponse):
         yield self._parts_manager.handle_part(vendor_part_id=("call", call.index), part=part)
 
     def _copy_metadata(self) -> None:
-        """What the reply says of itself."""
+        """Copy the metadata of the wrapped stream."""
         stream = self._stream
         self._usage = stream.usage
         self.finish_reason = finish_reason(stream.finish_reason, has_calls=self._has_calls)
@@ -162,39 +162,39 @@ class NaturalStream(StreamedResponse):
             self.state = stream.state
 
     def get(self) -> ModelResponse:
-        """What has come so far."""
+        """Return the reply so far."""
         self._copy_metadata()
         return super().get()
 
     @property
     def usage(self) -> RequestUsage:
-        """What the request has used so far."""
+        """Usage of the request so far."""
         return self._stream.usage
 
     @property
     def model_name(self) -> str:
-        """The model that answers."""
+        """Name of the model that answers."""
         return self._stream.model_name
 
     @property
     def provider_name(self) -> str | None:
-        """Provider of the model."""
+        """Provider of the model that answers."""
         return self._stream.provider_name
 
     @property
     def provider_url(self) -> str | None:
-        """Where it was asked."""
+        """URL of the provider."""
         return self._stream.provider_url
 
     @property
     def timestamp(self) -> datetime:
-        """When it began to answer."""
+        """Start time of the reply."""
         return self._stream.timestamp
 
     async def close_stream(self) -> None:
-        """Lets go of the connection."""
+        """Close the connection."""
         await self._stream.cancel()
 
     def get_stream_cancel_errors(self) -> tuple[type[BaseException], ...]:
-        """What a connection may raise that is cancelled."""
+        """Return the exceptions that a cancelled connection may raise."""
         return self._stream.get_stream_cancel_errors()
