@@ -1,8 +1,8 @@
-//! Choosing a tool by the scores that a model gives.
+//! Selection of a tool by the scores that a model assigns.
 //!
-//! A [`ReplyReader`] reads what a model replied to a prompt that asks for a score, and a
-//! [`Ranking`] decides between the tools. Neither waits: whoever asks the model hands over what
-//! came, in whatever order it came.
+//! A [`ReplyReader`] parses the model's reply to a prompt that asks for a score, and a [`Ranking`]
+//! decides between the tools. Neither does any I/O: the caller asks the model and passes on the
+//! replies, in any order.
 //!
 //! ```
 //! use serde_json::json;
@@ -31,7 +31,7 @@ mod tests;
 
 pub use self::{
     ranking::{Policy, Ranking, RankingError, RankingResult, Reason},
-    reader::{ScoredReply, ReplyReader},
+    reader::{ReplyReader, ScoredReply},
     reply::MAX_REPLY_BYTES,
     score::ScoreError,
 };

@@ -1,22 +1,21 @@
-//! Which tool wins.
+//! Ranking of tools by score.
 //!
-//! The one with the highest score does, if that reaches the threshold. Of equal scores the more
-//! specific tool wins, then the one that comes first. So the same scores give the same winner in
-//! whatever order they come, unless one is so high that nobody waits for the rest.
+//! The tool with the highest score wins, if it reaches the threshold. Among equal scores the more
+//! specific tool wins, then the first. The same scores therefore give the same winner in any order
+//! of arrival, unless an early stop ends the wait for the rest.
 
 use std::cmp::Ordering;
 
 use thiserror::Error;
 
-/// When a score is good enough.
+/// The scores that are required to win.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
-    /// The lowest score that wins.
+    /// The minimum score to win.
     pub threshold: f64,
-    /// The lowest score for which the others are not waited for; it has to reach the threshold as
-    /// well.
+    /// The minimum score that ends the wait for other tools; it must also reach the threshold.
     pub early_stop: Option<f64>,
-    /// The tool that is taken if none wins.
+    /// The tool to choose if none wins.
     pub fallback: Option<String>,
 }
 
@@ -26,57 +25,57 @@ impl Default for Policy {
     }
 }
 
-/// What cannot be ranked.
+/// An error in the setup or the outcomes of a ranking.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum RankingError {
-    /// A threshold that nothing can be compared with.
-    #[error("{name} is a finite number, not {value}")]
+    /// A limit is not a finite number.
+    #[error("{name} must be a finite number, got {value}")]
     Threshold {
-        /// Which one.
+        /// The name of the limit.
         name: &'static str,
-        /// What it is.
+        /// The given value.
         value: f64,
     },
-    /// Not one specificity a name.
-    #[error("{names} tools, but {given} values of specificity; there has to be one for each")]
+    /// The number of specificities differs from the number of tools.
+    #[error("specificity must have one value for each of {names} tools, got {given}")]
     Specificity {
-        /// How many tools there are.
+        /// The number of tools.
         names: usize,
-        /// How many values were given.
+        /// The number of given values.
         given: usize,
     },
-    /// An outcome of a tool that is not there.
-    #[error("there is no tool at position {position}; the last of {tools} is at {}", tools.saturating_sub(1))]
+    /// The outcome belongs to no tool.
+    #[error("position must be less than {tools}, the number of tools, got {position}")]
     UnknownPosition {
-        /// The position that was given.
+        /// The given position.
         position: usize,
-        /// How many tools there are.
+        /// The number of tools.
         tools: usize,
     },
-    /// A second outcome of one tool.
-    #[error("the tool at position {position} has an outcome already")]
+    /// A tool has two outcomes.
+    #[error("the tool at position {position} already has an outcome")]
     DuplicateOutcome {
         /// The position.
         position: usize,
     },
 }
 
-/// Why the winner won.
+/// The reason for the outcome of a ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Its score is the highest of all, and reaches the threshold.
+    /// The winner's score is the highest and reaches the threshold.
     Threshold,
-    /// Its score was so high that the others were not waited for.
+    /// The winner's score was high enough to end the wait for the others.
     EarlyStop,
     /// No score reaches the threshold.
     Fallback,
-    /// No score reaches the threshold, and there is nothing to fall back to.
+    /// No score reaches the threshold, and there is no fallback.
     None,
 }
 
 impl Reason {
-    /// The name that Python knows it by.
+    /// Return the name used in Python.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Threshold => "threshold",
@@ -87,23 +86,23 @@ impl Reason {
     }
 }
 
-/// Who won, and in which order the others come.
+/// The winner, and the order of all tools.
 ///
-/// After an early stop, one that came late may have a higher score than the winner, and stands
-/// before it in the order.
+/// After an early stop, a late outcome may have a higher score than the winner and precede it in
+/// the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankingResult {
     /// The position of the winner.
     pub winner: Option<usize>,
-    /// All positions: those with scores, best first, then those that failed or never came.
+    /// All positions: tools with scores, best first, then those that failed or are pending.
     pub order: Vec<usize>,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// The others that have the winner's very score, best first. None for a fallback.
+    /// The other tools with the winner's score, best first. Empty for a fallback.
     pub ties: Vec<usize>,
 }
 
-/// What came of a tool.
+/// The outcome of a tool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Outcome {
     Pending,
@@ -111,9 +110,9 @@ enum Outcome {
     Scored(f64),
 }
 
-/// Decides between tools by their scores.
+/// A ranking of tools by their scores.
 ///
-/// Each outcome costs the same, however many tools there are.
+/// Each outcome takes constant time, regardless of the number of tools.
 #[derive(Clone, Debug)]
 pub struct Ranking {
     outcomes: Vec<Outcome>,
@@ -121,14 +120,14 @@ pub struct Ranking {
     pending: usize,
     policy: Policy,
     fallback: Option<usize>,
-    /// The best that has come.
+    /// The best tool so far that reaches the threshold.
     best: Option<usize>,
-    /// Who won while others were outstanding.
+    /// The winner of an early stop.
     stopped: Option<usize>,
 }
 
 impl Ranking {
-    /// A ranking of tools, in document order, which are all as specific as each other.
+    /// Create a ranking of tools, in document order, with equal specificity.
     pub fn new<N: AsRef<str>>(
         names: impl IntoIterator<Item = N>,
         policy: Policy,
@@ -158,7 +157,7 @@ impl Ranking {
         })
     }
 
-    /// Says how specific each tool is: the greater wins among equal scores.
+    /// Set the specificity of each tool: the greater one wins among equal scores.
     pub fn with_specificity(mut self, specificity: Vec<i64>) -> Result<Self, RankingError> {
         let (names, given) = (self.outcomes.len(), specificity.len());
         if names != given {
@@ -168,11 +167,12 @@ impl Ranking {
         Ok(self)
     }
 
-    /// Takes the outcomes that came in the same turn: positions, and scores or `None` for a
-    /// failure. `true` once it is decided, because one of them is good enough or all have come.
+    /// Record outcomes that arrived at the same time: positions, and scores or `None` for failures.
+    /// Return true once the winner is decided, by an early stop or because all outcomes have
+    /// arrived.
     ///
-    /// What comes after the decision is ranked, but does not change it. After an error, the
-    /// outcomes before the wrong one have been taken.
+    /// Later outcomes are ranked but do not change the winner. If an outcome is invalid, those
+    /// before it have been recorded.
     pub fn offer(
         &mut self,
         outcomes: impl IntoIterator<Item = (usize, Option<f64>)>,
@@ -189,7 +189,7 @@ impl Ranking {
         Ok(self.is_decided())
     }
 
-    /// Whether no outcome that is outstanding can change the winner.
+    /// Return true if no pending outcome can change the winner.
     pub fn is_decided(&self) -> bool {
         self.stopped.is_some() || self.pending == 0
     }
@@ -205,7 +205,7 @@ impl Ranking {
         self.pending -= 1;
         *outcome = Outcome::Failed;
         let Some(score) = score.filter(|score| !score.is_nan()) else { return Ok(()) };
-        // Adding 0 makes -0 zero, which compares as it should.
+        // Adding 0 turns -0 into 0, for total ordering.
         *outcome = Outcome::Scored(score + 0.0);
         if score >= self.policy.threshold
             && self.best.is_none_or(|best| self.compare(position, best).is_lt())
@@ -222,7 +222,7 @@ impl Ranking {
         }
     }
 
-    /// Which of two comes first.
+    /// Compare the ranks of two tools.
     fn compare(&self, one: usize, other: usize) -> Ordering {
         let by_score = match (self.score(one), self.score(other)) {
             (Some(one), Some(other)) => other.total_cmp(&one),
@@ -235,7 +235,7 @@ impl Ranking {
             .then_with(|| one.cmp(&other))
     }
 
-    /// The result as it stands. Outcomes that are outstanding count as failed.
+    /// Return the current result. Pending outcomes count as failed.
     pub fn finish(&self) -> RankingResult {
         let mut order: Vec<usize> = (0..self.outcomes.len()).collect();
         order.sort_unstable_by(|one, other| self.compare(*one, *other));

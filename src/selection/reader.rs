@@ -1,4 +1,4 @@
-//! From a reply to a score and parameters.
+//! Parsing of replies into scores and parameters.
 
 use serde_json::{Map, Value, json};
 
@@ -13,27 +13,26 @@ use crate::{
     validator::{SchemaError, Validator, Violation},
 };
 
-/// What a reply says.
+/// The score and the parameters in a reply.
 ///
-/// Score and parameters stand for themselves: a tool whose parameters do not fit has a score all
-/// the same, and can be ranked by it.
+/// They are independent: a tool with invalid parameters can still be ranked by its score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScoredReply {
-    /// From 0 to 100, or why there is none.
+    /// The score from 0 to 100, or the reason why there is none.
     pub score: Result<f64, ScoreError>,
-    /// The rest of the reply. It fits the schema if there are no `violations`.
+    /// The other members of the reply. They are valid if there are no `violations`.
     pub parameters: Map<String, Value>,
-    /// In which ways the parameters do not fit the schema.
+    /// The violations of the schema by the parameters.
     pub violations: Vec<Violation>,
-    /// The members of the reply that are not among the parameters: those that the schema does not
-    /// have, and those that are null where it wants a value and can do without.
+    /// The members of the reply that were dropped: those unknown to the schema, and optional ones
+    /// that are null although the schema does not allow it.
     pub ignored: Vec<String>,
-    /// What was mended.
+    /// The repairs made to the reply.
     pub repairs: Vec<Repair>,
 }
 
 impl ScoredReply {
-    /// Why a reply cannot be read at all.
+    /// Create the result for a reply without a score.
     pub fn failure(error: ScoreError) -> Self {
         Self {
             score: Err(error),
@@ -44,8 +43,7 @@ impl ScoredReply {
         }
     }
 
-    /// A sentence on why there is no score or, if there is one, on why the parameters cannot be
-    /// used.
+    /// Return the reason why there is no score or, if there is one, why the parameters are invalid.
     pub fn error(&self) -> Option<String> {
         match (&self.score, self.violations.as_slice()) {
             (Err(error), _) => Some(error.to_string()),
@@ -60,22 +58,22 @@ impl ScoredReply {
     }
 }
 
-/// Reads replies that should fit a schema; compiled once.
+/// A reader for replies that should match a schema, which is compiled once.
 ///
-/// The score is read by rules of its own, whatever the schema says of it. The rest, the
-/// parameters, is mended and judged by the schema without the score.
+/// The score is parsed by fixed rules, whatever the schema. The other members, the parameters, are
+/// repaired and validated by the schema without the score.
 #[derive(Clone, Debug)]
 pub struct ReplyReader {
     /// The schema of the parameters.
     schema: Value,
     validator: Validator,
     closed: bool,
-    /// Whether scores are from 0 to 1.
+    /// True if scores are from 0 to 1.
     is_fraction: bool,
 }
 
 impl ReplyReader {
-    /// A reader for replies that should fit `schema`.
+    /// Create a reader for replies that should match `schema`.
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
         let is_fraction = has_fractional_score(schema);
         let schema = parameter_schema(schema);
@@ -85,17 +83,17 @@ impl ReplyReader {
         Ok(Self { schema, validator, closed, is_fraction })
     }
 
-    /// A reader for replies that may have anything beside their score.
+    /// Create a reader for replies that may have any members besides their score.
     pub fn of_anything() -> Result<Self, SchemaError> {
         Self::new(&json!({"type": "object"}))
     }
 
-    /// The schema of the parameters.
+    /// Return the schema of the parameters.
     pub fn parameter_schema(&self) -> &Value {
         &self.schema
     }
 
-    /// Reads a reply as text.
+    /// Parse the text of a reply.
     pub fn read(&self, reply: &str) -> ScoredReply {
         match reply::object(reply) {
             Ok((members, repairs)) => self.judge(members, repairs),
@@ -103,7 +101,7 @@ impl ReplyReader {
         }
     }
 
-    /// Reads a reply that is JSON already.
+    /// Parse a reply that is JSON already.
     pub fn read_value(&self, reply: Value) -> ScoredReply {
         match reply::members(reply) {
             Ok(members) => self.judge(members, Vec::new()),
@@ -144,19 +142,19 @@ impl ReplyReader {
             repairs.extend(repaired.repairs);
             violations = self.validator.violations(&value);
         }
-        // The beginning of a value may fit where all of it would not.
+        // A truncated value may be valid although the complete one would not be.
         if score.is_ok() {
             violations.extend(cut_off.into_iter().map(truncated));
         }
         let parameters = match value {
             Value::Object(members) => members,
-            // Nothing brings an object to another type.
+            // Repairs never convert an object to another type.
             _ => Map::new(),
         };
         ScoredReply { score, parameters, violations, ignored, repairs }
     }
 
-    /// Whether a member of the reply is one of the parameters.
+    /// Return true if a member of the reply is one of the parameters.
     fn is_kept(&self, name: &str, member: &Value) -> bool {
         let Some(schema) = self.schema.get("properties").and_then(|all| all.get(name)) else {
             return !self.closed;
@@ -169,8 +167,7 @@ impl ReplyReader {
     }
 }
 
-/// Whether the end of the reply came in the middle of a value, and not just before the last
-/// bracket.
+/// Return true if the reply ended within a value, not just before the last bracket.
 fn is_cut_off(repair: &Repair) -> bool {
     repair.kind == RepairKind::MissingCloser && !repair.path.is_empty()
 }
@@ -185,7 +182,7 @@ fn truncated(repair: Repair) -> Violation {
     }
 }
 
-/// Whether a schema declares a type that null is not.
+/// Return true if a schema declares a type other than null.
 fn disallows_null(schema: &Value) -> bool {
     match schema.get("type") {
         Some(Value::String(kind)) => kind != "null",

@@ -1,7 +1,7 @@
-//! The JSON object in a reply.
+//! Extraction of the JSON object in a reply.
 //!
-//! Models are asked for JSON and mostly give it; some put it in a fence or between sentences,
-//! some think aloud first, and small ones break its syntax.
+//! Models are asked for JSON and mostly send it; some put it in a code fence or between sentences,
+//! some think aloud first, and small models make syntax errors.
 
 use serde::Deserialize;
 use serde_json::{Deserializer, Map, Value};
@@ -13,20 +13,20 @@ use crate::{
     repair::repair_json,
 };
 
-/// How long a reply may be that is read.
+/// Maximum size of a reply, in bytes.
 pub const MAX_REPLY_BYTES: usize = 256 << 10;
 
-/// How many braces in a reply are tried for an object that begins there. Each try may read to the
-/// end of the reply, a few times.
+/// Maximum number of braces that are tried as the start of an object. Each attempt may scan the
+/// rest of the reply a few times.
 const ATTEMPTS: usize = 16;
 
-/// What models that think aloud put their thoughts in.
+/// The tags around the reasoning of models that think aloud.
 const THINK_TAGS: (&str, &str) = ("<think>", "</think>");
 
-/// The members of an object, and what was mended for them.
+/// The members of an object, and the repairs made to it.
 pub(super) type ParsedObject = (Map<String, Value>, Vec<Repair>);
 
-/// The object that a reply is or has in it: the first with a score, or else the first.
+/// Extract the object of a reply: the first with a score, or else the first.
 pub(super) fn object(reply: &str) -> Result<ParsedObject, ScoreError> {
     if reply.len() > MAX_REPLY_BYTES {
         return Err(ScoreError::TooLong { limit: MAX_REPLY_BYTES });
@@ -44,13 +44,13 @@ pub(super) fn object(reply: &str) -> Result<ParsedObject, ScoreError> {
     for attempt in 0..ATTEMPTS {
         let Some(brace) = text[at..].find('{') else { break };
         let rest = &text[at + brace..];
-        // What closes a brace decides where to go on: an object within one that is broken, or
-        // that the end of the reply cut off, is not the answer.
+        // Continue after the matching brace: an object nested in one that is malformed or truncated
+        // is not the answer.
         let (found, length) = if let Some((members, length)) = prefix(rest) {
             (Some((members, Vec::new())), Some(length))
         } else {
             let length = balanced(rest);
-            let whole = if attempt == 0 { repaired(text) } else { None };
+            let whole = if attempt == 0 { parse_repaired(text) } else { None };
             let part = || length.and_then(|length| repaired_object(&rest[..length]));
             (whole.or_else(part), length)
         };
@@ -66,7 +66,7 @@ pub(super) fn object(reply: &str) -> Result<ParsedObject, ScoreError> {
     first.ok_or_else(|| ScoreError::NotJson { reason: reason.to_string() })
 }
 
-/// What comes after the thoughts; nothing if they are never closed.
+/// Return the text after the reasoning; empty if the reasoning is never closed.
 fn without_reasoning(reply: &str) -> &str {
     let (open, close) = THINK_TAGS;
     match reply.rfind(close) {
@@ -87,14 +87,14 @@ fn has_score(members: &Map<String, Value>) -> bool {
     score_key(members.keys().map(String::as_str)).is_some()
 }
 
-/// The object that a text begins with, and how many bytes it takes.
+/// Parse the object that a text begins with, and return its length in bytes.
 fn prefix(text: &str) -> Option<(Map<String, Value>, usize)> {
     let mut values = Deserializer::from_str(text).into_iter::<Map<String, Value>>();
     let members = values.next()?.ok()?;
     Some((members, values.byte_offset()))
 }
 
-/// How many bytes of a text the brace that it begins with takes, up to the one that closes it.
+/// Return the length of a text up to the brace that closes its first one.
 fn balanced(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     let mut in_string = false;
@@ -113,15 +113,15 @@ fn balanced(text: &str) -> Option<usize> {
     None
 }
 
-fn repaired(text: &str) -> Option<ParsedObject> {
+fn parse_repaired(text: &str) -> Option<ParsedObject> {
     let repaired = repair_json(text)?;
     let mut reader = Deserializer::from_str(&repaired.text);
     let members = Map::deserialize(&mut reader).ok()?;
     Some((members, repaired.repairs))
 }
 
-/// A part of a reply, mended. If its strings or brackets have to be closed, it was no part.
+/// Repair a part of a reply. A part with unclosed strings or brackets is not an object.
 fn repaired_object(part: &str) -> Option<ParsedObject> {
     let closed = |repair: &Repair| repair.kind != RepairKind::MissingCloser;
-    repaired(part).filter(|(_, repairs)| repairs.iter().all(closed))
+    parse_repaired(part).filter(|(_, repairs)| repairs.iter().all(closed))
 }

@@ -1,4 +1,4 @@
-//! The laws of reading and ranking.
+//! Properties of parsing and ranking.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -35,32 +35,32 @@ fn reader() -> ReplyReader {
 
 proptest! {
     #[test]
-    fn a_number_is_a_score_in_every_spelling(number in 0_u32..=1000) {
-        let wanted = f64::from(number) / 10.0;
-        for parsed in [
-            json!(wanted),
-            json!(format!("{wanted}")),
-            json!(format!("{wanted:.1}")),
-            json!(format!(" {wanted} %\n")),
-            json!(format!("{wanted:e}")),
+    fn numbers_are_scores_in_every_form(number in 0_u32..=1000) {
+        let expected = f64::from(number) / 10.0;
+        for written in [
+            json!(expected),
+            json!(format!("{expected}")),
+            json!(format!("{expected:.1}")),
+            json!(format!(" {expected} %\n")),
+            json!(format!("{expected:e}")),
         ] {
-            let says_percent = parsed.as_str().is_some_and(|text| text.contains('%'));
-            if !says_percent && wanted > 0.0 && wanted < 1.0 {
-                let share = matches!(score(&parsed, false), Err(ScoreError::Fraction { .. }));
-                prop_assert!(share, "{}", parsed);
-                prop_assert_eq!(score(&parsed, true), Ok(100.0 * wanted));
+            let says_percent = written.as_str().is_some_and(|text| text.contains('%'));
+            if !says_percent && expected > 0.0 && expected < 1.0 {
+                let is_error = matches!(score(&written, false), Err(ScoreError::Fraction { .. }));
+                prop_assert!(is_error, "{}", written);
+                prop_assert_eq!(score(&written, true), Ok(100.0 * expected));
             } else {
-                prop_assert_eq!(score(&parsed, false), Ok(wanted));
+                prop_assert_eq!(score(&written, false), Ok(expected));
             }
         }
-        for parsed in ["about {}%", "~{} percent", "{} / 100", "{} out of 100", "approx. {} of 100"] {
-            let parsed = json!(parsed.replace("{}", &wanted.to_string()));
-            prop_assert_eq!(score(&parsed, false), Ok(wanted.min(100.0)), "{}", parsed);
+        for written in ["about {}%", "~{} percent", "{} / 100", "{} out of 100", "approx. {} of 100"] {
+            let written = json!(written.replace("{}", &expected.to_string()));
+            prop_assert_eq!(score(&written, false), Ok(expected.min(100.0)), "{}", written);
         }
     }
 
     #[test]
-    fn a_score_is_from_0_to_100_or_a_failure_with_a_reason(value in value()) {
+    fn scores_are_from_0_to_100_or_errors_with_a_reason(value in value()) {
         match score(&value, false) {
             Ok(score) => {
                 prop_assert!((0.0..=100.0).contains(&score) && score.is_sign_positive());
@@ -71,13 +71,13 @@ proptest! {
     }
 
     #[test]
-    fn any_text_gives_a_reading(reply in any::<String>()) {
+    fn any_text_can_be_parsed(reply in any::<String>()) {
         let reading = reader().read(&reply);
         prop_assert_eq!(reading.score.is_err() || !reading.violations.is_empty(), reading.error().is_some());
     }
 
     #[test]
-    fn what_is_around_a_reply_makes_no_difference(
+    fn text_around_an_object_makes_no_difference(
         members in value().prop_filter_map("an object", |value| match value {
             Value::Object(members) => Some(members),
             _ => None,
@@ -99,7 +99,7 @@ proptest! {
     }
 
     #[test]
-    fn no_beginning_of_a_reply_says_what_the_whole_does_not(
+    fn a_truncated_reply_gives_no_other_values(
         members in prop::collection::vec(("[a-c]|score", value()), 1..4)
             .prop_map(|members| members.into_iter().collect::<Map<_, _>>()),
         pretty in any::<bool>(),
@@ -109,10 +109,10 @@ proptest! {
         let whole = reader.read_value(reply.clone());
         let text = if pretty { format!("{reply:#}") } else { reply.to_string() };
         for (end, _) in text.char_indices() {
-            let begun = reader.read(&text[..end]);
-            prop_assert!(begun.score.is_err() || begun.score == whole.score, "{}", &text[..end]);
-            if begun.error().is_none() {
-                for (name, value) in &begun.parameters {
+            let truncated = reader.read(&text[..end]);
+            prop_assert!(truncated.score.is_err() || truncated.score == whole.score, "{}", &text[..end]);
+            if truncated.error().is_none() {
+                for (name, value) in &truncated.parameters {
                     prop_assert_eq!(Some(value), whole.parameters.get(name), "{}", &text[..end]);
                 }
             }
@@ -144,7 +144,7 @@ proptest! {
     }
 }
 
-/// Tools with a score each or none, and how specific they are.
+/// Generate tools, each with a specificity and an optional score.
 fn tools() -> impl Strategy<Value = Vec<(Option<f64>, i64)>> {
     let score = prop_oneof![
         1 => Just(None),
@@ -158,32 +158,32 @@ fn decide(
     tools: &[(Option<f64>, i64)],
     early_stop: Option<f64>,
     fallback: usize,
-    turns: &[Vec<usize>],
+    batches: &[Vec<usize>],
 ) -> RankingResult {
     let names = (0..tools.len()).map(|number| number.to_string());
     let policy = Policy { early_stop, fallback: Some(fallback.to_string()), ..Policy::default() };
     let specificity = tools.iter().map(|(_, specificity)| *specificity).collect();
     let mut ranking = Ranking::new(names, policy).unwrap().with_specificity(specificity).unwrap();
-    for turn in turns {
-        if ranking.offer(turn.iter().map(|at| (*at, tools[*at].0))).unwrap() {
+    for batch in batches {
+        if ranking.offer(batch.iter().map(|at| (*at, tools[*at].0))).unwrap() {
             break;
         }
     }
     ranking.finish()
 }
 
-/// All tools in some order, a few in each turn.
-fn turns(tools: usize) -> impl Strategy<Value = Vec<Vec<usize>>> {
+/// Generate batches of tools, in some order.
+fn batches(tools: usize) -> impl Strategy<Value = Vec<Vec<usize>>> {
     let order = Just((0..tools).collect::<Vec<_>>()).prop_shuffle();
     (order, prop::collection::vec(1_usize..4, tools)).prop_map(|(order, widths)| {
         let mut rest = order.as_slice();
-        let mut turns = Vec::new();
+        let mut batches = Vec::new();
         for width in widths {
-            let (turn, others) = rest.split_at(width.min(rest.len()));
-            turns.push(turn.to_vec());
+            let (batch, others) = rest.split_at(width.min(rest.len()));
+            batches.push(batch.to_vec());
             rest = others;
         }
-        turns
+        batches
     })
 }
 
@@ -191,7 +191,7 @@ proptest! {
     #[test]
     fn the_same_scores_give_the_same_result_in_every_order(
         (tools, one, other) in tools().prop_flat_map(|tools| {
-            let (one, other) = (turns(tools.len()), turns(tools.len()));
+            let (one, other) = (batches(tools.len()), batches(tools.len()));
             (Just(tools), one, other)
         }),
         fallback in 0_usize..8,
@@ -209,13 +209,13 @@ proptest! {
 
     #[test]
     fn the_winner_is_first_and_no_score_is_better(
-        (tools, turns) in tools().prop_flat_map(|tools| {
-            let turns = turns(tools.len());
-            (Just(tools), turns)
+        (tools, batches) in tools().prop_flat_map(|tools| {
+            let batches = batches(tools.len());
+            (Just(tools), batches)
         }),
         fallback in 0_usize..8,
     ) {
-        let result = decide(&tools, None, fallback, &turns);
+        let result = decide(&tools, None, fallback, &batches);
         let mut positions = result.order.clone();
         positions.sort_unstable();
         prop_assert_eq!(positions, (0..tools.len()).collect::<Vec<_>>());
@@ -236,29 +236,26 @@ proptest! {
 }
 
 #[test]
-fn what_cannot_be_ranked_is_refused_with_a_sentence() {
+fn invalid_outcomes_and_limits_are_errors() {
     let mut ranking = Ranking::new(["a", "b"], Policy::default()).unwrap();
     assert!(!ranking.offer([(0, Some(f64::NAN))]).unwrap());
     let refused = [ranking.offer([(2, None)]), ranking.offer([(0, Some(1.0))])];
     assert_eq!(
         refused.map(|result| result.unwrap_err().to_string()),
         [
-            "there is no tool at position 2; the last of 2 is at 1",
-            "the tool at position 0 has an outcome already",
+            "position must be less than 2, the number of tools, got 2",
+            "the tool at position 0 already has an outcome",
         ]
     );
     let policy = Policy { threshold: f64::NAN, ..Policy::default() };
     let error = Ranking::new(["a"], policy).unwrap_err();
-    assert_eq!(error.to_string(), "threshold is a finite number, not NaN");
+    assert_eq!(error.to_string(), "threshold must be a finite number, got NaN");
     let error = ranking.with_specificity(vec![1]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "2 tools, but 1 values of specificity; there has to be one for each"
-    );
+    assert_eq!(error.to_string(), "specificity must have one value for each of 2 tools, got 1");
 }
 
 #[test]
-fn one_parameter_that_cannot_be_mended_keeps_no_other_from_it() {
+fn one_irreparable_parameter_does_not_prevent_other_repairs() {
     let whole = reader().read(r#"{"c": [false], "score": 0, "a": []}"#);
     assert_eq!(Value::from(whole.parameters), json!({"c": ["false"], "a": []}));
     assert_eq!(whole.violations.len(), 1);
@@ -266,7 +263,7 @@ fn one_parameter_that_cannot_be_mended_keeps_no_other_from_it() {
 }
 
 #[test]
-fn no_outcome_costs_more_than_another() {
+fn each_outcome_takes_constant_time() {
     const TOOLS: usize = 200_000;
     let names = (0..TOOLS).map(|number| number.to_string());
     let mut ranking =
@@ -276,12 +273,12 @@ fn no_outcome_costs_more_than_another() {
         ranking.offer([(position, Some(75.0))]).unwrap();
     }
     assert_eq!(ranking.finish().winner, Some(0));
-    // With a look at all others for each, this would be minutes.
+    // With a comparison to all others for each outcome, this would take minutes.
     assert!(begin.elapsed().as_secs() < 20);
 }
 
 #[test]
-fn a_long_reply_is_refused_and_a_nested_one_read_in_time() {
+fn long_replies_are_rejected_and_nested_ones_parsed_in_linear_time() {
     let reader = reader();
     let long = format!("{{\"score\": 85, \"a\": \"{}\"}}", "x".repeat(MAX_REPLY_BYTES));
     assert_eq!(reader.read(&long).score, Err(ScoreError::TooLong { limit: MAX_REPLY_BYTES }));
