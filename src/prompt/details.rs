@@ -1,4 +1,4 @@
-//! What a schema says, as a list.
+//! Rendering of schemas as Markdown lists.
 
 use std::collections::HashSet;
 
@@ -10,18 +10,18 @@ use super::{
     refs::Document,
 };
 
-/// How deep descriptions are nested.
+/// Maximum nesting depth of descriptions.
 const MAX_DEPTH: usize = 8;
 
-/// Writes down one schema document.
+/// A writer for one schema document.
 pub(super) struct SchemaWriter<'s, 'l> {
     document: Document<'s>,
     lines: &'l mut Lines,
-    /// What was described under its reference before, and need not be again.
+    /// References whose targets have been described and need not be repeated.
     described: HashSet<&'s str>,
 }
 
-/// All that holds for one value, and what it is called by in the document.
+/// A schema with all schemas that apply to the same value, and its reference in the document.
 struct MergedSchema<'s> {
     parts: Vec<&'s Map<String, Value>>,
     reference: Option<&'s str>,
@@ -41,7 +41,7 @@ impl<'s> MergedSchema<'s> {
         self.text("description").or_else(|| self.text("title"))
     }
 
-    /// Name, schema, and whether it is required.
+    /// Return the name, schema and required flag of each property.
     fn properties(&self) -> Vec<(&'s str, &'s Value, bool)> {
         let required: HashSet<&str> = self
             .parts
@@ -59,7 +59,7 @@ impl<'s> MergedSchema<'s> {
             .collect()
     }
 
-    /// The branches of an `anyOf` or `oneOf`, and whether null is one of them.
+    /// Return the branches of an `anyOf` or `oneOf` without null, and true if null is one of them.
     fn branches(&self) -> (Vec<&'s Value>, bool) {
         let branches = self.find("anyOf").or_else(|| self.find("oneOf")).and_then(Value::as_array);
         let (null, others): (Vec<_>, Vec<_>) = branches
@@ -75,7 +75,7 @@ impl<'s, 'l> SchemaWriter<'s, 'l> {
         Self { document: Document::new(schema), lines, described: HashSet::new() }
     }
 
-    /// The section on the parameters; nothing where there are none.
+    /// Write the section on parameters, if there are any.
     pub(super) fn parameters(mut self) {
         let merged = self.merged(self.document.root);
         let properties = merged.properties();
@@ -96,7 +96,7 @@ impl<'s, 'l> SchemaWriter<'s, 'l> {
         self.lines.blank();
     }
 
-    /// The section on what is returned.
+    /// Write the section on the return value.
     pub(super) fn returns(mut self) {
         let merged = self.merged(self.document.root);
         self.lines.push(0, "Returns:");
@@ -133,7 +133,7 @@ impl<'s, 'l> SchemaWriter<'s, 'l> {
         self.structure(merged, indent, depth);
     }
 
-    /// The type in words: `integer`, `string | null`.
+    /// Return the type as a label: `integer`, `string | null`.
     fn label(&self, merged: &MergedSchema<'s>, depth: usize) -> String {
         let mut names: Vec<String> = Vec::new();
         match merged.find("type") {
@@ -200,7 +200,7 @@ impl<'s, 'l> SchemaWriter<'s, 'l> {
         }
     }
 
-    /// What is inside: items, properties, alternatives.
+    /// Write the nested schemas: items, properties, alternatives.
     fn structure(&mut self, merged: &MergedSchema<'s>, indent: usize, depth: usize) {
         if let Some(reference) = merged.reference {
             let is_new = self.described.insert(reference);
@@ -241,7 +241,7 @@ impl<'s, 'l> SchemaWriter<'s, 'l> {
         let (branches, _) = merged.branches();
         match branches.as_slice() {
             [] => {}
-            // `anyOf` with null is how an optional value is spelled.
+            // An optional value is written as `anyOf` with null.
             [only] => {
                 let only = self.merged(only);
                 self.constraints(&only, indent);
@@ -255,7 +255,7 @@ impl<'s, 'l> SchemaWriter<'s, 'l> {
         }
     }
 
-    /// What stands in each place of a container.
+    /// Write the schema of an item or value of a container.
     fn inner(&mut self, what: &str, schema: &'s Value, indent: usize, depth: usize) {
         let inner = self.merged(schema);
         self.lines.push(indent, &format!("- {what} Type: {}", self.label(&inner, 0)));
@@ -294,7 +294,7 @@ fn has_structure(merged: &MergedSchema<'_>) -> bool {
         .any(|keyword| merged.find(keyword).is_some())
 }
 
-/// What the values and keywords of a schema without a type give away.
+/// Infer the types of a schema without `type` from its values and keywords.
 fn implied_types(merged: &MergedSchema<'_>) -> Vec<String> {
     let constant = merged.find("const").map(std::slice::from_ref);
     let values = constant.or_else(|| merged.find("enum")?.as_array().map(Vec::as_slice));

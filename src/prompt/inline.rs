@@ -1,21 +1,21 @@
-//! Foreign text on one line of Markdown.
+//! Formatting of foreign text on one line of Markdown.
 
 use serde_json::Value;
 
-/// `text` on one line: every run of white space and control characters, line breaks of all
-/// kinds among them, is one space.
+/// Put a text on one line: each run of white space and control characters, including line breaks of
+/// all kinds, becomes one space.
 pub(super) fn flat(text: &str) -> String {
     let breaks = |ch: char| ch.is_whitespace() || ch.is_control();
     let words: Vec<&str> = text.split(breaks).filter(|word| !word.is_empty()).collect();
     words.join(" ")
 }
 
-/// A name or string without quotes where nothing is lost by it, otherwise as JSON.
+/// Format a name or string without quotes if it is unambiguous, otherwise as JSON.
 pub(super) fn bare(text: &str) -> String {
     if is_plain(text) { text.to_owned() } else { json(&Value::from(text)) }
 }
 
-/// Several values in a row: strings without quotes where all are plain.
+/// Format values as a list: strings without quotes if all are unambiguous.
 pub(super) fn listed(values: &[Value]) -> String {
     let plain: Option<Vec<&str>> =
         values.iter().map(|value| value.as_str().filter(|text| is_plain(text))).collect();
@@ -25,13 +25,13 @@ pub(super) fn listed(values: &[Value]) -> String {
     }
 }
 
-/// A value as compact JSON on one line.
+/// Format a value as compact JSON on one line.
 pub(super) fn json(value: &Value) -> String {
     // JSON escapes line feeds, but not the line separators of Unicode.
     flat(&value.to_string())
 }
 
-/// Whether `text` reads as itself between commas.
+/// Return true if a text is unambiguous between commas.
 fn is_plain(text: &str) -> bool {
     let is_word = |ch: char| !(ch.is_control() || matches!(ch, ',' | '"' | '\\'));
     !text.is_empty()

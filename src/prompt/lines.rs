@@ -1,9 +1,9 @@
-//! Indented lines, as many as a prompt can bear.
+//! A text of indented lines, limited in size.
 
-/// How many lines one contract may take before its example.
+/// Maximum number of lines of a contract before its example.
 const MAX_LINES: usize = 2000;
 
-/// Markdown in the making.
+/// Markdown under construction.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     text: String,
@@ -11,7 +11,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Adds a line, `indent` spaces in. Past the limit one line says that more is left out.
+    /// Add a line, indented by `indent` spaces. At the limit, a single line marks the omission.
     pub(super) fn push(&mut self, indent: usize, line: &str) {
         self.count += 1;
         let line = match self.count {
@@ -24,7 +24,7 @@ impl Lines {
         self.text.push('\n');
     }
 
-    /// Adds a blank line, if the last one is not blank.
+    /// Add a blank line unless the last line is blank.
     pub(super) fn blank(&mut self) {
         if !self.text.ends_with("\n\n") {
             self.text.push('\n');

@@ -1,9 +1,9 @@
-//! Contracts as Markdown, for the system prompt.
+//! Rendering of contracts as Markdown for the system prompt.
 //!
-//! [`render_contracts`] describes tools the way models read them best: a heading, a list of
-//! parameters, an example call. The example fits the schema, always; where no value could be
-//! found that does, there is none. [`system_prompt`] puts the descriptions, with a few words on
-//! how to call, into a system prompt, or brings up to date those that are in it.
+//! [`render_contracts`] describes each tool in the form that models follow best: a heading, a list
+//! of parameters and an example call. The example always matches the schema; if no sample can be
+//! found, there is no example. [`system_prompt`] adds the descriptions to a system prompt, with
+//! instructions for calls, or updates those that it contains.
 //!
 //! ```
 //! use serde_json::json;
@@ -45,7 +45,6 @@
 
 mod details;
 mod inline;
-mod validation;
 mod lines;
 mod outline;
 mod refs;
@@ -53,6 +52,7 @@ mod sample;
 mod section;
 #[cfg(test)]
 mod tests;
+mod validation;
 
 pub use self::{sample::SampleError, section::system_prompt};
 
@@ -61,32 +61,32 @@ use serde_json::{Map, Value};
 use self::{details::SchemaWriter, inline::flat, lines::Lines};
 use crate::contract::{FunctionContract, Tag};
 
-/// How a prompt shows calls.
+/// The format of calls in a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// The tag.
     pub tag: Tag,
-    /// Whether the arguments stand in a Markdown fence.
+    /// True to put arguments in a Markdown code fence.
     pub fenced: bool,
 }
 
 impl Default for Style {
-    /// The form that small models follow most reliably.
+    /// Return the format that small models follow most reliably.
     fn default() -> Self {
         Self { tag: Tag::Name, fenced: true }
     }
 }
 
-/// The contracts in Markdown, one section each, with a blank line between them. What
-/// descriptions say is flattened to one line, so that none can pass for a heading.
+/// Render contracts as Markdown, one section each, separated by blank lines. Descriptions are put
+/// on one line, so that they cannot forge headings.
 pub fn render_contracts(contracts: &[FunctionContract], style: Style) -> String {
     let rendered: Vec<String> =
         contracts.iter().map(|contract| render_contract(contract, style)).collect();
     rendered.join("\n")
 }
 
-/// Arguments that the parameters of `contract` accept, to show in an example: required ones, and
-/// others only where none fit without them.
+/// Generate arguments that match the parameters of `contract`, for an example. Optional arguments
+/// are included only if the required ones alone do not match.
 pub fn sample_arguments(contract: &FunctionContract) -> Result<Value, SampleError> {
     match &contract.parameters {
         None => Ok(Value::Object(Map::new())),
@@ -121,7 +121,7 @@ fn render_contract(contract: &FunctionContract, style: Style) -> String {
     lines.into_text() + &example
 }
 
-/// A call as the model is to write it.
+/// Render a call as the model should write it.
 fn call(name: &str, arguments: &Value, style: Style) -> String {
     let (opening, closing) = (style.tag.opening(name), style.tag.closing(name));
     if style.fenced {

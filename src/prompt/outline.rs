@@ -1,24 +1,24 @@
-//! Where sections on tools stand in a prompt.
+//! Detection of tool sections in a prompt.
 //!
-//! A section has no end marker, since models copy one into their replies. It is read instead: its
-//! heading, our first words, then tools as [`render_contracts`](super::render_contracts) writes
-//! them. What follows the last example is not part of it, and neither is a heading of the same
-//! words above anything else.
+//! A section has no end marker, because models would copy it into their replies. It is recognized
+//! by its structure: the heading, the opening words, then tools as written by
+//! [`render_contracts`](super::render_contracts). The text after the last example is not part of
+//! it, and a heading of the same name above other text is not a section.
 
 use std::ops::Range;
 
 use crate::contract::Tag;
 
-/// The first line of the section.
+/// The first line of a section.
 pub(super) const BEGIN: &str = "# Tool Calls";
 
-/// The first words below it.
+/// The opening words of a section.
 pub(super) const OPENING: &str = "You can call the tools below.";
 
-/// The last line of sections that version 0.1 wrote.
+/// The last line of sections written by version 0.1.
 const OLD_END: &str = "*End of Tool Calls*";
 
-/// The sections in `text`, in their order.
+/// Find the sections in `text`, in order.
 pub(super) fn sections(text: &str) -> Vec<Range<usize>> {
     let lines = Outline::of(text);
     let mut found = Vec::new();
@@ -35,15 +35,15 @@ pub(super) fn sections(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// A line, without white space at its end.
+/// A line without trailing white space.
 struct Line<'t> {
     text: &'t str,
     start: usize,
     end: usize,
 }
 
-/// A prompt, line by line. Each method takes the line where something may begin and returns the
-/// line after it.
+/// A prompt as lines. Each method takes the index of a line where something may begin, and returns
+/// the index of the line after it.
 struct Outline<'t>(Vec<Line<'t>>);
 
 impl<'t> Outline<'t> {
@@ -58,7 +58,7 @@ impl<'t> Outline<'t> {
         Self(lines.collect())
     }
 
-    /// The text of a line; None behind the last one.
+    /// Return the text of a line, or `None` past the end.
     fn line(&self, at: usize) -> Option<&'t str> {
         self.0.get(at).map(|line| line.text)
     }
@@ -82,7 +82,7 @@ impl<'t> Outline<'t> {
         Some(if is_old { end + 2 } else { end })
     }
 
-    /// Another tool, behind a blank line.
+    /// Parse another tool, after a blank line.
     fn next(&self, at: usize) -> Option<usize> {
         if self.line(at)?.is_empty() { self.tool(at + 1) } else { None }
     }
@@ -104,7 +104,7 @@ impl<'t> Outline<'t> {
         let tag =
             [Tag::Name, Tag::ToolCall].into_iter().find(|tag| opening == tag.opening(name))?;
         at += 3;
-        // No line of the arguments begins like this, so that a missing tag ends the search soon.
+        // No line of the arguments begins like this, so a missing tag ends the search quickly.
         while !self.line(at)?.starts_with(['<', '#']) {
             at += 1;
         }
@@ -112,7 +112,7 @@ impl<'t> Outline<'t> {
     }
 }
 
-/// Whether a line may stand between the name of a tool and its example.
+/// Return true if a line may occur between the name of a tool and its example.
 fn is_details_line(line: &str) -> bool {
     let line = line.trim_start();
     line.is_empty()

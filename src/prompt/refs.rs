@@ -1,14 +1,14 @@
-//! References inside one schema document.
+//! Resolution of references within a schema document.
 
 use serde_json::{Map, Value};
 
-/// How many schemas one look at a schema may bring together.
+/// Maximum number of schemas that are merged for one value.
 const MAX_PARTS: usize = 64;
 
-/// How many values a search for an anchor looks at.
+/// Maximum number of values visited in the search for an anchor.
 const MAX_SEARCH: usize = 10_000;
 
-/// A schema document, and what its references point to.
+/// A schema document in which references are resolved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Document<'s> {
     pub(super) root: &'s Value,
@@ -19,7 +19,7 @@ impl<'s> Document<'s> {
         Self { root }
     }
 
-    /// The schema that a `$ref` of this document points to, if it lies in the document.
+    /// Return the schema that a `$ref` points to, if it is in this document.
     pub(super) fn resolve(self, reference: &str) -> Option<&'s Value> {
         let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let own = self.root.get("$id").and_then(Value::as_str).unwrap_or_default();
@@ -57,14 +57,14 @@ impl<'s> Document<'s> {
         None
     }
 
-    /// The schema that `members` refers to, with the reference.
+    /// Return the reference in a schema and its target.
     pub(super) fn target(self, members: &'s Map<String, Value>) -> Option<(&'s str, &'s Value)> {
         let keyword = ["$ref", "$dynamicRef", "$recursiveRef"];
         let reference = keyword.iter().find_map(|keyword| members.get(*keyword)?.as_str())?;
         Some((reference, self.resolve(reference)?))
     }
 
-    /// `schema` and all that it says through `$ref` and `allOf`: all of it holds at once.
+    /// Return `schema` and all schemas included by `$ref` and `allOf`, which apply at once.
     pub(super) fn parts(self, schema: &'s Value) -> Vec<&'s Map<String, Value>> {
         let mut parts: Vec<&Map<String, Value>> = Vec::new();
         let mut waiting = vec![schema];

@@ -1,4 +1,4 @@
-//! The section on tools inside a system prompt.
+//! The section on tools in a system prompt.
 
 use super::{
     Style,
@@ -7,15 +7,14 @@ use super::{
 };
 use crate::contract::{FunctionContract, Tag};
 
-/// What stands between the section and the prompt before it.
+/// The separator between the section and the prompt before it.
 const SEPARATOR: &str = "\n\n---\n\n";
 
-/// `existing` with a section on how to call `contracts`.
+/// Add a section on calling `contracts` to the prompt `existing`.
 ///
-/// The section names no tag of results and has no end marker: models copy both into their replies.
-/// A section that is there already is replaced where it stands, so the function can be applied on
-/// every request; a prompt that is up to date comes back as it is. Without contracts the section is
-/// taken out.
+/// The section contains no result tags and no end marker, because models copy both into their
+/// replies. An existing section is replaced in place, so this function can be applied to every
+/// request; an up-to-date prompt is returned unchanged. Without contracts, the section is removed.
 pub fn system_prompt(
     contracts: &[FunctionContract],
     existing: Option<&str>,
@@ -29,7 +28,7 @@ pub fn system_prompt(
     for (at, span) in spans.iter().enumerate() {
         let is_replaced = at == 0 && !section.is_empty();
         let before = &existing[from..span.start];
-        // What is not replaced goes with the line that set it apart.
+        // A removed section takes its separator with it.
         let before =
             if is_replaced { before } else { before.strip_suffix(SEPARATOR).unwrap_or(before) };
         text.push_str(before);

@@ -1,13 +1,13 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{validation::SampleValidator, sample::sample_object, *};
+use super::{sample::sample_object, validation::SampleValidator, *};
 
 fn contract(parameters: Value) -> FunctionContract {
     FunctionContract::new("tool").unwrap().with_parameters(parameters).unwrap()
 }
 
-/// The sample of a schema that has one, checked.
+/// Generate the sample of a schema, and check it.
 fn sampled(schema: &Value) -> Value {
     let value = sample_object(schema).unwrap_or_else(|reason| panic!("{reason}: {schema:#}"));
     let places = SampleValidator::new(schema).unwrap().violation_paths(&value);
@@ -21,7 +21,7 @@ fn sampled_property(schema: impl Into<Value>) -> Value {
 }
 
 #[test]
-fn numbers_lie_within_their_bounds() {
+fn numbers_are_within_their_bounds() {
     let cases = [
         (json!({"type": "integer"}), json!(1)),
         (json!({"type": "number"}), json!(1.5)),
@@ -34,8 +34,8 @@ fn numbers_lie_within_their_bounds() {
         (json!({"type": "integer", "allOf": [{"multipleOf": 4}, {"multipleOf": 6}]}), json!(12)),
         (json!({"type": "integer", "minimum": 5, "not": {"const": 5}}), json!(6)),
     ];
-    for (schema, wanted) in cases {
-        assert_eq!(sampled_property(schema), wanted);
+    for (schema, expected) in cases {
+        assert_eq!(sampled_property(schema), expected);
     }
     let large = r#"{"type": "integer", "minimum": 12345678901234567890123}"#;
     let value = sampled_property(serde_json::from_str::<Value>(large).unwrap());
@@ -43,7 +43,7 @@ fn numbers_lie_within_their_bounds() {
 }
 
 #[test]
-fn strings_have_their_format_pattern_and_length() {
+fn strings_match_their_format_pattern_and_length() {
     for schema in [
         json!({"type": "string", "minLength": 12}),
         json!({"type": "string", "maxLength": 2}),
@@ -90,7 +90,7 @@ fn strings_have_their_format_pattern_and_length() {
 }
 
 #[test]
-fn objects_and_arrays_keep_their_rules() {
+fn objects_and_arrays_match_their_keywords() {
     for schema in [
         json!({"type": "array", "items": {"enum": ["a", "b", "c"]}, "uniqueItems": true, "minItems": 3}),
         json!({"type": "array", "items": {"type": "boolean"}, "uniqueItems": true, "minItems": 2}),
@@ -140,7 +140,7 @@ fn branches_are_tried_until_one_fits() {
 }
 
 #[test]
-fn references_are_followed_and_recursion_ends() {
+fn references_are_followed_and_recursion_terminates() {
     let tree = json!({
         "$defs": {
             "node": {
@@ -161,15 +161,15 @@ fn references_are_followed_and_recursion_ends() {
     let endless =
         json!({"type": "object", "properties": {"child": {"$ref": "#"}}, "required": ["child"]});
     assert_eq!(sample_object(&endless), Err(SampleError::NotFound));
-    let circle = json!({"$ref": "#/$defs/a",
+    let cyclic = json!({"$ref": "#/$defs/a",
         "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}});
-    let _ = sample_object(&circle);
+    let _ = sample_object(&cyclic);
     sampled(&json!({"properties": {"p": {"$ref": "#here"}}, "required": ["p"],
         "$defs": {"x": {"$anchor": "here", "const": "there"}}}));
 }
 
 #[test]
-fn what_cannot_be_shown_is_left_out_and_said() {
+fn schemas_without_a_sample_have_no_example() {
     for schema in [
         json!({"required": ["a"], "properties": {"a": false}}),
         json!({"required": ["a"], "properties": {"a": {"type": "integer", "minimum": 3, "maximum": 2}}}),
@@ -183,12 +183,12 @@ fn what_cannot_be_shown_is_left_out_and_said() {
             "{text}"
         );
     }
-    let broken = json!({"properties": {"a": {"pattern": "("}}});
-    assert!(matches!(sample_object(&broken), Err(SampleError::Schema(_))));
+    let invalid = json!({"properties": {"a": {"pattern": "("}}});
+    assert!(matches!(sample_object(&invalid), Err(SampleError::Schema(_))));
 }
 
 #[test]
-fn the_schema_is_asked_for_samples_first() {
+fn examples_and_defaults_of_the_schema_come_first() {
     let schema = json!({"properties": {
         "city": {"type": "string", "examples": ["Paris"], "default": "Rome"},
         "unit": {"type": "string", "default": "celsius"},
@@ -228,8 +228,8 @@ fn a_description_cannot_forge_structure() {
 }
 
 #[test]
-fn unfinished_sections_are_read_once_each() {
-    // Each could be searched for its end in all that follows, which would take minutes.
+fn unfinished_sections_are_scanned_once_each() {
+    // Scanning the rest of the text for the end of each would take minutes.
     let unfinished =
         "# Tool Calls\n\nYou can call the tools below.\n\n## f\n\nExample:\n\n<f>\n{}\n";
     let existing = unfinished.repeat(20_000);
@@ -237,7 +237,7 @@ fn unfinished_sections_are_read_once_each() {
 }
 
 #[test]
-fn a_long_schema_is_cut_short_and_says_so() {
+fn a_long_schema_is_truncated_with_a_notice() {
     let mut schema = json!({"type": "string"});
     for _ in 0..12 {
         schema = json!({"type": "object", "properties": {"a": schema, "b": {"type": "string"}}});
@@ -250,7 +250,7 @@ fn a_long_schema_is_cut_short_and_says_so() {
     assert!(text.contains("(more is left out here)"));
 }
 
-/// Schemas with everything in them, most of which make no sense together.
+/// Generate schemas with all keywords, most of which make no sense together.
 fn any_schema() -> impl Strategy<Value = Value> {
     let name = prop::sample::select(vec!["a", "b", "c", "tool_call", "x-1"]);
     let number =
@@ -326,8 +326,8 @@ fn object(members: Vec<(&'static str, Value)>) -> Value {
     members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// Schemas that something surely fits: every keyword leaves room for the others.
-fn sensible_schema() -> impl Strategy<Value = Value> {
+/// Generate satisfiable schemas.
+fn satisfiable_schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         (0_usize..5, 0_usize..5).prop_map(|(least, more)| {
             json!({"type": "string", "minLength": least, "maxLength": least + more})
@@ -383,20 +383,20 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_sample_always_fits(schema in any_schema()) {
+    fn every_sample_is_valid(schema in any_schema()) {
         if let Ok(value) = sample_object(&schema) {
             prop_assert!(jsonschema::validator_for(&schema).unwrap().is_valid(&value));
         }
     }
 
     #[test]
-    fn what_can_be_satisfied_has_a_sample(schema in sensible_schema()) {
+    fn satisfiable_schemas_have_a_sample(schema in satisfiable_schema()) {
         let whole = json!({"properties": {"p": schema}, "required": ["p"]});
         sampled(&whole);
     }
 
     #[test]
-    fn the_example_is_the_sample(schema in any_schema()) {
+    fn the_example_shows_the_sample(schema in any_schema()) {
         let contract = FunctionContract { parameters: Some(schema), ..contract(json!({})) };
         let text = render_contracts(std::slice::from_ref(&contract), Style::default());
         match sample_arguments(&contract) {
@@ -409,7 +409,7 @@ proptest! {
     }
 
     #[test]
-    fn a_system_prompt_is_written_once(
+    fn system_prompt_is_idempotent(
         before in prompt_text(),
         names in prop::collection::vec("[a-z]{1,5}", 0..3),
         others in prop::collection::vec("[a-z]{1,5}", 0..3),
@@ -433,7 +433,7 @@ proptest! {
     }
 }
 
-/// Prompts that look as if they had been written by us, or nearly.
+/// Generate prompts with real sections and lookalikes.
 fn prompt_text() -> impl Strategy<Value = String> {
     let line = prop::sample::select(vec![
         "# Tool Calls",

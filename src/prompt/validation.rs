@@ -1,4 +1,4 @@
-//! Whether a sample fits, as the validator sees it.
+//! Validation of samples.
 
 use std::{cell::RefCell, collections::HashMap};
 
@@ -15,7 +15,7 @@ impl SampleValidator {
         Validator::new(schema).map(Self)
     }
 
-    /// Where `value` does not fit, as JSON Pointers; none if it does.
+    /// Return the paths of violations by `value`, as JSON Pointers; empty if it is valid.
     pub(super) fn violation_paths(&self, value: &Value) -> Vec<String> {
         self.0.violations(value).into_iter().map(|violation| violation.path).collect()
     }
@@ -26,13 +26,13 @@ impl SampleValidator {
 pub(super) struct Patterns(RefCell<HashMap<String, Option<SampleValidator>>>);
 
 impl Patterns {
-    /// Whether `text` matches `pattern`, in the dialect of JSON Schema.
+    /// Return true if `text` matches `pattern`, in the dialect of JSON Schema.
     pub(super) fn matches(&self, pattern: &str, text: &str) -> bool {
         let mut compiled = self.0.borrow_mut();
         if !compiled.contains_key(pattern) {
-            let validation = SampleValidator::new(&json!({"pattern": pattern})).ok();
-            compiled.insert(pattern.to_owned(), validation);
+            let validator = SampleValidator::new(&json!({"pattern": pattern})).ok();
+            compiled.insert(pattern.to_owned(), validator);
         }
-        matches!(compiled.get(pattern), Some(Some(validation)) if validation.0.is_valid(&text.into()))
+        matches!(compiled.get(pattern), Some(Some(validator)) if validator.0.is_valid(&text.into()))
     }
 }

@@ -1,13 +1,13 @@
-//! Arrays of the wanted length, with the items they must contain.
+//! Sampling of arrays, with a suitable length and required items.
 
 use serde_json::Value;
 
-use super::{Extent, FULL_DEPTH, DrawContext, Sampler, conjunction::Conjunction};
+use super::{DrawContext, Extent, FULL_DEPTH, Sampler, conjunction::Conjunction};
 
-/// Longer arrays are no example.
+/// Maximum length; longer arrays are unsuitable as examples.
 const MAX_ITEMS: usize = 50;
 
-/// How often an item that must be unlike the others is drawn anew.
+/// Maximum number of attempts to draw an item that differs from the others.
 const UNIQUE_ATTEMPTS: usize = 8;
 
 impl<'s> Sampler<'s, '_> {
@@ -23,7 +23,7 @@ impl<'s> Sampler<'s, '_> {
             let mut schemas = Vec::new();
             for part in &conjunction.parts {
                 schemas.extend(item_schema(part, at));
-                // What must be contained goes to the end, where fewer schemas speak.
+                // Required items go to the end, where fewer schemas apply.
                 if length - at <= contained {
                     schemas.extend(part.get("contains"));
                 }
@@ -45,8 +45,7 @@ impl<'s> Sampler<'s, '_> {
         Some(Value::Array(items))
     }
 
-    /// How many items there are, and how many of them, at the end, are those that `contains`
-    /// asks for.
+    /// Choose the number of items, and how many of them, at the end, must match `contains`.
     fn lengths(
         &mut self,
         conjunction: &Conjunction<'s>,
@@ -65,7 +64,8 @@ impl<'s> Sampler<'s, '_> {
         if least > MAX_ITEMS || least > most {
             return self.give_up();
         }
-        let is_full = self.extent != Extent::Minimal && !context.is_recursive && context.depth <= FULL_DEPTH;
+        let is_full =
+            self.extent != Extent::Minimal && !context.is_recursive && context.depth <= FULL_DEPTH;
         let shown = if is_full { (fixed + contained).max(1) } else { 0 };
         let mut lengths = vec![shown.clamp(least, most)];
         for length in [least, least + fixed, least + 1, least + 2] {
@@ -79,13 +79,13 @@ impl<'s> Sampler<'s, '_> {
 
 type Members = serde_json::Map<String, Value>;
 
-/// The schemas of the first items, one each.
+/// Return the schemas of the first items, one each.
 fn leading(part: &Members) -> &[Value] {
     let listed = part.get("prefixItems").or_else(|| part.get("items"));
     listed.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// What `part` says about the item at this position.
+/// Return the schema in `part` of the item at this position.
 fn item_schema(part: &Members, at: usize) -> Option<&Value> {
     leading(part).get(at).or_else(|| match part.get("items") {
         Some(Value::Array(_)) => part.get("additionalItems"),

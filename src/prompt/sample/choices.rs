@@ -1,7 +1,7 @@
-//! The choices that led to a sample, and the next ones to try.
+//! The choices that led to a sample, with backtracking.
 
-/// A path through all samples of a schema. Each [`advance`](Choices::advance) leads to one that
-/// was not seen before, so that a search over them ends.
+/// A path through all samples of a schema. Each [`advance`](Choices::advance) leads to a new one,
+/// so the search terminates.
 #[derive(Debug, Default)]
 pub(super) struct Choices {
     choices: Vec<Choice>,
@@ -12,7 +12,7 @@ pub(super) struct Choices {
 struct Choice {
     selected: usize,
     options: usize,
-    /// The place in the sample that it is about, as a JSON Pointer.
+    /// The location in the sample that the choice affects, as a JSON Pointer.
     path: String,
 }
 
@@ -23,12 +23,12 @@ impl Choice {
 }
 
 impl Choices {
-    /// Goes back to the first choice; those made are made again the same way.
+    /// Go back to the first choice; choices already made are repeated.
     pub(super) fn rewind(&mut self) {
         self.next = 0;
     }
 
-    /// One of `options`, counted from zero.
+    /// Choose one of `options`, counted from zero.
     pub(super) fn choose(&mut self, options: usize, path: &str) -> usize {
         if options <= 1 {
             return 0;
@@ -42,13 +42,13 @@ impl Choices {
         0
     }
 
-    /// Takes the next option of the last open choice about one of the `failing` places; if there
-    /// is none, of the last open one. False when every choice is exhausted.
+    /// Take the next option of the last open choice that affects one of the failing locations or,
+    /// if there is none, of the last open choice. Return false if all choices are exhausted.
     pub(super) fn advance(&mut self, failing: &[String]) -> bool {
         self.choices.truncate(self.next);
         let open = || self.choices.iter().enumerate().rev().filter(|(_, choice)| choice.is_open());
-        let about = |wanted: fn(&str, &str) -> bool| {
-            open().find(|(_, choice)| failing.iter().any(|place| wanted(place, &choice.path)))
+        let about = |is_related: fn(&str, &str) -> bool| {
+            open().find(|(_, choice)| failing.iter().any(|place| is_related(place, &choice.path)))
         };
         let chosen = about(|place, path| place == path)
             .or_else(|| about(|place, path| is_inside(path, place)))
@@ -63,7 +63,7 @@ impl Choices {
     }
 }
 
-/// Whether the JSON Pointer `inner` leads into what `outer` points to.
+/// Return true if the JSON Pointer `inner` points into the target of `outer`.
 fn is_inside(inner: &str, outer: &str) -> bool {
     inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'))
 }

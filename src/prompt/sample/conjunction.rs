@@ -1,4 +1,4 @@
-//! All that a schema says about one value, gathered from its references and branches.
+//! The conjunction of all schemas that apply to one value, through references and branches.
 
 use std::collections::VecDeque;
 
@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::{DrawContext, Sampler};
 
-/// How many schemas may speak about one value.
+/// Maximum number of schemas that apply to one value.
 const MAX_PARTS: usize = 100;
 
-/// A kind of value, with integers apart.
+/// A type of value, with integers as a separate type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Null,
@@ -45,7 +45,7 @@ impl Kind {
         })
     }
 
-    /// Whether the type `name` allows this kind.
+    /// Return true if the type `name` includes this kind.
     fn is_a(self, name: &str) -> bool {
         Self::from_name(name) == Some(self) || (self == Self::Integer && name == "number")
     }
@@ -62,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// The kind that `keyword` is about.
+    /// Return the kind to which `keyword` applies.
     fn about(keyword: &str) -> Option<Self> {
         Some(match keyword {
             "properties"
@@ -87,18 +87,18 @@ impl Kind {
     }
 }
 
-/// Schemas that one value must fit at once.
+/// Schemas that one value must match at once.
 #[derive(Clone, Debug)]
 pub(super) struct Conjunction<'s> {
     pub(super) parts: Vec<&'s Map<String, Value>>,
-    /// The references that led to some of them.
+    /// The targets of the references among them.
     pub(super) targets: Vec<&'s Value>,
-    /// Whether one of the references had led to this place before.
+    /// True if one of the references was already being followed.
     pub(super) is_recursive: bool,
     negations: Vec<&'s Map<String, Value>>,
 }
 
-/// Values that the schema itself offers, to try before and after a made one.
+/// Values from the schema itself, to try before and after generated ones.
 #[derive(Debug, Default)]
 pub(super) struct Suggestions<'s> {
     pub(super) before: Vec<&'s Value>,
@@ -106,18 +106,22 @@ pub(super) struct Suggestions<'s> {
 }
 
 impl<'s> Sampler<'s, '_> {
-    /// Follows references and takes branches. None where nothing can fit.
+    /// Follow references and choose branches. Return `None` if no value can match.
     pub(super) fn expand(
         &mut self,
         schemas: &[&'s Value],
         context: &DrawContext<'s, '_>,
     ) -> Option<Conjunction<'s>> {
-        let mut conjunction =
-            Conjunction { parts: Vec::new(), targets: Vec::new(), is_recursive: false, negations: Vec::new() };
+        let mut conjunction = Conjunction {
+            parts: Vec::new(),
+            targets: Vec::new(),
+            is_recursive: false,
+            negations: Vec::new(),
+        };
         self.expand_into(&mut conjunction, schemas, context).then_some(conjunction)
     }
 
-    /// Adds `schemas` to what is known about a value; false where nothing can fit them.
+    /// Add `schemas` to a conjunction; return false if no value can match.
     pub(super) fn expand_into(
         &mut self,
         conjunction: &mut Conjunction<'s>,
@@ -180,7 +184,7 @@ impl<'s> Sampler<'s, '_> {
     }
 }
 
-/// How much a schema asks for, roughly: with it a recursive schema finds its way out.
+/// Estimate the size of matching values; choosing the smallest ends recursion.
 fn weight(schema: &Value) -> usize {
     match schema.get("type").and_then(Value::as_str) {
         Some("null") => 0,
@@ -194,17 +198,17 @@ fn weight(schema: &Value) -> usize {
 }
 
 impl<'s> Conjunction<'s> {
-    /// What all parts say under `keyword`.
+    /// Return the values of `keyword` in all parts.
     pub(super) fn all(&self, keyword: &str) -> impl Iterator<Item = &'s Value> {
         self.parts.iter().filter_map(move |part| part.get(keyword))
     }
 
-    /// The largest count that a part asks for under `keyword`.
+    /// Return the largest count required under `keyword`.
     pub(super) fn at_least(&self, keyword: &str) -> usize {
         self.all(keyword).filter_map(count).max().unwrap_or(0)
     }
 
-    /// The smallest count that a part allows under `keyword`.
+    /// Return the smallest count allowed under `keyword`.
     pub(super) fn at_most(&self, keyword: &str) -> Option<usize> {
         self.all(keyword).filter_map(count).min()
     }
@@ -213,7 +217,7 @@ impl<'s> Conjunction<'s> {
         self.all(keyword).any(|flag| flag == &Value::Bool(true))
     }
 
-    /// The names that may not be there because of a `not`.
+    /// Return the names that a `not` forbids.
     pub(super) fn forbidden_names(&self) -> impl Iterator<Item = &'s str> {
         self.negations.iter().filter_map(|not| match not.get("required")?.as_array()?.as_slice() {
             [Value::String(name)] if not.keys().all(|key| key == "required" || key == "type") => {
@@ -223,7 +227,7 @@ impl<'s> Conjunction<'s> {
         })
     }
 
-    /// The values that `const` and `enum` leave; None where there is neither.
+    /// Return the values that satisfy `const` and `enum`; `None` if there is neither.
     pub(super) fn allowed_values(&self) -> Option<Vec<&'s Value>> {
         let mut lists = self.parts.iter().flat_map(|part| {
             let constant = part.get("const").map(std::slice::from_ref);
@@ -232,12 +236,13 @@ impl<'s> Conjunction<'s> {
         });
         let first = lists.find_map(|list| list)?;
         let others: Vec<&[Value]> = lists.flatten().collect();
-        let fits =
-            |value: &&Value| others.iter().all(|list| list.contains(value)) && self.has_allowed_type(value);
+        let fits = |value: &&Value| {
+            others.iter().all(|list| list.contains(value)) && self.has_allowed_type(value)
+        };
         Some(first.iter().filter(fits).collect())
     }
 
-    /// The kinds of value that may fit, the most telling first.
+    /// Return the kinds of matching values, the most likely first.
     pub(super) fn kinds(&self) -> Vec<Kind> {
         let types: Vec<Vec<&str>> = self.all("type").map(names).collect();
         let order = match types.first() {
@@ -255,7 +260,7 @@ impl<'s> Conjunction<'s> {
         order.into_iter().filter(allowed).collect()
     }
 
-    /// All kinds, first those that the keywords are about.
+    /// Return all kinds, first those to which the keywords apply.
     fn in_order_of_keywords(&self) -> Vec<Kind> {
         let keywords = || self.parts.iter().flat_map(|part| part.keys());
         let mut kinds = KINDS.to_vec();
@@ -263,9 +268,9 @@ impl<'s> Conjunction<'s> {
         kinds
     }
 
-    /// What `examples` and `default` offer, as far as it can fit. A default that says nothing
-    /// (null, empty) comes after a made value, and so does one of an object or array, which
-    /// would not show what may be in it.
+    /// Return the values in `examples` and `default` that may match. Uninformative defaults (null,
+    /// empty) come after generated values, and so do defaults for objects and arrays, which would
+    /// hide their structure.
     pub(super) fn suggestions(&self) -> Suggestions<'s> {
         let examples = self.all("examples").filter_map(Value::as_array).flatten().take(4);
         let mut suggestions = Suggestions {
@@ -281,13 +286,14 @@ impl<'s> Conjunction<'s> {
                 Value::String(text) => !text.trim().is_empty(),
                 Value::Bool(_) | Value::Number(_) => true,
             };
-            let list = if is_informative { &mut suggestions.before } else { &mut suggestions.after };
+            let list =
+                if is_informative { &mut suggestions.before } else { &mut suggestions.after };
             list.push(default);
         }
         suggestions
     }
 
-    /// Whether `value` has a type that fits; the rest is the validator's to say.
+    /// Return true if `value` has an allowed type; the validator checks the rest.
     fn has_allowed_type(&self, value: &Value) -> bool {
         let kind = Kind::of(value);
         self.all("type").map(names).all(|listed| listed.iter().any(|name| kind.is_a(name)))
@@ -298,7 +304,7 @@ impl<'s> Conjunction<'s> {
     }
 }
 
-/// The kinds of a list of types, null last.
+/// Return the kinds in a list of types, null last.
 fn in_listed_order(listed: &[&str]) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = listed.iter().filter_map(|name| Kind::from_name(name)).collect();
     if kinds.contains(&Kind::Number) && !kinds.contains(&Kind::Integer) {

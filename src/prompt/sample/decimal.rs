@@ -1,21 +1,21 @@
-//! Decimal numbers as JSON spells them, without the rounding of floats.
+//! Exact decimal numbers, as in JSON, without floating-point rounding.
 
-/// `digits` shifted right by `scale` decimal places.
+/// The number `digits` times ten to the power of minus `scale`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
     digits: i128,
     scale: u32,
 }
 
-/// Numbers of more digits than this are left to the validator.
+/// Maximum number of digits; longer numbers are left to the validator.
 const MAX_DIGITS: usize = 30;
 
 impl Decimal {
     pub(super) const ONE: Self = Self { digits: 1, scale: 0 };
-    /// What an unbounded number is shown as.
+    /// The sample for a number without bounds.
     pub(super) const PLAIN: Self = Self { digits: 15, scale: 1 };
 
-    /// Reads a JSON number.
+    /// Parse a JSON number.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (mantissa, exponent) = match text.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -34,7 +34,7 @@ impl Decimal {
         Some(Self { digits, scale: 0 })
     }
 
-    /// Both numbers as counts of the same unit.
+    /// Return both numbers as multiples of the same unit.
     fn aligned(self, other: Self) -> Option<(i128, i128, u32)> {
         let scale = self.scale.max(other.scale);
         let at =
@@ -61,12 +61,12 @@ impl Decimal {
         Some(Self { digits: self.digits.checked_mul(factor)?, ..self })
     }
 
-    /// A sixteenth of it, exactly.
+    /// Return a sixteenth of the number, exactly.
     pub(super) fn sixteenth(self) -> Option<Self> {
         Some(Self { digits: self.digits.checked_mul(625)?, scale: self.scale + 4 })
     }
 
-    /// The smallest multiple of `step` that is not less than this.
+    /// Return the smallest multiple of `step` that is not less than this.
     pub(super) fn up_to_multiple(self, step: Self) -> Option<Self> {
         let (a, b, scale) = self.aligned(step)?;
         let below = a.checked_div_euclid(b)?;
@@ -74,13 +74,13 @@ impl Decimal {
         Some(Self { digits: count.checked_mul(b)?, scale })
     }
 
-    /// The largest multiple of `step` that is not greater than this.
+    /// Return the largest multiple of `step` that is not greater than this.
     pub(super) fn down_to_multiple(self, step: Self) -> Option<Self> {
         let (a, b, scale) = self.aligned(step)?;
         Some(Self { digits: a.checked_div_euclid(b)?.checked_mul(b)?, scale })
     }
 
-    /// The smallest positive number that is a multiple of both.
+    /// Return the smallest positive common multiple.
     pub(super) fn common_multiple(self, other: Self) -> Option<Self> {
         let (a, b, scale) = self.aligned(other)?;
         let (mut x, mut y) = (a.checked_abs()?, b.checked_abs()?);
@@ -97,7 +97,7 @@ impl Decimal {
         self.digits > 0
     }
 
-    /// The number in JSON, without zeros that say nothing.
+    /// Format the number as JSON, without trailing zeros.
     pub(super) fn to_json(mut self) -> String {
         while self.scale > 0 && self.digits % 10 == 0 {
             self.digits /= 10;

@@ -1,11 +1,10 @@
-//! A value that fits a schema, to show in an example.
+//! Generation of a value that matches a schema, for an example.
 //!
-//! The sampler draws a value and the validator judges it. Wherever a schema leaves a choice
-//! (which branch of an `anyOf`, whether an optional property is there, which of several
-//! strings), the sampler takes the first option and writes the choice down. A violation names
-//! the place that is wrong; the last open choice that has to do with that place takes its next
-//! option, and the value is drawn anew. So the rules of JSON Schema stand in one place, the
-//! validator, and the sampler need only be a good guesser.
+//! The sampler draws a value and the validator checks it. Whenever a schema leaves a choice (a
+//! branch of an `anyOf`, an optional property, one of several strings), the sampler takes the first
+//! option and records the choice. A violation names the failing location; the last open choice that
+//! affects it takes its next option, and the value is drawn again. The rules of JSON Schema are
+//! thus implemented only in the validator, and the sampler only has to guess well.
 
 mod array;
 mod choices;
@@ -23,56 +22,57 @@ use self::{
     conjunction::{Conjunction, Kind},
 };
 use super::{
-    validation::{SampleValidator, Patterns},
     refs::Document,
+    validation::{Patterns, SampleValidator},
 };
 use crate::validator::SchemaError;
 
-/// How often a value is drawn anew before it is given up.
+/// Maximum number of attempts to draw a value.
 const ATTEMPTS: usize = 200;
 
-/// How many values one sample may consist of: more is no example.
+/// Maximum number of values in a sample; larger ones are unsuitable as examples.
 const MAX_VALUES: usize = 300;
 
-/// How deep a sample may be nested.
+/// Maximum nesting depth of a sample.
 const MAX_DEPTH: usize = 16;
 
-/// How deep optional properties and items are shown.
+/// Maximum depth at which optional properties and items are included.
 const FULL_DEPTH: usize = 3;
 
-/// How much of what may be left out is shown.
+/// The amount of optional content in a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Extent {
-    /// Items of arrays and entries of maps, but no optional properties: models fill in what an
+    /// Items of arrays and entries of maps, but no optional properties: models fill in whatever an
     /// example fills in.
     Required,
-    /// Nothing.
+    /// No optional content.
     Minimal,
-    /// Everything.
+    /// All optional content.
     Full,
 }
 
-/// Why there is no sample.
+/// The reason why there is no sample.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SampleError {
-    /// The schema is none.
+    /// The schema is invalid.
     #[error("the {0}")]
     Schema(#[source] SchemaError),
-    /// Nothing that was tried fits.
+    /// No attempt produced a matching value.
     #[error("no value was found that fits the schema")]
     NotFound,
 }
 
-/// An object that `schema` accepts, without optional properties unless it fits only with them.
+/// Generate an object that matches `schema`, with optional properties only if it does not match
+/// without them.
 pub(super) fn sample_object(schema: &Value) -> Result<Value, SampleError> {
-    // Arguments are an object, whatever else the schema would take.
+    // Arguments are always an object, even if the schema allows other types.
     let object = json!({"type": "object"});
     sample(schema, &[schema, &object])
 }
 
-/// A value that fits all of `schemas`, to be judged by the document that they belong to.
+/// Generate a value that matches all of `schemas`, validated by their document.
 fn sample<'s>(document: &'s Value, schemas: &[&'s Value]) -> Result<Value, SampleError> {
-    let validation = SampleValidator::new(document).map_err(SampleError::Schema)?;
+    let validator = SampleValidator::new(document).map_err(SampleError::Schema)?;
     let patterns = Patterns::default();
     for extent in [Extent::Required, Extent::Minimal, Extent::Full] {
         let mut choices = Choices::default();
@@ -91,7 +91,7 @@ fn sample<'s>(document: &'s Value, schemas: &[&'s Value]) -> Result<Value, Sampl
             let (dead_end, values_left) = (sampler.dead_end.take(), sampler.values_left);
             let failing = match drawn {
                 Some(value) => {
-                    let places = validation.violation_paths(&value);
+                    let places = validator.violation_paths(&value);
                     if places.is_empty() {
                         return Ok(value);
                     }
@@ -108,15 +108,15 @@ fn sample<'s>(document: &'s Value, schemas: &[&'s Value]) -> Result<Value, Sampl
     Err(SampleError::NotFound)
 }
 
-/// Where in the sample a value is drawn.
+/// The context in which a value is drawn.
 #[derive(Clone, Copy, Debug, Default)]
 struct DrawContext<'s, 'a> {
     depth: usize,
-    /// How many values like this one must differ from it: which of the possible ones to take.
+    /// The number of similar values that this one must differ from.
     variant: usize,
-    /// The references that led here.
+    /// The references that are being followed.
     refs: Option<&'a RefChain<'s, 'a>>,
-    /// Whether one of them led here before, so that only what must be there is.
+    /// True if a reference is being followed again, so that only required content is drawn.
     is_recursive: bool,
 }
 
@@ -146,15 +146,15 @@ struct Sampler<'s, 'c> {
     choices: &'c mut Choices,
     patterns: &'c Patterns,
     extent: Extent,
-    /// Where the value being drawn stands, as a JSON Pointer.
+    /// The location of the value being drawn, as a JSON Pointer.
     path: String,
     values_left: usize,
-    /// Where no value could be drawn.
+    /// The location at which no value could be drawn.
     dead_end: Option<String>,
 }
 
 impl<'s> Sampler<'s, '_> {
-    /// A value that is meant to fit all of `schemas`.
+    /// Draw a value for all of `schemas`.
     fn value(&mut self, schemas: &[&'s Value], context: DrawContext<'s, '_>) -> Option<Value> {
         if self.values_left == 0 || context.depth > MAX_DEPTH {
             return self.give_up();
@@ -163,12 +163,15 @@ impl<'s> Sampler<'s, '_> {
         let Some(conjunction) = self.expand(schemas, &context) else {
             return self.give_up();
         };
-        let context = DrawContext { is_recursive: context.is_recursive || conjunction.is_recursive, ..context };
-        // The chain of references grows with the stack, one link for each that led here.
-        self.refs(&conjunction.targets, &conjunction, context)
+        let context = DrawContext {
+            is_recursive: context.is_recursive || conjunction.is_recursive,
+            ..context
+        };
+        // The chain of references is kept on the stack, one link per reference.
+        self.follow(&conjunction.targets, &conjunction, context)
     }
 
-    fn refs(
+    fn follow(
         &mut self,
         targets: &[&'s Value],
         conjunction: &Conjunction<'s>,
@@ -178,12 +181,16 @@ impl<'s> Sampler<'s, '_> {
             [] => self.draw(conjunction, context),
             [target, rest @ ..] => {
                 let link = RefChain { target, outer: context.refs };
-                self.refs(rest, conjunction, DrawContext { refs: Some(&link), ..context })
+                self.follow(rest, conjunction, DrawContext { refs: Some(&link), ..context })
             }
         }
     }
 
-    fn draw(&mut self, conjunction: &Conjunction<'s>, context: DrawContext<'s, '_>) -> Option<Value> {
+    fn draw(
+        &mut self,
+        conjunction: &Conjunction<'s>,
+        context: DrawContext<'s, '_>,
+    ) -> Option<Value> {
         if let Some(allowed) = conjunction.allowed_values() {
             if allowed.is_empty() {
                 return self.give_up();
@@ -219,7 +226,7 @@ impl<'s> Sampler<'s, '_> {
         drawn.or_else(|| self.give_up())
     }
 
-    /// The next choice among `options`, as far as earlier attempts left any.
+    /// Choose among `options`, continuing from earlier attempts.
     fn choose(&mut self, options: usize) -> usize {
         self.choices.choose(options, &self.path)
     }
@@ -231,7 +238,7 @@ impl<'s> Sampler<'s, '_> {
         None
     }
 
-    /// Draws what stands under `name` of the value being drawn.
+    /// Draw the member `name` of the current value.
     fn at<T>(&mut self, name: &str, draw: impl FnOnce(&mut Self) -> T) -> T {
         let length = self.path.len();
         self.path.push('/');

@@ -1,10 +1,10 @@
-//! Numbers that lie within their bounds.
+//! Sampling of numbers within their bounds.
 
 use serde_json::{Number, Value};
 
 use super::{Sampler, conjunction::Conjunction, decimal::Decimal};
 
-/// A bound, and whether the number may lie on it.
+/// A bound, inclusive or exclusive.
 #[derive(Clone, Copy, Debug)]
 struct Bound {
     at: Decimal,
@@ -12,7 +12,7 @@ struct Bound {
 }
 
 impl Sampler<'_, '_> {
-    /// A number of the wanted kind; the `variant`-th of those that could be.
+    /// Draw a number; `variant` selects among the possible ones.
     pub(super) fn number(
         &mut self,
         conjunction: &Conjunction<'_>,
@@ -22,7 +22,7 @@ impl Sampler<'_, '_> {
         let lower =
             bound(conjunction, "minimum", "exclusiveMinimum", |new, old| old.less_than(new));
         let upper = bound(conjunction, "maximum", "exclusiveMaximum", Decimal::less_than);
-        // A `not` may rule out the first ones.
+        // A `not` may exclude the first ones.
         let variant = i128::try_from(variant + self.choose(4)).ok()?;
         let number = match step(conjunction, integer)? {
             Step::Of(step) => multiple(step, lower, upper, variant)?,
@@ -32,7 +32,7 @@ impl Sampler<'_, '_> {
     }
 }
 
-/// The tightest bound that the two keywords set.
+/// Return the tightest bound set by the two keywords.
 fn bound(
     conjunction: &Conjunction<'_>,
     inclusive: &str,
@@ -52,7 +52,7 @@ fn bound(
         }
     };
     for part in &conjunction.parts {
-        // Draft 4 has a flag where later ones have a number.
+        // In draft 4, the exclusive keyword is a flag.
         let is_flagged = part.get(exclusive) == Some(&Value::Bool(true));
         if let Some(value) = part.get(inclusive) {
             tighten(value, !is_flagged);
@@ -64,13 +64,13 @@ fn bound(
     tightest
 }
 
-/// What a number must be a multiple of.
+/// The step between possible numbers.
 enum Step {
     None,
     Of(Decimal),
 }
 
-/// The smallest step that all parts agree on; None where that cannot be computed.
+/// Return the smallest step that satisfies all parts; `None` if it cannot be computed.
 fn step(conjunction: &Conjunction<'_>, integer: bool) -> Option<Step> {
     let mut step = if integer { Step::Of(Decimal::ONE) } else { Step::None };
     for multiple_of in conjunction.all("multipleOf") {

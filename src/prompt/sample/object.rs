@@ -1,14 +1,14 @@
-//! Objects with the properties they must and may have.
+//! Sampling of objects, with their required and optional properties.
 
 use serde_json::{Map, Value};
 
-use super::{Extent, FULL_DEPTH, DrawContext, Sampler, conjunction::Conjunction, pattern::Pattern};
+use super::{DrawContext, Extent, FULL_DEPTH, Sampler, conjunction::Conjunction, pattern::Pattern};
 use crate::prompt::validation::Patterns;
 
-/// How often properties may bring further schemas with them.
+/// Maximum number of rounds in which properties may add schemas.
 const MAX_ROUNDS: usize = 4;
 
-/// Objects of more properties are no example.
+/// Maximum number of properties; larger objects are unsuitable as examples.
 const MAX_PROPERTIES: usize = 100;
 
 impl<'s> Sampler<'s, '_> {
@@ -17,7 +17,7 @@ impl<'s> Sampler<'s, '_> {
         conjunction: &Conjunction<'s>,
         context: DrawContext<'s, '_>,
     ) -> Option<Value> {
-        // Dependent schemas are gathered on top of what was known.
+        // Dependent schemas are added to the known ones.
         let mut known = conjunction.clone();
         let forbidden: Vec<&str> = conjunction.forbidden_names().collect();
         let mut names = self.names(&known, &forbidden, context)?;
@@ -43,7 +43,7 @@ impl<'s> Sampler<'s, '_> {
         Some(Value::Object(members))
     }
 
-    /// The names of the properties, in the order in which the schema declares them.
+    /// Choose the names of the properties, in the order of their declaration.
     fn names(
         &mut self,
         conjunction: &Conjunction<'s>,
@@ -62,8 +62,10 @@ impl<'s> Sampler<'s, '_> {
         }
         let most = conjunction.at_most("maxProperties").unwrap_or(usize::MAX);
         let mut optional = most.saturating_sub(required.len());
-        let is_full = self.extent != Extent::Minimal && !context.is_recursive && context.depth < FULL_DEPTH;
-        // Left out first, or shown first; the other way is tried later.
+        let is_full =
+            self.extent != Extent::Minimal && !context.is_recursive && context.depth < FULL_DEPTH;
+        // The first choice is to omit optional properties, or to include them, depending on the
+        // extent.
         let shown_at = usize::from(self.extent == Extent::Required);
         let mut names: Vec<String> = Vec::new();
         for name in declared.iter().chain(&required) {
@@ -87,7 +89,7 @@ impl<'s> Sampler<'s, '_> {
         if least > MAX_PROPERTIES {
             return self.give_up();
         }
-        // A map without declared names is shown with one entry.
+        // A map without declared names gets one entry.
         let is_map = declared.is_empty()
             && ["additionalProperties", "patternProperties"]
                 .iter()
@@ -98,7 +100,7 @@ impl<'s> Sampler<'s, '_> {
         Some(names)
     }
 
-    /// Adds properties until there are `least`.
+    /// Add properties until there are `least`.
     fn fill_up(
         &mut self,
         conjunction: &Conjunction<'s>,
@@ -122,7 +124,7 @@ impl<'s> Sampler<'s, '_> {
             if rules.is_empty() {
                 candidates.push(match variant {
                     0 => "key".to_owned(),
-                    later => format!("key{}", later + 1),
+                    index => format!("key{}", index + 1),
                 });
             } else if let Some(Value::String(name)) =
                 self.value(&rules, DrawContext { variant, ..DrawContext::default() })
@@ -153,7 +155,7 @@ fn required<'s>(conjunction: &Conjunction<'s>) -> Vec<&'s str> {
     required
 }
 
-/// What goes with a property that is there.
+/// Return the dependencies of the properties that are present.
 fn dependencies<'s>(
     conjunction: &Conjunction<'s>,
     keyword: &'static str,
@@ -163,7 +165,7 @@ fn dependencies<'s>(
     maps.flat_map(|map| names.iter().filter_map(|name| map.get(name))).collect()
 }
 
-/// Adds the names that come with those that are there.
+/// Add the names required by those that are present.
 fn add_dependent_names(conjunction: &Conjunction<'_>, names: &mut Vec<String>) {
     for _ in 0..MAX_PROPERTIES {
         let mut dependent = dependencies(conjunction, "dependentRequired", names);
@@ -188,7 +190,7 @@ fn dependent_schemas<'s>(conjunction: &Conjunction<'s>, names: &[String]) -> Vec
     schemas
 }
 
-/// All schemas that the property `name` must fit.
+/// Return all schemas that apply to the property `name`.
 fn schemas_of<'s>(
     patterns: &Patterns,
     conjunction: &Conjunction<'s>,

@@ -1,15 +1,15 @@
-//! Strings that match a regular expression.
+//! Sampling of strings that match a regular expression.
 //!
-//! Only what schemas commonly use: literals, classes, groups, alternatives, repetition.
-//! What looks around is passed over in the hope that the rest implies it, and a pattern with
-//! anything else is not read at all. The validator checks what comes out.
+//! Only common features are supported: literals, classes, groups, alternatives, repetition.
+//! Lookaround is skipped, in the hope that the rest implies it; patterns with anything else are
+//! rejected. The validator checks the results.
 
 use std::{iter::Peekable, str::Chars};
 
-/// How deep groups may be nested.
+/// Maximum nesting depth of groups.
 const MAX_GROUPS: usize = 20;
 
-/// A regular expression that strings can be drawn from.
+/// A parsed regular expression.
 #[derive(Debug)]
 pub(super) struct Pattern(Vec<Vec<Item>>);
 
@@ -28,26 +28,26 @@ enum Atom {
     Nothing,
 }
 
-/// What `\w` stands for.
+/// The characters of `\w`.
 const WORD: [(char, char); 4] = [('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_')];
 
-/// What `\s` stands for, as far as it matters.
+/// The characters of `\s`, as far as they matter.
 const SPACE: [(char, char); 3] = [(' ', ' '), ('\t', '\r'), ('\u{a0}', '\u{a0}')];
 
-/// What is drawn from a class, if it is in there.
+/// The characters to draw from a class, in order of preference.
 const PREFERRED: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ123456789 0-_./";
 
 impl Pattern {
-    /// Reads a pattern; None where it uses what we do not know.
+    /// Parse a pattern; `None` if it uses unsupported features.
     pub(super) fn parse(pattern: &str) -> Option<Self> {
         let mut reader = Reader { chars: pattern.chars().peekable(), groups: 0 };
         let branches = reader.branches()?;
         reader.chars.next().is_none().then_some(Self(branches))
     }
 
-    /// A string that is meant to match, of at most `limit` characters. What may be repeated is
-    /// repeated `more` times beyond what it must be; `branch` picks among alternatives, and
-    /// `variant` among the characters of a class.
+    /// Draw a string that should match, of at most `limit` characters. Repetitions are repeated
+    /// `more` times beyond their minimum; `branch` selects among alternatives, and `variant` among
+    /// the characters of a class.
     pub(super) fn sample(
         &self,
         more: usize,
@@ -158,7 +158,7 @@ impl Reader<'_> {
                     if matches!(self.chars.peek(), Some('=' | '!')) {
                         looks_around = true;
                     }
-                    // The name of a group.
+                    // The name of the group.
                     while !looks_around && self.chars.next()? != '>' {}
                     if looks_around {
                         self.chars.next();
@@ -200,7 +200,7 @@ impl Reader<'_> {
         Some(Atom::Class { ranges, negated })
     }
 
-    /// The last character of a range that may begin with `first`.
+    /// Parse the last character of a range that may begin with `first`.
     fn range_end(&mut self, first: char) -> Option<char> {
         let mut ahead = self.chars.clone();
         if ahead.next() != Some('-') || matches!(ahead.peek(), None | Some(']')) {
@@ -249,7 +249,7 @@ impl Reader<'_> {
         char::from_u32(u32::from_str_radix(&digits, 16).ok()?).map(Atom::Char)
     }
 
-    /// The few properties of characters that schemas ask for.
+    /// Parse one of the few supported character properties.
     fn property(&mut self) -> Option<Atom> {
         if self.chars.next()? != '{' {
             return None;

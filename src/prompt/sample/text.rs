@@ -1,22 +1,22 @@
-//! Strings of a wanted form and length.
+//! Sampling of strings, with a suitable format and length.
 
 use serde_json::Value;
 
 use super::{Sampler, conjunction::Conjunction, pattern::Pattern};
 
-/// Longer strings are no example.
+/// Maximum length; longer strings are unsuitable as examples.
 const MAX_CHARS: usize = 500;
 
-/// How much a pattern is stretched, and which of its branches are taken, in the order tried.
+/// Extra repetitions and branches of a pattern, in the order tried.
 const REPETITIONS: [(usize, usize); 7] = [(1, 0), (0, 0), (4, 0), (1, 1), (1, 2), (12, 0), (40, 0)];
 
-/// Words to try where a pattern is beyond us, or asks for several things at once.
+/// Words to try if a pattern is unsupported, or several patterns apply.
 const WORDS: [&str; 10] =
     ["value", "Value", "VALUE", "a", "A", "1", "123", "abc123", "Abc-123!", "a@b.co"];
 
 impl Sampler<'_, '_> {
-    /// A string that fits the format, the patterns and the length; the `variant`-th of those
-    /// that could be.
+    /// Draw a string with the required format, patterns and length; `variant` selects among the
+    /// possible ones.
     pub(super) fn text(&mut self, conjunction: &Conjunction<'_>, variant: usize) -> Option<Value> {
         let shortest = conjunction.at_least("minLength");
         let longest = conjunction.at_most("maxLength").unwrap_or(MAX_CHARS);
@@ -30,7 +30,7 @@ impl Sampler<'_, '_> {
                 let sample = |variant| pattern.sample(more, branch, variant, MAX_CHARS);
                 let (Some(first), Some(this)) = (sample(0), sample(variant)) else { continue };
                 if variant > 0 && first == this {
-                    // Nothing in the pattern varies, but it may be open at its end.
+                    // The pattern has no variation, but may be open at its end.
                     found.push(format!("{first}{}", variant + 1));
                 }
                 found.push(this);
@@ -59,14 +59,14 @@ impl Sampler<'_, '_> {
     }
 }
 
-/// A plain word of a length between the two.
+/// Return a plain word with a length between the two.
 fn word(shortest: usize, longest: usize, variant: usize) -> String {
     let mut word = "value".to_owned();
     if variant > 0 {
         word.push_str(&(variant + 1).to_string());
     }
     if variant > 0 && word.len() > longest {
-        // What tells the variants apart is at the end.
+        // The variants differ at the end.
         word.drain(..word.len() - longest);
     }
     word.truncate(longest);
@@ -76,7 +76,7 @@ fn word(shortest: usize, longest: usize, variant: usize) -> String {
     word
 }
 
-/// Texts of a format that JSON Schema or `OpenAPI` names.
+/// Return samples of a format of JSON Schema or `OpenAPI`.
 fn of_format(format: &str, variant: usize) -> Vec<String> {
     let day = variant % 28 + 1;
     let number = variant + 1;
