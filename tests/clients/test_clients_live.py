@@ -177,7 +177,7 @@ def test_use_chat_stops_a_run(tmp_path: Path, version: str) -> None:
 def test_use_chat_is_told_why_an_answer_is_not_written_again(tmp_path: Path, version: str) -> None:
     (seen,) = play(tmp_path, "ai-sdk", version, "regenerate", talker)
     assert seen["status"] == "error"
-    assert "an answer is not written again" in seen["error"].lower()
+    assert "replies cannot be regenerated" in seen["error"].lower()
 
 
 @pytest.mark.parametrize("version", AI_SDK)

@@ -192,7 +192,7 @@ def _responder(settings: Settings, model: ChatModel | None) -> Playground:
 
 def _page(settings: Settings, model: ChatModel | None) -> Page:
     about = _about(settings, model)
-    return Page(title="toolweave", suggestions=suggestions(settings, model), more={"about": about})
+    return Page(title="toolweave", suggestions=suggestions(settings, model), extra_settings={"about": about})
 
 
 def suggestions(settings: Settings, model: ChatModel | None) -> Sequence[Suggestion]:

@@ -1,8 +1,9 @@
-"""Chats over HTTP: runs that are started, stopped, streamed and resumed.
+"""Chats over HTTP, with runs that can be started, stopped, streamed and resumed.
 
-`chat_app` makes a Starlette application out of a `MessageStore` and a `Responder`. What a client
-says starts a run, which goes on whoever listens; its events are stored before anybody hears of
-them, and streamed from any point, to any number of clients, by any process that shares the store.
+`chat_app` creates a Starlette application from a `MessageStore` and a `Responder`. A message of a
+client starts a run, which continues even if no client reads it. The events of a run are stored
+before they are published. Any process that shares the store can stream them, from any sequence
+number and to any number of clients.
 
     >>> from toolweave.store import MessageStore
     >>> from toolweave.web import AgentResponder, chat_app
@@ -11,7 +12,7 @@ them, and streamed from any point, to any number of clients, by any process that
     >>> app = chat_app(MessageStore("sqlite:///chats.db"), AgentResponder(Agent(model)))
     >>> assert "/chats/{chat_id}/events" in [route.path for route in app.routes]
 
-Serve it with ``uvicorn module:app``. What it says to whom is in `docs/web.md`.
+Serve it with ``uvicorn module:app``. The routes are described in `docs/web.md`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .. import extras
 for _module in ("starlette", "sse_starlette"):
     extras.require(_module, "web")
 
-from .app import chat_app  # noqa: E402 - behind the sentence that says what to install
+from .app import chat_app  # noqa: E402 - after the check of what is installed
 from .approvals import ask_in_chat  # noqa: E402
 from .encoders import Encoder  # noqa: E402
 from .errors import HttpError  # noqa: E402

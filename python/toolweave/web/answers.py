@@ -1,4 +1,4 @@
-"""What people answer: approvals, answers to questions, and results that come later."""
+"""Answers of clients: approvals, answers to questions, and deferred results."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _log = logging.getLogger("toolweave.web")
 
 @dataclass(frozen=True)
 class AnswerOutcome:
-    """What became of an answer."""
+    """The result of resolving an answer."""
 
     outcome: Outcome
-    """Whether it counts."""
+    """Outcome of the answer, such as resolved or duplicate."""
     run_id: str | None = None
-    """The run that goes on by it; it may be over by now."""
+    """Id of the run that continues with the answer; it may have ended by now."""
 
 
 class AnswerResolver:
-    """Takes answers, and wakes who waits for them.
+    """Delivery of answers to the store and to the runs that wait for them.
 
     Args:
-        store: Where they come in.
-        late: Who tells of results that come later.
-        runs: Who may wait for them, and goes on when the last result has come.
+        store: The store that answers are delivered to.
+        late_results: The publisher of late results.
+        runs: The runs of this process.
     """
 
     def __init__(
@@ -45,17 +45,18 @@ class AnswerResolver:
     async def resolve(
         self, chat_id: str, key: str, value: Any, *, is_error: bool, user_id: str | None
     ) -> AnswerOutcome:
-        """Takes an answer. Only the first one counts.
+        """Deliver an answer. Only the first answer to a key counts.
 
         Args:
-            chat_id: The chat.
-            key: What is answered.
-            value: The answer: JSON values.
-            is_error: Whether it says that the call failed.
-            user_id: The user that answers, whose limits count for what goes on by that.
+            chat_id: Id of the chat.
+            key: Key of the approval, question or deferred result.
+            value: The answer, a JSON value.
+            is_error: True if the answer says that the call failed.
+            user_id: Id of the user, who also owns a run that this answer starts.
 
         Raises:
-            ValidationError: It does not fit the question; an answer is awaited still.
+            ValidationError: The answer does not match the question's schema; the question stays
+                open.
         """
         waiting = {each.key: each for each in await self._store.pending(chat_id)}
         value = await self._with_decider(chat_id, key, value, waiting.get(key), user_id)
@@ -80,7 +81,7 @@ class AnswerResolver:
         awaited: StoredPendingInput | None,
         user_id: str | None,
     ) -> Any:
-        """A decision with the user that made it; any other answer as it is."""
+        """Return a decision with the user who made it; any other answer unchanged."""
         if not isinstance(value, dict):
             return value
         decision = cast("dict[str, Any]", value)
@@ -88,7 +89,7 @@ class AnswerResolver:
             if awaited.pending_kind == "approval" and user_id is not None:
                 return {**decision, "decidedBy": user_id}
             return decision
-        # The same decision once more is no other one, whoever makes it.
+        # The same decision again is a duplicate, even if another user makes it.
         known = await self._store.resolution(key, chat_id=chat_id)
         if known is None or not isinstance(known.value, dict):
             return decision
@@ -96,7 +97,7 @@ class AnswerResolver:
         return {**decision, **{name: earlier[name] for name in ("decidedBy",) if name in earlier}}
 
     async def pending_kind(self, chat_id: str, key: str) -> str | None:
-        """What is awaited under a key: ``approval``, ``question`` or ``deferred``."""
+        """Return the kind that a key waits for: ``approval``, ``question`` or ``deferred``."""
         for each in await self._store.pending(chat_id):
             if each.key == key:
                 return each.pending_kind

@@ -1,4 +1,4 @@
-"""The application: its parts, its routes, and its life."""
+"""The application: its parts, its routes and its lifespan."""
 
 from __future__ import annotations
 
@@ -56,25 +56,24 @@ def chat_app(
     allowed_hosts: Sequence[str] | None = None,
     error_text: ErrorText = "reference",
 ) -> Starlette:
-    """Makes a server of chats.
+    """Create an application that serves chats.
 
-    The store is opened when the server starts and closed when it has shut down. Any number of
-    processes may serve the same chats, if their stores share a database.
+    The application opens the store when the server starts, and closes it on shutdown. Any number of
+    processes can serve the same chats if their stores share a database.
 
     Args:
-        store: Where the chats are kept, not open yet.
-        responder: What answers: an `AgentResponder`, a `SceneResponder`, or a function of one's
-            own.
-        authenticate: Tells who asks; users see only their own chats. Without it there are no users,
-            and everybody who reaches the server sees all chats.
-        limits: What clients may cost.
+        store: The store that holds the chats, not open yet.
+        responder: Answers messages: an `AgentResponder`, a `SceneResponder`, or your own function.
+        authenticate: Hook that returns the user of a request. Users see only their own chats.
+            Without it there are no users, and everyone who reaches the server sees all chats.
+        limits: Limits on what clients can use.
         page: A page to serve in front of the chats.
-        encoders: What streams can be written in, beside the events as they are.
-        allowed_hosts: The names by which the server may be asked for, such as ``["127.0.0.1"]``: a
-            page of another site cannot ask by a name that it has pointed here. None for any name.
-        error_text: What clients read of an exception that a tool has not raised for the model:
-            ``"reference"``, the id under which the log has it, or ``"message"``, the line that the
-            model reads.
+        encoders: Factories of encoders, by format, in addition to the native format.
+        allowed_hosts: Host names that requests may use, such as ``["127.0.0.1"]``. This prevents
+            DNS rebinding by pages of other sites. None to allow any host name.
+        error_text: The text that clients get for exceptions of tools, other than those raised for
+            the model: ``"reference"`` for an id to look up in the log, or ``"message"`` for the
+            text that the model reads.
 
     Example:
         >>> from toolweave.store import MessageStore

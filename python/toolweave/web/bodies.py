@@ -1,4 +1,4 @@
-"""Reading requests, which may be anything, of any length, at any pace."""
+"""Reading and validating requests, whatever their content, length and speed."""
 
 from __future__ import annotations
 
@@ -23,65 +23,65 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-# What is longer is parsed in a thread: that takes longer than to go there and back.
+# Longer bodies are parsed in a thread: parsing them takes longer than switching threads.
 _INLINE_PARSE_LIMIT = 16_384
-# How many of those at once.
+# The maximum number of bodies that are parsed in threads at once.
 _MAX_PARSE_THREADS = 2
-# Beyond it some versions of Python take minutes, and others refuse.
+# Longer integers take minutes to parse in some versions of Python, and fail in others.
 _MAX_NUMBER_LENGTH = 4000
 _CLOSE_CONNECTION = {"Connection": "close"}
 
-# Deeper than anything that is meant, and far from what a recursion could not take.
+# Far more than real requests need, and far below the recursion limit.
 _MAX_DEPTH = 100
 _MAX_ID_LENGTH = 200
 _ID = re.compile(rf"[A-Za-z0-9._~:@+=-]{{1,{_MAX_ID_LENGTH}}}")
-# A sequence number is no larger than what every database counts to.
+# The largest integer that every database and every JSON parser represents exactly.
 _MAX_SEQUENCE_NUMBER = 2**53 - 1
 _NUMBER = re.compile(r"[0-9]{1,16}")
 
 
 class BodyReader:
-    """Reads the bodies of requests, and refuses those that would cost too much.
+    """Reader of request bodies, which rejects those that would cost too much.
 
-    What a body would become is counted while it arrives. Long ones are parsed in a thread, and
-    count in the rate of requests.
+    The values of a body are counted while it arrives. Long bodies are parsed in a thread, and count
+    as several requests in the rate limit.
 
     Args:
-        gate: Who knows how often somebody may ask.
-        limits: How long, how slow and how rich in values a body may be.
+        access: The access control, which counts requests.
+        limits: The limits on the length, the duration and the number of values of a body.
     """
 
     def __init__(self, access: AccessControl, limits: WebLimits) -> None:
         self._access = access
         self._limits = limits
-        # Each holds the interpreter for a while, and memory.
+        # Each parse holds the GIL for a while, and takes memory.
         self._parse_slots = asyncio.Semaphore(_MAX_PARSE_THREADS)
 
     async def json(self, request: Request, user: str | None) -> dict[str, Any]:
-        """The body of a request: a JSON object.
+        """Read the body of a request: a JSON object.
 
-        The content type has to be JSON: a form of another site cannot send that without asking
-        first.
+        The content type must be JSON: a form on another site cannot send that without a preflight
+        request.
 
         Args:
             request: The request.
-            user: Who asks.
+            user: Id of the user.
 
         Raises:
-            RateLimitedError: Somebody has sent too much of late.
-            Refused: It is too long, too slow, or something else.
+            RateLimitedError: The client has sent too many requests.
+            HttpError: The body is too long, too slow, or not a JSON object.
         """
         return await self._read(request, user, self._limits.max_body_bytes, _identity)
 
     async def transcript(
         self, request: Request, user: str | None, read: Callable[[dict[str, Any]], _T]
     ) -> _T:
-        """As `json`, of a client that sends all that it has each time.
+        """Read a body like `json`, from a client that sends the whole conversation each time.
 
         Args:
             request: The request.
-            user: Who asks.
-            read: Reads what is in the body.
+            user: Id of the user.
+            read: Converts the JSON object.
         """
         return await self._read(request, user, self._limits.max_transcript_bytes, read)
 
@@ -94,16 +94,16 @@ class BodyReader:
     ) -> _T:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
-            raise HttpError(415, "not_json", "The content type has to be application/json.")
+            raise HttpError(415, "not_json", "The content type must be application/json.")
         timeout = self._limits.body_timeout
         try:
             body = await asyncio.wait_for(self._receive(request, limit), timeout)
         except asyncio.TimeoutError:
             raise HttpError(
-                408, "too_slow", f"The body has to arrive within {timeout:g} seconds."
+                408, "too_slow", f"The body must arrive within {timeout:g} seconds."
             ) from None
         except ClientDisconnect:
-            raise HttpError(400, "gone", "The client has left.") from None
+            raise HttpError(400, "gone", "The client has disconnected.") from None
         await self._access.charge(request, user, len(body))
         if len(body) <= _INLINE_PARSE_LIMIT:
             return read(parse_object(body))
@@ -112,8 +112,8 @@ class BodyReader:
 
     async def _receive(self, request: Request, limit: int) -> bytes:
         declared = length_of(request)
-        # A client that is still sending does not hear the answer, so a little too much is listened
-        # to.
+        # A client that is still sending does not read the response, so slightly longer bodies are
+        # read to the end.
         read_limit = 2 * limit
         if declared is not None and declared > read_limit:
             raise _too_long(limit)
@@ -135,7 +135,7 @@ class BodyReader:
         return bytes(body)
 
     def _limit_error(self, meter: JsonMeter) -> HttpError | None:
-        """What is too much of what has come so far."""
+        """Return the error for a body that exceeds a limit so far; None if it does not."""
         if meter.depth > _MAX_DEPTH:
             return _too_deep()
         limit = self._limits.max_body_values
@@ -143,20 +143,20 @@ class BodyReader:
             return HttpError(
                 413,
                 "too_many_values",
-                f"A body holds at most {limit} values.",
+                f"The body must have at most {limit} values.",
                 headers=_CLOSE_CONNECTION,
             )
         if meter.longest_number > _MAX_NUMBER_LENGTH:
             return HttpError(
                 400,
                 "no_number",
-                f"A number in the body has at most {_MAX_NUMBER_LENGTH} characters.",
+                f"A number in the body must have at most {_MAX_NUMBER_LENGTH} characters.",
             )
         return None
 
 
 def length_of(request: Request) -> int | None:
-    """How many bytes of body a request says that it has."""
+    """Return the declared length of a request's body, in bytes; None without a valid one."""
     declared = request.headers.get("content-length", "")
     return int(declared) if _NUMBER.fullmatch(declared) else None
 
@@ -166,17 +166,17 @@ def _identity(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _too_long(limit: int) -> HttpError:
-    # What is still to come is not read, so that the connection cannot be used again.
+    # The rest of the body is not read, so the connection cannot be reused.
     return HttpError(
-        413, "too_long", f"A body has at most {limit} bytes.", headers=_CLOSE_CONNECTION
+        413, "too_long", f"The body must have at most {limit} bytes.", headers=_CLOSE_CONNECTION
     )
 
 
 def parse_object(body: bytes) -> dict[str, Any]:
-    """Reads a JSON object.
+    """Parse a JSON object.
 
     Raises:
-        Refused: It is something else, too deep, or holds what is no text or number anywhere.
+        HttpError: The body is not an object, is nested too deeply, or has invalid text or numbers.
     """
     try:
         value: object = json.loads(body.decode("utf-8"), parse_constant=_reject_constant)
@@ -184,11 +184,11 @@ def parse_object(body: bytes) -> dict[str, Any]:
         raise _too_deep() from None
     except ValueError as error:
         raise HttpError(
-            400, "not_json", f"The body is not JSON: {_describe_error(error)}."
+            400, "not_json", f"The body must be JSON: {_describe_error(error)}."
         ) from None
     if not isinstance(value, dict):
         raise HttpError(
-            400, "not_an_object", f"The body has to be an object, not {json_type(value)}."
+            400, "not_an_object", f"The body must be an object, got {json_type(value)}."
         )
     found = cast("dict[str, Any]", value)
     _check(found)
@@ -196,7 +196,7 @@ def parse_object(body: bytes) -> dict[str, Any]:
 
 
 def _check(value: object) -> None:
-    """Looks at all there is, level by level."""
+    """Validate all texts, numbers and the depth of a value, level by level."""
     level = [value]
     for _ in range(_MAX_DEPTH):
         children: list[object] = []
@@ -218,19 +218,21 @@ def _check(value: object) -> None:
 
 def _check_text(text: str) -> None:
     if "\0" in text:
-        raise HttpError(400, "not_text", "A text in the body holds the character U+0000.")
+        raise HttpError(400, "not_text", "Text in the body must not contain the character U+0000.")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise HttpError(400, "not_text", "A text in the body holds half of a character.") from None
+        raise HttpError(
+            400, "not_text", "Text in the body must not contain a lone surrogate."
+        ) from None
 
 
 def _too_deep() -> HttpError:
-    return HttpError(400, "too_deep", f"The body is nested more than {_MAX_DEPTH} deep.")
+    return HttpError(400, "too_deep", f"The body must have at most {_MAX_DEPTH} levels of nesting.")
 
 
 def _reject_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _describe_error(error: ValueError) -> str:
@@ -242,7 +244,7 @@ def _describe_error(error: ValueError) -> str:
 
 
 def json_type(value: object) -> str:
-    """What JSON calls a value, with its article."""
+    """Return the JSON type of a value, with its article."""
     if value is None:
         return "null"
     for kind, name in (
@@ -259,51 +261,51 @@ def json_type(value: object) -> str:
 def text_of(
     body: Mapping[str, Any], name: str, *, required: bool = True, limit: int | None = None
 ) -> str | None:
-    """A text of the body.
+    """Return a string field of the body; None if it is optional and absent.
 
     Args:
         body: The body.
-        name: The field.
-        required: Whether it has to be there.
-        limit: How long it may be, in bytes of UTF-8.
+        name: Name of the field.
+        required: True to raise if the field is absent.
+        limit: Maximum length in bytes of UTF-8.
 
     Raises:
-        Refused: It is missing, too long, or no text.
+        HttpError: The field is missing, too long, or not a string.
     """
     value: object = body.get(name)
     if value is None and not required:
         return None
     if not isinstance(value, str):
-        raise HttpError(400, "wrong_type", f"`{name}` has to be a string, not {json_type(value)}.")
+        raise HttpError(400, "wrong_type", f"`{name}` must be a string, got {json_type(value)}.")
     if limit is not None and len(value.encode()) > limit:
-        raise HttpError(413, "too_long", f"`{name}` has at most {limit} bytes.")
+        raise HttpError(413, "too_long", f"`{name}` must have at most {limit} bytes.")
     return value
 
 
 def flag_of(body: Mapping[str, Any], name: str, *, default: bool | None = None) -> bool:
-    """A boolean of the body.
+    """Return a boolean field of the body.
 
     Raises:
-        Refused: It is missing and has no default, or is something else.
+        HttpError: The field is missing without a default, or is not a boolean.
     """
     value: object = body.get(name, default)
     if not isinstance(value, bool):
-        raise HttpError(400, "wrong_type", f"`{name}` has to be a boolean, not {json_type(value)}.")
+        raise HttpError(400, "wrong_type", f"`{name}` must be a boolean, got {json_type(value)}.")
     return value
 
 
 def check_fields(body: Mapping[str, Any], *known: str) -> None:
-    """Refuses fields that mean nothing here: a misspelt one would be missed.
+    """Reject unknown fields, so that a misnamed field is not ignored.
 
     Raises:
-        Refused: There is one.
+        HttpError: The body has an unknown field.
     """
     for name in body:
         if name not in known:
             raise HttpError(
                 400,
                 "unknown_field",
-                f"There is no field {json.dumps(name[:50])} here; there is {_join_names(known)}.",
+                f"Unknown field {json.dumps(name[:50])}; known fields: {_join_names(known)}.",
             )
 
 
@@ -312,45 +314,43 @@ def _join_names(names: tuple[str, ...]) -> str:
 
 
 def is_id(value: str) -> bool:
-    """Whether a text is an id: some letters, digits and ``. _ ~ : @ + = -``."""
-    # Clients leave those out of an address, and ask for what stands above.
+    """Return True if a text is a valid id: letters, digits and ``. _ ~ : @ + = -``."""
+    # Clients resolve "." and ".." in URLs, and would request the parent.
     return _ID.fullmatch(value) is not None and value not in {".", ".."}
 
 
 def id_of(body: Mapping[str, Any], name: str) -> str | None:
-    """An id that the client has chosen, if it has.
+    """Return an id that the client has chosen; None if it has not chosen one.
 
     Raises:
-        Refused: It cannot be one.
+        HttpError: The id is invalid.
     """
     value = text_of(body, name, required=False)
     if value is not None and not is_id(value):
         raise HttpError(
             400,
             "wrong_id",
-            f"`{name}` has to have 1 to {_MAX_ID_LENGTH} characters: letters, digits, `._~:@+=-`.",
+            f"`{name}` must have 1 to {_MAX_ID_LENGTH} characters: letters, digits, `._~:@+=-`.",
         )
     return value
 
 
 def number_of(text: str, name: str, *, largest: int = _MAX_SEQUENCE_NUMBER) -> int:
-    """A whole number from the address or a header of a request.
+    """Parse an integer from the URL or a header of a request.
 
     Raises:
-        Refused: It is none, or too large.
+        HttpError: The text is not an integer, or it is too large.
     """
     if not _NUMBER.fullmatch(text) or int(text) > largest:
-        raise HttpError(
-            400, "wrong_number", f"{name} has to be a whole number from 0 to {largest}."
-        )
+        raise HttpError(400, "wrong_number", f"{name} must be an integer from 0 to {largest}.")
     return int(text)
 
 
 def cursor_of(request: Request) -> int:
-    """After which event the client wants to read: what it saw last counts more than the address.
+    """Return the sequence number to resume after; ``Last-Event-ID`` takes precedence over the URL.
 
     Raises:
-        Refused: It says something that is no sequence number.
+        HttpError: The value is not a sequence number.
     """
     last = request.headers.get("last-event-id")
     if last:
@@ -359,12 +359,12 @@ def cursor_of(request: Request) -> int:
 
 
 def query_flag(request: Request, name: str) -> bool:
-    """Whether the address asks for something: ``1`` or ``0``.
+    """Return a flag of the query string: ``1`` or ``0``.
 
     Raises:
-        Refused: It says something else.
+        HttpError: The value is neither.
     """
     value = request.query_params.get(name, "0")
     if value not in {"0", "1"}:
-        raise HttpError(400, "wrong_number", f"`{name}` has to be 0 or 1.")
+        raise HttpError(400, "wrong_number", f"`{name}` must be 0 or 1.")
     return value == "1"

@@ -1,10 +1,10 @@
-"""The events of a chat, for all who read it in this process.
+"""Channels that publish the events of chats to the subscribers in this process.
 
-There is one `ChatChannel` for each chat that somebody reads or runs here. It keeps the last events, as
-bytes that are ready to be sent, and learns of new ones from the run in this process or, where the
-run is another's, from the store. A reader is nothing but the number of the event that it saw last:
-one who falls behind what is kept reads the store, so that a slow one costs no more than a fast one,
-and never holds up the run.
+There is one `ChatChannel` for each chat with a subscriber or a run in this process. It buffers the
+latest events, framed and ready to be sent. New events come from the run if it is in this process,
+or else from the store. The state of a subscriber is only the sequence number of the last event that
+it got: a slow subscriber reads events that are no longer buffered from the store, so it costs no
+more than a fast one and never delays the run.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("toolweave.web")
 
-# How much is read or sent at once, as long as no single event is longer.
+# How much is read or sent at once, unless a single event is longer.
 _PAGE_SIZE = 128
 _CHUNK_BYTES = 64_000
-# How long to wait for word of the store before looking anyway, in seconds.
+# How long to wait for a change in the store before reading it anyway, in seconds.
 _POLL_INTERVAL = 5.0
-# How often to look whether others have said something in a chat whose run is here, in seconds.
+# How often to check for changes by other processes in a chat whose run is here, in seconds.
 _GAP_TIMEOUT = 0.2
-# How long to leave a store alone that has failed, in seconds.
+# How long to wait after a failure of the store, in seconds.
 _RETRY_DELAY = 0.5
 
 
 class FramedEvent(NamedTuple):
-    """An event, and how it is sent."""
+    """An event with its sequence number and its framed bytes."""
 
     sequence_number: int
     event: Mapping[str, Any]
@@ -52,14 +52,14 @@ class FramedEvent(NamedTuple):
 
 
 class ChatChannel:
-    """The events of one chat. Made by `ChatChannels.of`.
+    """The events of one chat. Created by `ChatChannels.open`.
 
     Args:
-        store: Where the events are.
-        chat_id: The chat.
-        limits: How much is kept.
-        replays: Lets so many readers read the store at once.
-        show: Turns an event of the store into what clients read.
+        store: The store that holds the events.
+        chat_id: Id of the chat.
+        limits: The limits of the server, with the size of the buffer.
+        replay_slots: Limit on the subscribers that read old events from the store at once.
+        client_view: Converts a stored event to the form that clients read.
     """
 
     def __init__(
@@ -72,11 +72,12 @@ class ChatChannel:
     ) -> None:
         self.chat_id = chat_id
         self.last_number = 0
-        """The number of the last event that is known here."""
+        """Sequence number of the last event that this process has."""
         self.active_run_id: str | None = None
-        """The run that goes on, as of that event."""
+        """Id of the run that is active after that event; None if none is."""
         self.on_change: Callable[[], Awaitable[None]] | None = None
-        """What a run of this process wants called when others may have said something."""
+        """Callback of a run in this process, called when other processes may have changed the chat.
+        """
         self._store = store
         self._limits = limits
         self._replay_slots = replay_slots
@@ -87,54 +88,54 @@ class ChatChannel:
         self._fetching = asyncio.Lock()
         self._gap_found = asyncio.Event()
         self.closed = False
-        """Whether there will be no more events."""
+        """True once there are no more events."""
         self._created: datetime | None = None
         self._watch_task: asyncio.Task[None] | None = None
-        # Up to which change of the chat everything is known here.
+        # The revision of the chat up to which this process has seen all changes.
         self._revision = -1
 
     async def open(self) -> None:
-        """Finds out where the chat stands, and watches it from then on."""
+        """Load the state of the chat, and watch the chat from then on."""
         chat = await self._store.chat(self.chat_id)
         if chat is not None:
             self.last_number, self._created = chat.last_event, chat.created
-        # In this order: a run that ends meanwhile says so in an event that is not missed.
+        # In this order: the end of a run that ends meanwhile is an event that is read below.
         run = await self._store.active_run(self.chat_id)
         self.active_run_id = None if run is None else run.run_id
         await self.catch_up()
         self._watch_task = asyncio.get_running_loop().create_task(self._watch())
 
     async def close(self) -> None:
-        """Ends all readers, and stops watching."""
+        """End all subscriptions, and stop watching the chat."""
         self.end()
         if self._watch_task is not None:
             await cancel_and_wait(self._watch_task)
 
     def end(self) -> None:
-        """Ends all readers: there will be no more events."""
+        """End all subscriptions: there will be no more events."""
         self.closed = True
         self._notify()
 
-    # What happens.
+    # Publishing.
 
     def attach_run(self, callback: Callable[[], Awaitable[None]]) -> None:
-        """Has something called when others may have said something, from the next change on."""
+        """Set the callback for changes that other processes may have made, from the next one on."""
         self.on_change = callback
         self._revision = -1
 
     def publish(self, events: Sequence[Mapping[str, Any]], revision: int = 0) -> None:
-        """Takes events that were just stored by this process.
+        """Publish events that this process has just stored.
 
         Args:
             events: The events.
-            revision: What the chat became, where nothing else has to be looked for.
+            revision: Revision of the chat after these events, if they are its only change.
         """
         if revision == self._revision + 1:
             self._revision = revision
         for event in events:
             number = event["sequenceNumber"]
             if number > self.last_number + 1:
-                # Somebody else has said something in between.
+                # Another process has stored events in between.
                 self._gap_found.set()
                 break
             if number == self.last_number + 1:
@@ -142,19 +143,19 @@ class ChatChannel:
         self._notify()
 
     async def catch_up(self) -> None:
-        """Reads what the store has and is not known here."""
+        """Read new events from the store."""
         async with self._fetching:
             self._gap_found.clear()
             while True:
                 events = await self._store.events(
                     self.chat_id, after=self.last_number, limit=_PAGE_SIZE
                 )
-                # Asked last: as long as it is there, these are its own events.
+                # Checked after reading: if the chat still exists, the events are its own.
                 if events and await self._is_deleted():
                     self.end()
                     return
                 for event in events:
-                    # A row that is lost leaves a gap, which is passed over.
+                    # A lost row leaves a gap, which is skipped.
                     if event["sequenceNumber"] > self.last_number:
                         self._append(self._frame(event))
                 self._notify()
@@ -162,7 +163,7 @@ class ChatChannel:
                     return
 
     def _frame(self, event: Mapping[str, Any]) -> FramedEvent:
-        """An event of the store, made ready to be sent."""
+        """Return a stored event in the form that clients read, framed."""
         number = event["sequenceNumber"]
         event = self._client_view(event)
         return FramedEvent(number, event, frame([to_json(event)], number))
@@ -192,7 +193,7 @@ class ChatChannel:
         while True:
             try:
                 await self._watch_once()
-            except Exception as error:  # noqa: BLE001, PERF203 - whatever it is, it may pass
+            except Exception as error:  # noqa: BLE001, PERF203 - any failure may be temporary
                 _log.warning(
                     "a chat cannot be watched just now",
                     exc_info=error,
@@ -206,7 +207,7 @@ class ChatChannel:
                 self._revision = watch.revision
                 await self._poll()
                 while await watch.changed(_POLL_INTERVAL) and self.on_change is not None:
-                    # What the run here writes comes by itself, and must not be looked for.
+                    # Events of the run in this process are published without reading the store.
                     await self._wait_for_gap()
                     if watch.revision != self._revision:
                         break
@@ -220,7 +221,7 @@ class ChatChannel:
             self.end()
 
     async def _is_deleted(self) -> bool:
-        """Whether the chat was deleted; one that has its id since is another chat."""
+        """Return True if the chat was deleted, even if a new chat has its id."""
         chat = await self._store.chat(self.chat_id)
         return chat is None or chat.created != self._created
 
@@ -230,17 +231,17 @@ class ChatChannel:
         except asyncio.TimeoutError:
             return
 
-    # For readers.
+    # Subscribing.
 
     async def read(self, after: int, *, follow: bool = False) -> Sequence[FramedEvent]:
-        """The next events, some at once; waits for the first.
+        """Wait for the next event, and return it with some of those after it.
 
         Args:
-            after: The number of the event before them.
-            follow: Whether to wait for further runs as well.
+            after: Sequence number to resume after.
+            follow: True to wait for further runs as well.
 
         Returns:
-            The events; none if there will be no more.
+            The events; empty if there are no more.
         """
         while after >= self.last_number:
             if self.closed or (self.active_run_id is None and not follow):
@@ -259,7 +260,7 @@ class ChatChannel:
         found = [
             each for each in map(self._frame, events) if each.sequence_number <= self.last_number
         ]
-        # Rows that are lost must not keep a reader from the end, or it comes back for ever.
+        # Lost rows must not keep a subscriber from the end, or it would reconnect forever.
         return found or [self._frame(placeholder_event(self.chat_id, self.last_number))]
 
 
@@ -268,7 +269,7 @@ def _number(framed: FramedEvent) -> int:
 
 
 def _chunk(buffer: Sequence[FramedEvent], start: int) -> Sequence[FramedEvent]:
-    """Some events from a position on: at least one, and not many more bytes than fit a buffer."""
+    """Return events from an index on: at least one, and otherwise up to the size of a chunk."""
     end, length = start, 0
     while end < len(buffer) and length < _CHUNK_BYTES:
         length += len(buffer[end].data)
@@ -277,12 +278,12 @@ def _chunk(buffer: Sequence[FramedEvent], start: int) -> Sequence[FramedEvent]:
 
 
 class ChatChannels:
-    """The feeds of this process, each for as long as somebody needs it.
+    """The channels of this process, each kept while it has subscribers or a run.
 
     Args:
-        store: Where the events are.
-        limits: How much of each chat is kept.
-        show: Turns an event of the store into what clients read.
+        store: The store that holds the events.
+        limits: The limits of the server, with the size of a channel's buffer.
+        client_view: Converts a stored event to the form that clients read.
     """
 
     def __init__(
@@ -295,8 +296,8 @@ class ChatChannels:
         self._channels: dict[str, _SharedChannel] = {}
 
     @asynccontextmanager
-    async def of(self, chat_id: str) -> AsyncGenerator[ChatChannel, None]:
-        """The feed of a chat, with all that the store has."""
+    async def open(self, chat_id: str) -> AsyncGenerator[ChatChannel, None]:
+        """Open the channel of a chat, with all events of the store."""
         shared = self._channels.get(chat_id)
         if shared is None or shared.channel.closed:
             shared = self._channels[chat_id] = _SharedChannel(
@@ -321,20 +322,20 @@ class ChatChannels:
                 await shared.channel.close()
 
     def publish(self, chat_id: str, events: Sequence[Mapping[str, Any]]) -> None:
-        """Tells those who read a chat of events that were just stored by this process."""
+        """Publish events that this process has just stored to the subscribers of a chat."""
         shared = self._channels.get(chat_id)
         if shared is not None and shared.opened:
             shared.channel.publish(events)
 
     def end(self, chat_id: str) -> None:
-        """Ends the readers of a chat that is no more."""
+        """End the subscriptions to a deleted chat."""
         shared = self._channels.pop(chat_id, None)
         if shared is not None:
             shared.channel.end()
 
 
 class _SharedChannel:
-    """A feed, and how many need it."""
+    """A channel with the number of its users."""
 
     __slots__ = ("channel", "opened", "opening", "users")
 

@@ -1,4 +1,4 @@
-"""What goes wrong with a request, as the client reads it: ``{"error": {"code", "message"}}``."""
+"""Errors of requests, sent to clients as ``{"error": {"code", "message"}}``."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.web")
 
 
-class HttpError(Exception):  # noqa: N818 - an answer
-    """The request is answered with an error.
+class HttpError(Exception):
+    """The request failed, and is answered with an error.
 
     Args:
-        status: The HTTP status.
-        code: What it is, for programs.
-        message: A sentence for people.
-        headers: Further headers of the answer.
+        status: HTTP status of the response.
+        code: Error code, for programs.
+        message: Message for people, a sentence.
+        headers: Additional headers of the response.
     """
 
     def __init__(
@@ -50,17 +50,17 @@ class HttpError(Exception):  # noqa: N818 - an answer
 
 
 def unknown_chat() -> HttpError:
-    """There is no such chat, or it is somebody else's: nobody is told which."""
+    """Return the error for a chat that does not exist or is another user's, in the same words."""
     return HttpError(404, "unknown_chat", "There is no such chat.")
 
 
 def too_many_requests(message: str, *, after: float = 1.0) -> HttpError:
-    """There is too much going on."""
+    """Return the error for a limit that is exceeded, with the seconds to wait before a retry."""
     return HttpError(429, "too_many", message, headers={"Retry-After": str(math.ceil(after))})
 
 
 def error_response(error: HttpError) -> JSONResponse:
-    """The error as an answer."""
+    """Return the response for an error."""
     return JSONResponse(
         {"error": {"code": error.code, "message": error.message}},
         status_code=error.status,
@@ -69,13 +69,13 @@ def error_response(error: HttpError) -> JSONResponse:
 
 
 async def on_http_error(_: Request, error: Exception) -> Response:
-    """Answers a request that was refused."""
+    """Handle an `HttpError`."""
     assert isinstance(error, HttpError)  # noqa: S101 - registered for these only
     return error_response(error)
 
 
 async def on_http_exception(_: Request, error: Exception) -> Response:
-    """Answers a request that matches no route, or not with this method."""
+    """Handle Starlette's exceptions: a request for an unknown route, or with a wrong method."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for these only
     status = HTTPStatus(error.status_code)
     code = status.phrase.lower().replace(" ", "_")
@@ -85,14 +85,16 @@ async def on_http_exception(_: Request, error: Exception) -> Response:
 
 
 async def on_toolweave_error(_: Request, error: Exception) -> Response:
-    """Answers a request that could not be carried out, as the exception says."""
+    """Handle an exception of toolweave."""
     return error_response(to_http_error(error))
 
 
 def to_http_error(error: Exception) -> HttpError:
-    """The answer that an exception of this package is."""
+    """Return the HTTP error for an exception."""
     if isinstance(error, ChatBusyError):
-        return HttpError(409, "chat_busy", "A run is going on in this chat: stop it, or wait.")
+        return HttpError(
+            409, "chat_busy", "A run is active in this chat: stop it, or wait for its end."
+        )
     if isinstance(error, ChatLimitError):
         return HttpError(
             409, "too_many_chats", f"You have {error.limit} chats, which is the limit: delete some."
@@ -104,10 +106,12 @@ def to_http_error(error: Exception) -> HttpError:
     if isinstance(error, StoreError):
         _log.error("the store has failed", exc_info=error)
         return HttpError(
-            503, "store_failed", "The store cannot be used just now.", headers={"Retry-After": "1"}
+            503, "store_failed", "The store is unavailable.", headers={"Retry-After": "1"}
         )
     _log.error("a request has failed", exc_info=error)
-    return HttpError(500, "failed", "The server could not do this; its log says why.")
+    return HttpError(
+        500, "failed", "The server could not process the request; its log has the cause."
+    )
 
 
 def _sentence(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""What streams can be written in."""
+"""Formats of streams."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from .encoders.ai_sdk import AiSdkEncoder
 from .errors import HttpError
 
 Encoders: TypeAlias = "Mapping[str, Callable[[], Encoder]]"
-"""What makes the encoder of a stream, by the name that clients ask for."""
+"""Factories of encoders, by the name of the format."""
 
 NATIVE = "native"
-"""The events as they are."""
+"""Name of the native format: toolweave's own stream events."""
 
 ENCODERS: Encoders = {"ag-ui": AgUiEncoder, "ai-sdk": AiSdkEncoder}
-"""What this package has beside the events as they are."""
+"""Encoders of this package, in addition to the native format."""
 
 
 class Formats:
-    """What streams can be written in.
+    """The formats in which a server can write streams.
 
     Args:
-        encoders: What there is beside the events as they are.
+        encoders: Factories of encoders, in addition to the native format.
     """
 
     def __init__(self, encoders: Encoders) -> None:
         self._encoders = encoders
 
     def encoder(self, name: str) -> Encoder | None:
-        """A fresh encoder; None for the events as they are.
+        """Create an encoder; return None for the native format.
 
         Raises:
-            Refused: There is no such format.
+            HttpError: The format is unknown.
         """
         if name == NATIVE:
             return None
         make = self._encoders.get(name)
         if make is None:
             known = ", ".join([NATIVE, *self._encoders])
-            raise HttpError(400, "unknown_format", f"`format` has to be one of {known}.")
+            raise HttpError(400, "unknown_format", f"`format` must be one of {known}.")
         return make()

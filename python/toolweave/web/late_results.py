@@ -1,4 +1,4 @@
-"""Telling of results that came after the run of their call had ended."""
+"""Publishing of late results, which come after the run of their call has ended."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class LateResultPublisher:
-    """Tells of results that came late.
+    """Publisher of late results.
 
     Args:
-        store: Where they are.
-        feeds: Who is told.
+        store: The store that holds the results.
+        channels: The channels to publish to.
     """
 
     def __init__(self, store: MessageStore, channels: ChatChannels) -> None:
@@ -27,13 +27,13 @@ class LateResultPublisher:
         self._channels = channels
 
     async def publish(self, chat_id: str, call_ids: Iterable[str]) -> None:
-        """Puts results where their calls are, and tells of those that nobody was told of.
+        """Store results with their calls, and publish those that were not published before.
 
-        A call whose run is not over is left to that run.
+        The results of an active run are left to that run.
 
         Args:
-            chat_id: The chat.
-            call_ids: The calls; those that have no result yet are left alone.
+            chat_id: Id of the chat.
+            call_ids: Ids of the calls; calls without a result are skipped.
         """
         wanted = set(call_ids)
         history = await self._store.load(chat_id)
@@ -68,7 +68,7 @@ class LateResultPublisher:
         self._channels.publish(chat_id, written.events)
 
     async def _published_ids(self, chat_id: str, stored: StoredMessage) -> set[Any]:
-        """The messages of results that were told of since the run of a call began."""
+        """Return the ids of the result messages published since the run of a call began."""
         run = None if stored.run_id is None else await self._store.run(stored.run_id)
         after = 0 if run is None else run.first_event - 1
         published: set[Any] = set()

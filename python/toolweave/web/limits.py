@@ -1,4 +1,4 @@
-"""What a client of the server may cost.
+"""Limits on what clients of the server can use.
 
 Example:
     >>> limits = WebLimits(max_message_bytes=4_000, requests=RateLimit(60, 60.0))
@@ -26,57 +26,58 @@ class WebLimits:
     """
 
     max_body_bytes: int = 1_000_000
-    """How long the body of a request may be."""
+    """Maximum size of a request body, in bytes."""
     max_transcript_bytes: int = 2_000_000
-    """How long a body may be in which a client of another protocol sends all that it has."""
+    """Maximum size in bytes of a body with a whole conversation, as `useChat` and AG-UI send it."""
     max_body_values: int = 50_000
-    """How many values a body may hold: objects, arrays, names of members, texts, numbers. A
-    megabyte may be one of them, or half a million."""
+    """Maximum number of values in a body: objects, arrays, member names, strings and numbers. A
+    megabyte of JSON can be one value or half a million."""
     bytes_per_request: int = 32_000
-    """How much of a body counts as one more request in `requests`."""
+    """Number of bytes of a body that count as an additional request in `requests`."""
     body_timeout: float = 15.0
-    """How long a body may take to arrive, in seconds."""
+    """Timeout for receiving a body, in seconds."""
     max_message_bytes: int = 200_000
-    """How long what a user says may be, in UTF-8."""
+    """Maximum length of a user's message, in bytes of UTF-8."""
     max_metadata_bytes: int = 16_000
-    """How long what a client keeps with a chat may be, as JSON; lists of chats hold all of it."""
+    """Maximum size of a chat's metadata as JSON, in bytes; lists of chats include all of it."""
     chats_per_user: int | None = 10_000
-    """How many chats a user may have; None for as many as they like. Without users, chats are not
-    counted."""
+    """Maximum number of chats of a user; None for no limit. Without users, chats are not counted.
+    """
     runs_per_user: int = 8
-    """How many runs of a user may go on at once; without users, of each client address."""
+    """Maximum number of concurrent runs of a user; without users, of a client address."""
     runs: int = 256
-    """How many runs may go on at once."""
+    """Maximum number of concurrent runs."""
     streams_per_user: int = 64
-    """How many streams a user may have open at once; without users, each client address."""
+    """Maximum number of open streams of a user; without users, of a client address."""
     streams: int = 4096
-    """How many streams may be open at once."""
+    """Maximum number of open streams."""
     requests: RateLimit | None = _REQUESTS
-    """How often a user may ask; without users, each client address. Long bodies count as several
-    requests. None for as often as they like."""
+    """Rate limit of requests of a user; without users, of a client address. Long bodies count as
+    several requests. None for no limit."""
     heartbeat: float = 15.0
-    """After how many seconds of silence a stream says that it is still there."""
+    """Time without events after which a stream sends a comment, in seconds."""
     send_timeout: float = 60.0
-    """For how many seconds a client may take nothing before its stream ends; it can resume."""
+    """Time that a client may read nothing before its stream is closed, in seconds; the client can
+    resume."""
     retry: float = 1.0
-    """After how many seconds a client is told to connect again."""
+    """Reconnection delay that clients are asked for, in seconds."""
     buffered_events: int = 2048
-    """How many of the last events of a chat are kept in memory for those who read them."""
+    """Maximum number of a chat's latest events that are buffered in memory."""
     buffered_bytes: int = 1_000_000
-    """How many bytes of the last events of a chat are kept in memory for those who read them."""
+    """Maximum size of a chat's latest events that are buffered in memory, in bytes."""
     batch: float = 0.05
-    """For how many seconds pieces of text are collected before they are stored."""
+    """Time for which deltas are collected before they are stored, in seconds."""
     max_unsaved_bytes: int = 1_000_000
-    """How much a model may have said that is not stored yet, before it has to wait."""
+    """Maximum size of unsaved events, in bytes, before the model has to wait for the store."""
     lease: float = 30.0
-    """For how many seconds a run is this process's without a sign of life; then another process may
-    end it."""
+    """Duration of a process's lease of a run, in seconds; other processes end a run whose lease has
+    expired."""
     run_timeout: float | None = RUN_TIMEOUT
-    """How long a run may take, in seconds; None for as long as it likes."""
+    """Timeout of a run, in seconds; None for no timeout."""
     stop_grace: float = 15.0
-    """How long a run may take to stop, in seconds, before it is given up."""
+    """Time for a run to stop before it is abandoned, in seconds."""
     shutdown_grace: float = 5.0
-    """How long runs may still go on when the server shuts down, in seconds."""
+    """Time for runs to end when the server shuts down, in seconds, before they are interrupted."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -92,5 +93,5 @@ class WebLimits:
                 or not isinstance(value, int if whole else (int, float))
                 or not least <= value < math.inf
             ):
-                kind = "whole number" if whole else "number of seconds"
-                raise ValueError(f"{each.name} is a {kind} from {least:g}, not {value!r}")
+                kind = "an integer" if whole else "a number of seconds"
+                raise ValueError(f"{each.name} must be {kind} of at least {least:g}, got {value!r}")

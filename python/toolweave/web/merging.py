@@ -1,4 +1,4 @@
-"""Merging what a model writes in small pieces into fewer and larger events."""
+"""Merging of small deltas into fewer and larger events."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Draft = dict[str, Any]
-"""A stream event that has no number yet."""
+"""A stream event without a sequence number."""
 
 _DELTA_KINDS = frozenset({"text", "reasoning", "raw"})
 _DELTA_FIELDS = frozenset({"delta", "done"})
 
 
 def is_batchable(draft: Mapping[str, Any]) -> bool:
-    """Whether nobody minds if an event comes a moment later, with others: pieces and counts."""
+    """Return True if an event can be stored a moment later, in a batch: deltas and usage."""
     kind = draft["kind"]
     if kind == "tool_result":
         return not draft.get("done", True)
@@ -23,7 +23,7 @@ def is_batchable(draft: Mapping[str, Any]) -> bool:
 
 
 def merge(last: Draft, new: Draft) -> Draft | None:
-    """One event that says the same as two; None if it takes both.
+    """Merge two events into an equivalent one; return None if they cannot be merged.
 
     Example:
         >>> merged(
@@ -48,18 +48,18 @@ def _merged_calls(last: Draft, new: Draft) -> Draft | None:
     field = "toolCallUpdates"
     if _without(last, {field}) != _without(new, {field}):
         return None
-    earlier = cast("list[Draft]", last[field])
-    later = cast("list[Draft]", new[field])
-    if len(later) != 1 or not earlier:
+    preceding = cast("list[Draft]", last[field])
+    following = cast("list[Draft]", new[field])
+    if len(following) != 1 or not preceding:
         return None
-    first, second = earlier[-1], later[0]
+    first, second = preceding[-1], following[0]
     matches = all(
         first.get(name) == value for name, value in _without(second, {"functionArgs"}).items()
     )
     if not matches or not ({"toolCallId", "index"} & second.keys()):
         return None
     arguments = first.get("functionArgs", "") + second.get("functionArgs", "")
-    return {**last, field: [*earlier[:-1], {**first, "functionArgs": arguments}]}
+    return {**last, field: [*preceding[:-1], {**first, "functionArgs": arguments}]}
 
 
 def _without(fields: Draft, excluded: frozenset[str] | set[str]) -> Draft:
@@ -67,7 +67,7 @@ def _without(fields: Draft, excluded: frozenset[str] | set[str]) -> Draft:
 
 
 def estimated_size(draft: Mapping[str, Any]) -> int:
-    """About how many bytes what a model wrote in an event takes."""
+    """Return the approximate size of an event in bytes."""
     size = len(draft.get("delta", "")) + len(draft.get("result", "")) + 200
     for update in draft.get("toolCallUpdates", ()):
         size += len(update.get("functionArgs", ""))

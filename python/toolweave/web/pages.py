@@ -1,4 +1,4 @@
-"""The page in front of the chats, as built files."""
+"""The page in front of the chats, served from built files."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _BUILT = Path(__file__).parent / "page"
 
 @dataclass(frozen=True, kw_only=True)
 class Suggestion:
-    """Something to say that the page offers."""
+    """A message that the page suggests to the user."""
 
     label: str
-    """What the button says."""
+    """Label of the button."""
     text: str
-    """What is said."""
+    """Text of the message."""
 
     def __post_init__(self) -> None:
         check_text("label", self.label)
@@ -47,45 +47,45 @@ class Suggestion:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """A page, and what it shows of this server.
+    """A page with its settings.
 
     Raises:
-        ValueError: The directory holds no `index.html`.
+        ValueError: The directory has no `index.html`.
     """
 
     title: str = "toolweave"
-    """What stands above it."""
+    """Title above the page."""
     headline: str = "Ask, and watch the tools at work"
-    """The heading of the front page, above what it suggests."""
+    """Heading of the front page, above the suggestions."""
     suggestions: Sequence[Suggestion] = ()
-    """What it offers to say."""
+    """Messages that the front page suggests."""
     pending_timeout: float = 60.0
-    """After how many seconds without a word a call shows as timed out."""
-    more: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What else the page reads: JSON values."""
+    """Time without events after which a call is shown as timed out, in seconds."""
+    extra_settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Additional settings that the page reads: JSON values."""
     directory: Path = _BUILT
-    """Where its files are: `index.html` and `assets/`; the playground of this package if not
-    given."""
+    """Directory of the built files, with `index.html` and `assets/`; by default the playground of
+    this package."""
 
     def __post_init__(self) -> None:
         """Check the arguments.
 
         Raises:
             TypeError: One of them is of the wrong type.
-            ValueError: The directory holds no `index.html`.
+            ValueError: The directory has no `index.html`.
         """
         check_text("title", self.title)
         check_text("headline", self.headline)
         check_items("suggestions", self.suggestions, Suggestion, "a sequence of Suggestions")
         check_number("pending_timeout", self.pending_timeout, above=0)
-        check_mapping("more", self.more)
+        check_mapping("extra_settings", self.extra_settings)
         check_type("directory", self.directory, (str, PathLike), "a path")
         object.__setattr__(self, "directory", Path(self.directory))
         if not (self.directory / "index.html").is_file():
             raise wrong_value("directory", "a folder with an index.html", str(self.directory))
 
     def routes(self) -> list[BaseRoute]:
-        """Where it is served."""
+        """Return the routes that serve the page."""
         return [
             Route("/", self._index, methods=["GET"]),
             Route("/playground.json", self._settings, methods=["GET"]),
@@ -101,7 +101,7 @@ class Page:
     async def _settings(self, _: Request) -> Response:
         return JSONResponse(
             {
-                **self.more,
+                **self.extra_settings,
                 "title": self.title,
                 "headline": self.headline,
                 "suggestions": [
@@ -113,7 +113,7 @@ class Page:
 
 
 class _Assets(StaticFiles):
-    """Files whose names change with their content."""
+    """Static files whose names change with their content, so that clients can cache them."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)

@@ -1,4 +1,4 @@
-"""The endpoints that the clients of AG-UI and of the AI SDK post to."""
+"""Endpoints for clients of AG-UI and of the AI SDK."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ _MAX_ANSWERS = 100
 
 
 class ProtocolRoutes:
-    """Takes what other clients post, and answers with the stream that they read.
+    """Routes that take requests of other protocols, and respond with the streams of these.
 
     Args:
-        gate: Who may ask.
-        bodies: Reads what is sent.
-        names: Finds and makes chats.
-        store: Where the chats are.
-        turns: Takes what users say.
-        inbox: Takes what users answer.
-        streams: Tells what happens.
+        access: The access control.
+        body_reader: The reader of request bodies.
+        user_chats: The chats that users can access.
+        store: The store that holds the chats.
+        submitter: Submits users' messages.
+        resolver: Resolves answers of users.
+        streams: Creates the streams.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class ProtocolRoutes:
         self._streams = streams
 
     def routes(self) -> list[BaseRoute]:
-        """Where they are."""
+        """Return the routes."""
         return [
             Route("/ai-sdk/chat", self._ai_sdk, methods=["POST"]),
             Route("/ai-sdk/chat/{chat_id}/stream", self._resume, methods=["GET"]),
@@ -90,7 +90,7 @@ class ProtocolRoutes:
         return await self._streams.run_response(request, run, encoder, user)
 
     async def _resume(self, request: Request) -> Response:
-        # Where its client looks by itself, behind the address that it posts to.
+        # `useChat` requests this path by itself, below the URL that it posts to.
         user = await self._access.authenticate(request)
         chat_id: str = request.path_params["chat_id"]
         chat = await self._user_chats.get_or_create(chat_id, user, allow_create=False)
@@ -119,22 +119,22 @@ class ProtocolRoutes:
         message_id: str | None,
         answers: Sequence[SubmittedAnswer],
     ) -> RunRecord:
-        """The run that answers what is new."""
+        """Return the run that answers the new content of a request."""
         chat_id = (
             await self._user_chats.get_or_create(chat_id, user, allow_create=text is not None)
         ).chat_id
         if len(answers) > _MAX_ANSWERS:
-            # Each of them is written by itself.
-            raise HttpError(413, "too_long", f"At most {_MAX_ANSWERS} answers are taken at once.")
+            # Each answer is a write of its own.
+            raise HttpError(413, "too_long", f"A request must have at most {_MAX_ANSWERS} answers.")
         outcomes = [await self._resolve(chat_id, each, user) for each in answers]
-        # What waited for the answers is what the client reads, also where it is over by now.
+        # The client reads the run that waited for the answers, even if it has ended by now.
         run = await self._store.active_run(chat_id) if answers else None
         ids = [each.run_id for each in outcomes if each.run_id is not None]
         if run is None and ids:
             run = await self._store.run(ids[-1])
         if run is None:
             if text is None and not any(each.outcome is Outcome.RESOLVED for each in outcomes):
-                raise HttpError(409, "nothing_waits", "What was asked is not waited for any more.")
+                raise HttpError(409, "nothing_waits", "Nothing waits for these answers any more.")
             submission = await self._submitter.submit(
                 chat_id,
                 text,

@@ -1,7 +1,7 @@
-"""What browsers read of exceptions: a reference to the log in place of the text.
+"""Redaction of exception texts for clients: a reference to the log replaces the text.
 
-The store keeps what the model has to read in its next request. What is sent to clients goes through
-`redact`, whether it is an event, a message or a line of an export, and whenever it was stored.
+The store keeps the full text, which the model reads in its next request. Everything that is sent to
+clients passes through `redact`: events, messages and lines of exports, whenever they were stored.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 ErrorText: TypeAlias = Literal["reference", "message"]
-"""What clients read of an exception: a reference to the log, or what the model reads."""
+"""The text that clients get for an exception: a reference to the log, or the model's text."""
 
 Fields: TypeAlias = "Mapping[str, Any]"
 
 _RUN_FAILURE_PREFIX = "Execution failed"
 
-# The type of an exception, before what it says.
+# The type of an exception, before its message.
 _EXCEPTION_TEXT = re.compile(r"\A(\w+): .*", re.DOTALL)
 
 
 def client_view(error_text: ErrorText) -> Callable[[Fields], Fields]:
-    """What turns a stored event or message into what clients read.
+    """Return the function that converts stored events and messages for clients.
 
     Args:
-        error_text: What they read of exceptions.
+        error_text: The text that clients get for exceptions.
     """
     check_choice("error_text", error_text, ("reference", "message"))
     return redact if error_text == "reference" else with_public_id
 
 
 def redact(fields: Fields) -> Fields:
-    """An event or a message as clients read it, without the texts of exceptions.
+    """Return an event or a message without the texts of exceptions, and with its public chat id.
 
     Example:
-        >>> told = {"kind": "tool_result", "toolCallId": "c", "isError": True, "done": True}
-        >>> told["result"] = "Error executing tool: no disk"
-        >>> told["metadata"] = {"references": {"c": "3f9c"}}
-        >>> concealed(told)["result"]
+        >>> event = {"kind": "tool_result", "toolCallId": "c", "isError": True, "done": True}
+        >>> event["result"] = "Error executing tool: no disk"
+        >>> event["metadata"] = {"references": {"c": "3f9c"}}
+        >>> redact(event)["result"]
         'Error executing tool (reference 3f9c)'
     """
     fields = with_public_id(fields)
@@ -67,7 +67,7 @@ def redact(fields: Fields) -> Fields:
 
 
 def redact_line(line: str) -> str:
-    """A line of an export, without the texts of exceptions."""
+    """Return a line of an export without the texts of exceptions."""
     if FAILED not in line and f'"{REFERENCE}"' not in line:
         return line
     row: dict[str, Any] = json.loads(line)
@@ -75,18 +75,18 @@ def redact_line(line: str) -> str:
         if isinstance(value, dict) and "kind" in value:
             row[name] = redact(cast("dict[str, Any]", value))
         elif name.endswith("_json") and isinstance(value, str):
-            # Damaged: nobody can tell what stands there.
+            # Damaged JSON may hold any text.
             row[name] = ""
     return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
 
 
 def tool_failure_text(reference: str | None) -> str:
-    """The sentence about a tool that failed without meaning to."""
+    """Return the text for a tool that failed unexpectedly."""
     return f"{FAILED}." if reference is None else f"{FAILED} (reference {reference})"
 
 
 def run_failure_text(reference: str) -> str:
-    """The sentence about an exception that ended a run of scenes."""
+    """Return the text for an exception that ended a run of scenes."""
     return f"{_RUN_FAILURE_PREFIX} (reference {reference})"
 
 
@@ -103,7 +103,7 @@ def _redact_result(fields: Fields, references: Fields) -> Fields:
     if not (fields.get("isError") or "errorCode" in fields) or not isinstance(text, str):
         return fields
     reference = references.get(fields.get("toolCallId", ""))
-    # Where the reference is lost, or was never kept, the beginning tells.
+    # Without a reference, the text is recognized by its prefix.
     if reference is None and not text.startswith(FAILED):
         return fields
     return {**fields, "result": tool_failure_text(reference)}
@@ -120,13 +120,13 @@ def _redact_scene(fields: Fields) -> Fields:
         text = None if reference is None else run_failure_text(reference)
     if text is None:
         return fields
-    # The last step has the answer as its message, as far as there is one.
+    # The message of the last step is the answer, even if it is incomplete.
     names = ("error",) if step.get("status") == "Completed" else ("message", "error", "result")
     return {**fields, "step": {**step, **{name: text for name in names if name in step}}}
 
 
 def _redact_selection(fields: Fields) -> Fields:
-    """A selection with the types of exceptions in place of what they say."""
+    """Return a selection with the types of exceptions instead of their messages."""
     ranking: list[dict[str, Any]] = fields["ranking"]
     redacted = [
         {**each, "error": _EXCEPTION_TEXT.sub(r"\1", each["error"])} if "error" in each else each

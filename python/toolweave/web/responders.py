@@ -1,4 +1,4 @@
-"""What answers: an agent, the scenes of a manager, or anything that makes a `ResponderRun`.
+"""Responders, which answer the messages of a chat: with an agent, scenes, or your own code.
 
 Example:
     >>> async def model(messages: Sequence[Message]) -> str:
@@ -35,56 +35,56 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Turn:
-    """What is to be answered."""
+    """The turn of a user that a responder answers."""
 
     chat_id: str
-    """The chat, as the store knows it; see `docs/web.md` about users who choose the same id."""
+    """Id of the chat in the store; see `docs/web.md` about users who choose the same id."""
     run_id: str
-    """The run that answers."""
+    """Id of the run that answers."""
     user_id: str | None
-    """Who asked, where users are known."""
+    """Id of the user; None if the server has no authentication."""
     history: tuple[Message, ...]
-    """What was said before, fit to be sent to a model."""
+    """Messages of earlier turns, ready to be sent to a model."""
     messages: tuple[Message, ...]
-    """What the user says now; nothing where the history is to be gone on with."""
+    """The user's new messages; empty to continue from the history."""
     journal: Journal
-    """Where the calls are to be written down; pass it on, or a crash cannot be told from a
-    call that never ran."""
+    """Journal of the calls. Pass it on: without it, a call that a crash interrupted cannot be
+    distinguished from one that never ran."""
 
 
 class ResponderRun(Protocol):
-    """An answer while it comes: what `Agent.open` and `SceneManager.open` make.
+    """The run of a responder, such as `Agent.open` and `SceneManager.open` return.
 
-    As a context manager it stops the model and the tools when the block ends. Three optional
-    members say more:
+    As a context manager it stops the model and the tools when the block ends. Three members are
+    optional:
 
-    - ``deferred: DeferredResults``: what its tools wait for, where answers to them are put.
-    - ``current_generation_id: str | None``: the reply whose calls run, where `generation_id` is
-      that of an event that is told later.
-    - ``async def caught_up() -> None``: waits until all that has happened so far was read, but for
-      no reader who leaves. Without it, what a call does may be stored before what came before it.
+    - ``deferred: DeferredResults``: the deferred results that the tools wait for.
+    - ``current_generation_id: str | None``: the reply whose calls run, if `generation_id` is that
+      of an event that is emitted later.
+    - ``async def caught_up() -> None``: wait until all events so far were read, or the reader has
+      left. Without it, the state of a call may be stored before the events that precede it.
     """
 
     @property
     def generation_id(self) -> str | None:
-        """The reply of the model that the last event belongs to; None before the first."""
+        """Id of the model's reply that the last event belongs to; None before the first event."""
         ...
 
     @property
     def finished_messages(self) -> Sequence[Message]:
-        """What was added to the chat so far, whole replies only."""
+        """Messages added to the chat so far, of finished replies only."""
         ...
 
     def __aiter__(self) -> AsyncIterator[TurnEvent]:
-        """What happens, in that order."""
+        """Iterate over the events of the run, in order."""
         ...
 
     async def cancel(self) -> None:
-        """Stops the model and the tools, and waits until they have."""
+        """Stop the model and the tools, and wait until they have stopped."""
         ...
 
     async def __aenter__(self) -> Self:
-        """Begins."""
+        """Start the run."""
         ...
 
     async def __aexit__(
@@ -94,24 +94,24 @@ class ResponderRun(Protocol):
         traceback: TracebackType | None,
         /,
     ) -> bool | None:
-        """Stops what still goes on."""
+        """Stop the run if it has not ended."""
         ...
 
 
 Responder: TypeAlias = "Callable[[Turn], ResponderRun]"
-"""Begins an answer. What it raises ends the run with an error.
+"""Function that starts the run that answers a turn. Its exceptions end the run with an error.
 
-One that keeps something of a chat may have ``async def forget(chat_id: str) -> None``: it is called
-when the chat is deleted.
+A responder with state of its own can have a method ``async def forget(chat_id: str) -> None``,
+which is called when a chat is deleted.
 """
 
 
 class AgentResponderRun:
-    """A run of an agent, as a reply.
+    """A run of an agent, with its deferred results.
 
     Args:
         agent: The agent.
-        run: Its run.
+        run: The run of the agent.
     """
 
     def __init__(self, agent: Agent, run: AgentRun) -> None:
@@ -120,33 +120,33 @@ class AgentResponderRun:
 
     @property
     def deferred(self) -> DeferredResults:
-        """What the tools wait for."""
+        """Deferred results that the tools wait for."""
         return self._agent.executor.deferred
 
     @property
     def generation_id(self) -> str | None:
-        """The reply of the model that the last event belongs to; None before the first."""
+        """Id of the model's reply that the last event belongs to; None before the first event."""
         return self._run.generation_id
 
     @property
     def finished_messages(self) -> Sequence[Message]:
-        """What was added to the chat so far, whole replies only."""
+        """Messages added to the chat so far, of finished replies only."""
         return self._run.finished_messages
 
     async def caught_up(self) -> None:
-        """Waits until all that has happened so far was read."""
+        """Wait until all events so far were read."""
         await self._run.caught_up()
 
     def __aiter__(self) -> AsyncIterator[TurnEvent]:
-        """What happens, in that order."""
+        """Iterate over the events of the run, in order."""
         return self._run.__aiter__()
 
     async def cancel(self) -> None:
-        """Stops the model and the tools, and waits until they have."""
+        """Stop the model and the tools, and wait until they have stopped."""
         await self._run.cancel()
 
     async def __aenter__(self) -> Self:
-        """Begins."""
+        """Start the run."""
         await self._run.__aenter__()
         return self
 
@@ -156,41 +156,41 @@ class AgentResponderRun:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Stops what still goes on."""
+        """Stop the run if it has not ended."""
         await self._run.__aexit__(kind, error, traceback)
 
 
 class AgentResponder:
-    """Answers with an agent.
+    """A responder that answers with an agent.
 
     Args:
-        agent: The agent; or what gives one for each turn, such as one with the user's own tools.
-        raw_text: Whether what the model writes is told as it comes too, before anything is parsed:
-            for readers who want to see it, as on the page. It is stored with the other events,
-            and makes about as many more of them as the text itself.
+        agent: The agent, or a function that returns one for each turn, for example with the user's
+            own tools.
+        raw_text: True to also emit the model's text before it is parsed, as the page can show it.
+            These events are stored like all others, and are about as many as those of the text.
     """
 
     def __init__(self, agent: Agent | Callable[[Turn], Agent], *, raw_text: bool = False) -> None:
         if not isinstance(agent, Agent):
-            expected = "an Agent, or a function of a turn that gives one"
+            expected = "an Agent or a function of a turn that returns one"
             check_callable("agent", agent, expected, "turn")
             if inspect.iscoroutinefunction(agent) or inspect.isasyncgenfunction(agent):
                 raise TypeError(
-                    f"agent must be {expected}, got an async function; a model is given to an Agent"
+                    f"agent must be {expected}, got an async function; pass a model to an Agent"
                 )
         check_flag("raw_text", raw_text)
         self._agent = agent
         self._raw_text = raw_text
 
     def __call__(self, turn: Turn) -> ResponderRun:
-        """Begins an answer.
+        """Start the run that answers a turn.
 
         Raises:
-            TypeError: The function has given something else than an agent.
-            ValueError: There is nothing to answer.
+            TypeError: The function returned something other than an agent.
+            ValueError: The turn has no messages to answer.
         """
         agent = self._agent if isinstance(self._agent, Agent) else self._agent(turn)
-        check_type("what the function of a turn gives", agent, Agent, "an Agent")
+        check_type("the result of the agent function", agent, Agent, "an Agent")
         if not self._raw_text:
             return AgentResponderRun(agent, _open_agent_run(agent, turn))
 
@@ -214,14 +214,14 @@ def _open_agent_run(agent: Agent, turn: Turn) -> AgentRun:
 
 
 class SceneResponder:
-    """Answers with the scenes of a manager.
+    """A responder that answers with the scenes of a manager.
 
-    The manager keeps the conversation in a store of its own, by the id of the chat. For several
-    processes that has to be one that they share, such as `toolweave.store.StoreConversations`.
+    The manager keeps the conversation in a store of its own, under the id of the chat. With several
+    processes, this must be a store that they share, such as `toolweave.store.StoreConversations`.
 
     Args:
-        manager: The manager.
-        streaming: Whether text is told piece by piece.
+        manager: The manager of the scenes.
+        streaming: True to emit text as deltas.
     """
 
     def __init__(self, manager: SceneManager, *, streaming: bool = True) -> None:
@@ -231,7 +231,7 @@ class SceneResponder:
         self._streaming = streaming
 
     def __call__(self, turn: Turn) -> SceneRun:
-        """Begins an answer."""
+        """Start the run that answers a turn."""
         return self._manager.open(
             turn.messages or None,
             conversation=turn.chat_id,
@@ -241,5 +241,5 @@ class SceneResponder:
         )
 
     async def forget(self, chat_id: str) -> None:
-        """Forgets the conversation of a chat that is deleted."""
+        """Delete the conversation of a deleted chat."""
         await self._manager.forget(chat_id)

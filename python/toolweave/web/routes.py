@@ -1,4 +1,4 @@
-"""What clients may ask for, and how it is answered."""
+"""The routes of chats."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class ChatRoutes:
     """The routes of chats.
 
     Args:
-        gate: Who may ask.
-        bodies: Reads what is sent.
-        names: Finds and makes chats.
-        store: Where the chats are.
-        feeds: Who reads them.
-        runs: What goes on in them.
-        turns: Takes what users say.
-        inbox: Takes what users answer.
-        streams: Tells what happens.
-        limits: What requests may cost.
-        error_text: What clients read of exceptions.
+        access: The access control.
+        body_reader: The reader of request bodies.
+        user_chats: The chats that users can access.
+        store: The store that holds the chats.
+        channels: The channels that publish events.
+        runs: The runs of this process.
+        submitter: Submits users' messages.
+        resolver: Resolves answers of users.
+        streams: Creates the streams.
+        limits: The limits of the server.
+        error_text: The text that clients get for exceptions.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class ChatRoutes:
         self._client_view = client_view(error_text)
 
     def routes(self) -> list[BaseRoute]:
-        """Where they are."""
+        """Return the routes."""
         chat_path = "/chats/{chat_id}"
         return [
             Route("/chats", self._list, methods=["GET"]),
@@ -100,7 +100,7 @@ class ChatRoutes:
         ]
 
     def _route(self, path: str, serve: Endpoint, method: str) -> Route:
-        """A route of one chat, for those whose chat it is."""
+        """Return a route of one chat, which only its user can access."""
 
         async def endpoint(request: Request) -> Response:
             user = await self._access.authenticate(request)
@@ -129,11 +129,11 @@ class ChatRoutes:
         check_fields(body, "chatId", "metadata")
         metadata: object = body.get("metadata", {})
         if not isinstance(metadata, dict):
-            raise HttpError(400, "wrong_type", "`metadata` has to be an object.")
+            raise HttpError(400, "wrong_type", "`metadata` must be an object.")
         chat_id = id_of(body, "chatId")
         limit = self._limits.max_metadata_bytes
         if len(json.dumps(metadata, ensure_ascii=False).encode()) > limit:
-            raise HttpError(413, "too_long", f"`metadata` has at most {limit} bytes.")
+            raise HttpError(413, "too_long", f"`metadata` must have at most {limit} bytes.")
         chat = await self._user_chats.create(chat_id, user, cast("dict[str, Any]", metadata))
         known = public_id(chat.chat_id)
         return JSONResponse(
@@ -163,7 +163,7 @@ class ChatRoutes:
 
     async def _delete(self, _: Request, __: str | None, chat: Chat) -> Response:
         if await self._store.active_run(chat.chat_id) is not None:
-            raise HttpError(409, "chat_busy", "A run is going on in this chat: stop it first.")
+            raise HttpError(409, "chat_busy", "A run is active in this chat: stop it first.")
         await self._store.delete_chat(chat.chat_id)
         await self._runs.forget(chat.chat_id)
         self._channels.end(chat.chat_id)
@@ -183,7 +183,7 @@ class ChatRoutes:
             headers={"Content-Disposition": 'attachment; filename="chat.jsonl"'},
         )
 
-    # What is said.
+    # Messages, runs and answers.
 
     async def _messages(self, request: Request, _: str | None, chat: Chat) -> Response:
         after = number_of(request.query_params.get("after", "0"), "`after`")
@@ -245,7 +245,7 @@ class ChatRoutes:
         else:
             check_fields(body, "result", "isError")
             if "result" not in body:
-                raise HttpError(400, "wrong_type", "`result` has to be there.")
+                raise HttpError(400, "wrong_type", "`result` is required.")
             value, is_error = body["result"], flag_of(body, "isError", default=False)
         if not _is_valid_key(key):
             return _outcome("not_found")
@@ -254,7 +254,7 @@ class ChatRoutes:
         )
         return _outcome(resolved.outcome.value)
 
-    # What happens.
+    # Streams.
 
     async def _events(self, request: Request, user: str | None, chat: Chat) -> Response:
         return await self._streams.events_response(request, chat.chat_id, user)
@@ -282,7 +282,7 @@ def _outcome(name: str) -> Response:
 
 
 def _is_valid_key(key: str) -> bool:
-    """Whether something may be awaited under a name; tools choose theirs freely."""
+    """Return True if a text can be the key of an answer; tools choose their keys freely."""
     return 0 < len(key) <= 255 and key.isprintable()
 
 

@@ -237,9 +237,7 @@ class ChatRun:
         if deferred is not None:
             deferred.discard(key)
 
-    async def _forward_answer(
-        self, deferred: DeferredResults, key: str, question_key: str
-    ) -> None:
+    async def _forward_answer(self, deferred: DeferredResults, key: str, question_key: str) -> None:
         answer = await self._answers.wait_for(key)
         deferred.resolve(question_key, answer.value, is_error=answer.is_error)
 

@@ -127,7 +127,7 @@ class ChatRuns:
         async with AsyncExitStack() as stack:
             self._slots.acquire(quota_key)
             stack.callback(self._slots.release, quota_key)
-            channel = await stack.enter_async_context(self._channels.of(chat_id))
+            channel = await stack.enter_async_context(self._channels.open(chat_id))
             run_id = uuid.uuid4().hex
             mapper = StreamEventMapper(chat_id, run_id)
             record = await self._store.start_run(

@@ -1,4 +1,4 @@
-"""Who asks, and what browsers are told not to do."""
+"""Access control, concurrency limits and security headers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .limits import WebLimits
 
 Authenticate: TypeAlias = "Callable[[Request], str | Awaitable[str | None] | None]"
-"""Tells who asks: the id of the user; None for nobody who may. Any other refusal it raises as
-`HttpError`."""
+"""Hook that returns the id of the user who sent a request; None if the request is unauthenticated,
+which is answered with 401. It may raise `HttpError` to reject the request in another way."""
 
 _log = logging.getLogger("toolweave.web")
 
@@ -40,16 +40,16 @@ PAGE_POLICY = (
     "font-src 'self'; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; "
     "form-action 'none'"
 )
-"""The content security policy of a page: its own scripts and styles, and nothing of others."""
+"""Content security policy of the page: only its own scripts, styles, images and connections."""
 
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class SecurityHeaders:
-    """Says to browsers what they must not do with the answers of an application.
+    """Middleware that adds security headers to all responses of an application.
 
-    What nobody has foreseen is answered here, so that this answer has them as well.
+    Unexpected exceptions are answered here, so that these responses have the headers as well.
 
     Args:
         app: The application.
@@ -59,7 +59,7 @@ class SecurityHeaders:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves a request."""
+        """Serve a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -86,13 +86,13 @@ class SecurityHeaders:
 
 
 class AccessControl:
-    """Lets requests in.
+    """Authentication, cross-site protection and rate limiting of requests.
 
     Args:
-        authenticate: Who asks; None where everybody may do everything.
-        rate: How often each may ask.
-        limits: What counts as more than one request.
-        allowed_hosts: The names of the server, whose pages may ask as well.
+        authenticate: Hook that returns the user of a request; None to allow everything to everyone.
+        rate: Rate limiter of requests, by user or address.
+        limits: The limits of the server, with the size that counts as an additional request.
+        allowed_hosts: Host names of the server, whose pages may send requests as well.
     """
 
     def __init__(
@@ -108,16 +108,17 @@ class AccessControl:
         self._limits = limits
 
     async def authenticate(self, request: Request) -> str | None:
-        """Who asks, after it was seen to that they may, and not too often.
+        """Check that a request is allowed, count it, and return its user.
 
         Returns:
-            The id of the user; None where there are no users.
+            The id of the user; None if the server has no authentication.
 
         Raises:
-            Refused: Nobody who may, or too often.
+            HttpError: The request is unauthenticated, or comes from another site.
+            RateLimitedError: The client has sent too many requests.
         """
         if request.method not in {"GET", "HEAD"} and self._is_cross_site(request):
-            raise HttpError(403, "cross_site", "Pages of other sites may not do this.")
+            raise HttpError(403, "cross_site", "Requests of other sites are not allowed.")
         user = await self._authenticated_user(request)
         if self._rate is not None:
             await self._rate.acquire(
@@ -126,12 +127,12 @@ class AccessControl:
         return user
 
     async def charge(self, request: Request, user: str | None, size: int) -> None:
-        """Counts a body that came without saying how long it is.
+        """Count a body that was sent without a content length.
 
         Raises:
-            RateLimitedError: Somebody has sent too much of late.
+            RateLimitedError: The client has sent too many requests.
         """
-        # The request itself has counted, and will again.
+        # The request itself was counted before, and is counted again when it is repeated.
         extra = self._request_cost(size) - 1
         if self._rate is None or length_of(request) is not None or not extra:
             return
@@ -142,19 +143,19 @@ class AccessControl:
             raise RateLimitedError(str(error), retry_after) from None
 
     def _request_cost(self, size: int) -> int:
-        """How many requests one counts for, by the length of its body."""
+        """Return the number of requests that a body of this size counts as."""
         limits = self._limits
         if self._rate is None or size > 2 * max(limits.max_body_bytes, limits.max_transcript_bytes):
-            # One that says it is too long is not read at all.
+            # A body whose declared length is far too long is not read at all.
             return 1
         return min(1 + size // limits.bytes_per_request, self._rate.limit.calls)
 
     def _is_cross_site(self, request: Request) -> bool:
-        """Whether a page of another site asks, as far as its browser says."""
+        """Return True if the browser says that a page of another site sent the request."""
         site = request.headers.get("sec-fetch-site")
         if site is not None:
             return site == "cross-site"
-        # Browsers leave that out where there is no TLS, and old ones everywhere.
+        # Browsers omit Sec-Fetch-Site without TLS, and old browsers always do.
         origin = request.headers.get("origin")
         if origin is None:
             return False
@@ -183,30 +184,30 @@ class AccessControl:
         except HttpError:
             raise
         except Exception as error:
-            _log.exception("it cannot be told who asks")
-            raise HttpError(500, "failed", "It cannot be told who asks.") from error
+            _log.exception("the authenticate hook has failed")
+            raise HttpError(500, "failed", "The user could not be authenticated.") from error
         if user is None:
-            raise HttpError(401, "unauthorized", "Who asks has to be known here.")
+            raise HttpError(401, "unauthorized", "Authentication is required.")
         if not isinstance(user, str) or not user:  # pyright: ignore[reportUnnecessaryIsInstance]
-            _log.error("the authenticate hook gave no id of a user")
-            raise HttpError(500, "failed", "It cannot be told who asks.")
+            _log.error("the authenticate hook returned no user id")
+            raise HttpError(500, "failed", "The user could not be authenticated.")
         return user
 
 
 def quota_key(request: Request, user: str | None) -> str:
-    """Whose limits count: the user's; without users, those of the address."""
+    """Return the key whose limits count: the user's; without users, the client address's."""
     if user is not None:
         return f"user {user}"
     return "" if request.client is None else f"address {request.client.host}"
 
 
 class ConcurrencyLimiter:
-    """So many places, in all and for each.
+    """Limit on how many of something are active at once, in total and per key.
 
     Args:
-        most: How many there are.
-        each: How many one may have.
-        what: What they are for, in the plural.
+        limit: Maximum in total.
+        limit_per_key: Maximum for one key.
+        noun: The noun for error messages, in the plural.
     """
 
     def __init__(self, limit: int, limit_per_key: int, noun: str) -> None:
@@ -217,23 +218,23 @@ class ConcurrencyLimiter:
         self._total = 0
 
     def acquire(self, key: str | None) -> None:
-        """Takes a place.
+        """Take a slot.
 
         Args:
-            key: Whose limit counts; None for nobody's.
+            key: The key whose limit counts; None to count only in the total.
 
         Raises:
-            Refused: There is none.
+            HttpError: No slot is free.
         """
         if key is not None and self._held.get(key, 0) >= self._limit_per_key:
             raise too_many_requests(
-                f"There are {self._limit_per_key} {self._noun} already; that is the limit."
+                f"At most {self._limit_per_key} {self._noun} can be active at once."
             )
         if self._total >= self._limit:
             raise HttpError(
                 503,
                 "full",
-                f"The server has no place for more {self._noun}.",
+                f"The server has reached its limit of {self._noun}.",
                 headers={"Retry-After": "1"},
             )
         self._total += 1
@@ -241,7 +242,7 @@ class ConcurrencyLimiter:
             self._held[key] = self._held.get(key, 0) + 1
 
     def release(self, key: str | None) -> None:
-        """Gives a place back."""
+        """Return a slot."""
         self._total -= 1
         if key is None:
             return

@@ -1,4 +1,4 @@
-"""Server-sent events: how payloads are framed."""
+"""Framing of server-sent events."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 def frame(payloads: Sequence[str], sequence_number: int | None = None) -> bytes:
-    r"""The payloads of an event as they stand in the stream.
+    r"""Frame the payloads of an event for the stream.
 
-    Each is JSON, and one line of the stream, also for clients that split lines as `str.splitlines`
-    does. The number is the `id:` of the last, so that a client which saw some of them is told all
-    of them again.
+    Each payload is JSON on one line, even for clients that split lines like `str.splitlines`. The
+    sequence number is the `id:` of the last payload, so that a client that got only some of them
+    receives all of them again.
 
     Example:
         >>> frame(['{"a":1}', '{"b":2}'], 7)
@@ -29,10 +29,10 @@ def frame(payloads: Sequence[str], sequence_number: int | None = None) -> bytes:
 
 
 def one_line(payload: str) -> str:
-    r"""JSON without the line separators that JSON may hold and `str.splitlines` splits at.
+    r"""Escape the line separators that JSON allows and `str.splitlines` splits at.
 
-    They stand in strings only, where an escape is the same character; all others that
-    `str.splitlines` splits at are escaped in any JSON.
+    They can occur only in strings, where an escape means the same character. JSON requires escapes
+    for all others that `str.splitlines` splits at.
 
     Example:
         >>> one_line('"a\u2028b\x85"')
@@ -40,12 +40,12 @@ def one_line(payload: str) -> str:
     """
     if payload.isascii():
         return payload
-    # Where there is nothing to replace, the text itself comes back.
+    # If there is nothing to replace, `str.replace` returns the same object.
     return (
         payload.replace("\x85", "\\u0085").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     )
 
 
 def retry(seconds: float) -> bytes:
-    """Tells a client after how many seconds to connect again."""
+    """Return the field that sets a client's reconnection delay, in seconds."""
     return f"retry: {round(seconds * 1000)}\n\n".encode()

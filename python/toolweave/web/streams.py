@@ -1,4 +1,4 @@
-"""The events of a chat as streams: from any point, in the words of any client."""
+"""Streams of a chat's events: from any sequence number, in the format of any client."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 class EventStreams:
-    """Answers with streams.
+    """Responses that stream events.
 
     Args:
-        store: Where the events are.
-        feeds: Who has the last of them.
-        formats: What they can be written in.
-        limits: How many streams there may be, and how they are kept alive.
+        store: The store that holds the events.
+        channels: The channels that publish events.
+        formats: The formats of streams.
+        limits: The limits on the number of streams, with their heartbeat and timeouts.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class EventStreams:
     async def events_response(
         self, request: Request, chat_id: str, user_id: str | None
     ) -> Response:
-        """The events of a chat after the one that the client saw last.
+        """Stream the events of a chat after the last one that the client has seen.
 
         Raises:
-            Refused: The client wants what there is not.
+            HttpError: The format or the cursor is invalid, or there are too many streams.
         """
         cursor, follow = cursor_of(request), query_flag(request, "follow")
         encoder = self._formats.encoder(request.query_params.get("format", "native"))
@@ -64,12 +64,12 @@ class EventStreams:
             return await self.run_response(request, run, encoder, user_id, after=cursor)
         async with AsyncExitStack() as stack:
             self._acquire_slot(request, user_id, stack)
-            channel = await stack.enter_async_context(self._channels.of(chat_id))
+            channel = await stack.enter_async_context(self._channels.open(chat_id))
             if cursor > channel.last_number:
                 raise HttpError(
                     400,
                     "beyond_end",
-                    f"The last event of this chat is number {channel.last_number}.",
+                    f"`after` must be at most {channel.last_number}, the chat's last event.",
                 )
             if cursor == channel.last_number and channel.active_run_id is None and not follow:
                 return Response(status_code=204)
@@ -80,7 +80,7 @@ class EventStreams:
     async def active_run_response(
         self, request: Request, chat_id: str, user_id: str | None
     ) -> Response:
-        """The run that goes on, from its start, as clients of the AI SDK resume it."""
+        """Stream the active run from its start, as clients of the AI SDK resume it."""
         version = read_ai_sdk_version(request.headers.get(VERSION_HEADER))
         run = await self._store.active_run(chat_id)
         if run is None:
@@ -96,18 +96,18 @@ class EventStreams:
         *,
         after: int = 0,
     ) -> Response:
-        """One run, as an encoder writes it.
+        """Stream one run, in the format of an encoder.
 
         Args:
-            request: What the client asked.
+            request: The client's request.
             run: The run.
-            encoder: A fresh encoder.
-            user_id: Who asks.
-            after: Up to which event the client has it.
+            encoder: A new encoder.
+            user_id: Id of the user.
+            after: Sequence number of the last event that the client has.
         """
         async with AsyncExitStack() as stack:
             self._acquire_slot(request, user_id, stack)
-            channel = await stack.enter_async_context(self._channels.of(run.chat_id))
+            channel = await stack.enter_async_context(self._channels.open(run.chat_id))
             chunks = self._encoded_chunks(channel, run, encoder, after)
             return self._response(
                 chunks, stack.pop_all(), media_type=encoder.media_type, headers=encoder.headers
@@ -120,7 +120,7 @@ class EventStreams:
         stack.callback(self._slots.release, key)
 
     async def _run_after(self, chat_id: str, cursor: int) -> RunRecord | None:
-        """The run that goes on; otherwise the one that the client has not seen all of."""
+        """Return the active run, or else the first run that the client has not read to its end."""
         run = await self._store.active_run(chat_id)
         if run is not None:
             return run
@@ -178,7 +178,7 @@ def _starts_other_run(event: Mapping[str, Any], run: RunRecord) -> bool:
 
 
 class _StreamResponse(EventSourceResponse):
-    """A stream that gives back what it holds, however it ends."""
+    """A stream that releases its resources, however it ends."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What a user says: taken once, however often it is sent."""
+"""Messages of users, each accepted once, however often it is sent."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Submission:
-    """What became of a message."""
+    """The result of submitting a message."""
 
     run_id: str
-    """The run that answers it."""
+    """Id of the run that answers the message."""
     message_id: str | None
-    """Its id; None where nothing was said."""
+    """Id of the message; None if the run continues from the history."""
     sequence_number: int
-    """The number of the first event of the run."""
+    """Sequence number of the run's first event."""
 
 
 class MessageSubmitter:
-    """Takes what users say.
+    """Submission of users' messages to chats.
 
     Args:
-        store: Where it is kept.
-        runs: Who answers.
-        limits: How long it may be.
+        store: The store that holds the chats.
+        runs: The runs of this process.
+        limits: The limits of the server, with the length of a message.
     """
 
     def __init__(self, store: MessageStore, runs: ChatRuns, limits: WebLimits) -> None:
@@ -53,23 +53,23 @@ class MessageSubmitter:
         *,
         quota_key: str,
     ) -> Submission:
-        """Says something in a chat, which starts a run.
+        """Add a user's message to a chat, and start the run that answers it.
 
         Args:
-            chat_id: The chat.
-            text: What is said; None to go on with the history.
-            message_id: The id that the client gave it. The same one again gets the same answer.
-            user_id: Who says it.
-            payer: Whose limits count.
+            chat_id: Id of the chat.
+            text: Text of the message; None to continue from the history.
+            message_id: Id that the client chose; submitting it again returns the same result.
+            user_id: Id of the user.
+            quota_key: The key whose limits count.
 
         Raises:
-            ChatBusyError: A run is going on in the chat.
-            Refused: It cannot be said.
+            ChatBusyError: A run is active in the chat.
+            HttpError: The message is invalid, or there are too many runs.
         """
         if text is None:
             chat = await self._store.chat(chat_id)
             if chat is None or not chat.last_message:
-                raise HttpError(400, "nothing_said", "There is nothing to answer in this chat yet.")
+                raise HttpError(400, "nothing_said", "The chat has no messages to answer yet.")
             started = await self._runs.start(chat_id, (), user_id, quota_key=quota_key)
             return Submission(started.run_id, None, started.sequence_number)
         self.check(text, message_id)
@@ -81,7 +81,7 @@ class MessageSubmitter:
         try:
             started = await self._runs.start(chat_id, (message,), user_id, quota_key=quota_key)
         except StoreError:
-            # Perhaps the same message came twice at once, and is being answered, or was.
+            # A concurrent request may have submitted the same message.
             earlier = await self._find_submission(chat_id, text, message_id)
             if earlier is None:
                 raise
@@ -89,29 +89,29 @@ class MessageSubmitter:
         return Submission(started.run_id, message_id, started.sequence_number)
 
     def check(self, text: str, message_id: str | None) -> None:
-        """Looks whether something can be said.
+        """Validate a message.
 
         Raises:
-            Refused: It cannot.
+            HttpError: The text is empty or too long, or the id is invalid.
         """
         if not text.strip():
-            raise HttpError(400, "nothing_said", "`text` has to say something.")
+            raise HttpError(400, "nothing_said", "`text` must not be empty.")
         if len(text.encode()) > self._limits.max_message_bytes:
             raise HttpError(
-                413, "too_long", f"A message has at most {self._limits.max_message_bytes} bytes."
+                413,
+                "too_long",
+                f"A message must have at most {self._limits.max_message_bytes} bytes.",
             )
         if message_id is not None and not is_id(message_id):
-            raise HttpError(400, "wrong_id", "The id of the message cannot be one.")
+            raise HttpError(400, "wrong_id", "The id of the message is invalid.")
 
     async def _find_submission(self, chat_id: str, text: str, message_id: str) -> Submission | None:
-        """What became of a message that was sent before."""
+        """Return the result of submitting this message earlier; None if it is new."""
         stored = await self._store.message(chat_id, message_id)
         if stored is None:
             return None
         run = None if stored.run_id is None else await self._store.run(stored.run_id)
         message = stored.message
         if run is None or not isinstance(message, TextMessage) or message.text != text:
-            raise HttpError(
-                409, "id_taken", f"There is another message with the id {message_id!r}."
-            )
+            raise HttpError(409, "id_taken", f"Another message already has the id {message_id!r}.")
         return Submission(run.run_id, message_id, run.first_event)

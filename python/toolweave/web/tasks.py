@@ -1,4 +1,4 @@
-"""Ending tasks for certain."""
+"""Reliable cancellation of tasks."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _RETRY_INTERVAL = 0.05
 
 
 async def cancel_and_wait(*tasks: asyncio.Task[None]) -> None:
-    """Cancels tasks and waits until they have ended.
+    """Cancel tasks, and wait until they have ended.
 
-    Again and again: `asyncio.wait_for` of Python before 3.12 loses a cancellation that comes in the
-    same moment as what it waits for.
+    Cancellation is repeated, because `asyncio.wait_for` before Python 3.12 loses a cancellation
+    that arrives at the same moment as the result it waits for.
     """
     left = set(tasks)
     while left:

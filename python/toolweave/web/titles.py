@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from ..store import Chat, MessageStore
 
 MAX_LENGTH = 60
-"""The length of a title that is made of a text, in characters."""
+"""Maximum length of a title that is made from a message, in characters."""
 
 
 async def titles(store: MessageStore, chats: Sequence[Chat]) -> dict[str, str]:
-    """The titles of chats by id: the `title` in their metadata, or else what was said first.
+    """Return the titles of chats by id: the `title` in their metadata, or else the first message.
 
     Args:
         store: The store that holds the chats.
-        chats: The chats. One in which nobody has said anything may have none.
+        chats: The chats. A chat without messages and without a `title` is omitted.
     """
     own_titles = {chat.chat_id: _own_title(chat.metadata) for chat in chats}
     openings = await store.previews([chat_id for chat_id, title in own_titles.items() if not title])
@@ -31,7 +31,7 @@ async def titles(store: MessageStore, chats: Sequence[Chat]) -> dict[str, str]:
 
 
 def title_from(text: str) -> str:
-    """The first words of a text, on one line."""
+    """Return the first words of a text, on one line."""
     line = " ".join(text.split())
     if len(line) <= MAX_LENGTH:
         return line

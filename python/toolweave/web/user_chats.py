@@ -1,8 +1,8 @@
-"""Chats by the ids that their users know them by.
+"""Chats of users, by their public ids.
 
-Clients may choose the ids of chats, so two users may choose the same one. Who chooses second gets a
-chat of that name as well: nobody learns of another's chats by naming them. In the store such a chat
-has an id that holds its owner too; on the wire it never shows.
+Clients may choose the ids of chats, so two users can choose the same one. Both get a chat with that
+id, so users cannot find out about the chats of others by trying ids. In the store, the id of the
+second chat has a suffix with a digest of its owner; clients never see it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from ..store import Chat, MessageStore
     from .limits import WebLimits
 
-# Clients cannot name such an id: it holds what none of theirs may.
+# Clients cannot send such an id: valid ids have no slash.
 _OWNER_SUFFIX = re.compile(r"//[0-9a-f]{32}\Z")
 
 
 def public_id(chat_id: str) -> str:
-    """The id of a chat as its user knows it.
+    """Return the id of a chat without the suffix of its owner.
 
     Example:
         >>> shown_id("my-chat"), shown_id("my-chat//00112233445566778899aabbccddeeff")
@@ -36,7 +36,7 @@ def public_id(chat_id: str) -> str:
 
 
 def with_public_id(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An event or a message, with the id of its chat as the user knows it."""
+    """Return an event or a message with the public id of its chat."""
     chat_id = fields.get("chatId")
     if not isinstance(chat_id, str) or (known := public_id(chat_id)) == chat_id:
         return fields
@@ -49,11 +49,11 @@ def _owned_id(chat_id: str, user: str) -> str:
 
 
 class UserChats:
-    """Finds and makes the chats of users.
+    """The chats that users can access.
 
     Args:
-        store: Where they are.
-        limits: How many there may be.
+        store: The store that holds the chats.
+        limits: The limits of the server, with the number of chats per user.
     """
 
     def __init__(self, store: MessageStore, limits: WebLimits) -> None:
@@ -61,10 +61,10 @@ class UserChats:
         self._limits = limits
 
     async def find(self, chat_id: str, user: str | None) -> Chat:
-        """A chat of a user's.
+        """Return a chat of the user.
 
         Raises:
-            Refused: There is none.
+            HttpError: The user has no chat with that id.
         """
         found = await self._find(chat_id, user) if is_id(chat_id) else None
         if found is None:
@@ -74,11 +74,11 @@ class UserChats:
     async def create(
         self, chat_id: str | None, user: str | None, metadata: Mapping[str, Any] | None = None
     ) -> Chat:
-        """A new chat.
+        """Create a chat.
 
         Raises:
-            ChatLimitError: The user has as many as they may have.
-            Refused: The user has one with that id.
+            ChatLimitError: The user has the maximum number of chats.
+            HttpError: The user has a chat with that id already.
         """
         if chat_id is None:
             return await self._create(None, user, metadata)
@@ -94,7 +94,7 @@ class UserChats:
     async def _claim(
         self, chat_id: str, user: str | None, metadata: Mapping[str, Any] | None
     ) -> Chat | None:
-        """A new chat; None if there is another's with that id in the store."""
+        """Create a chat; return None if another user's chat has that id in the store."""
         try:
             return await self._create(chat_id, user, metadata)
         except StoreError:
@@ -106,19 +106,19 @@ class UserChats:
             return None
 
     async def get_or_create(self, chat_id: str, user: str | None, *, allow_create: bool) -> Chat:
-        """A chat of a user's, which is made if it is not there.
+        """Return a chat of the user, and create it if necessary.
 
         Args:
-            chat_id: The chat.
-            user: Whose it is.
-            make: Whether it may be made.
+            chat_id: Id of the chat.
+            user: Id of the user.
+            allow_create: True to create the chat if it does not exist.
 
         Raises:
-            ChatLimitError: The user has as many as they may have.
-            Refused: There is none, and none is made.
+            ChatLimitError: The user has the maximum number of chats.
+            HttpError: The chat does not exist and must not be created, or its id is invalid.
         """
         if not is_id(chat_id):
-            raise HttpError(400, "wrong_id", "The id of the chat cannot be one.")
+            raise HttpError(400, "wrong_id", "The id of the chat is invalid.")
         found = await self._find(chat_id, user)
         if found is not None:
             return found
@@ -127,14 +127,14 @@ class UserChats:
         try:
             return await self.create(chat_id, user)
         except HttpError:
-            # Another request has made it meanwhile.
+            # Another request has created it meanwhile.
             return await self.find(chat_id, user)
 
     async def _find(self, chat_id: str, user: str | None) -> Chat | None:
         found = await self._store.chat(chat_id)
         if user is None or (found is not None and found.user_id == user):
             return found
-        # Asked whether or not there is another's: it takes as long.
+        # Queried even if no other user has a chat with this id, so that the timing is the same.
         return await self._store.chat(_owned_id(chat_id, user))
 
     async def _create(
@@ -146,4 +146,4 @@ class UserChats:
 
 
 def _id_taken() -> HttpError:
-    return HttpError(409, "id_taken", "There is a chat with this id.")
+    return HttpError(409, "id_taken", "A chat with this id already exists.")

@@ -364,8 +364,8 @@ STORE = MessageStore("sqlite://")
         (
             lambda: AgentResponder(model),
             (
-                "agent must be an Agent, or a function of a turn that gives one, got an async "
-                "function; a model is given to an Agent"
+                "agent must be an Agent or a function of a turn that returns one, got an async "
+                "function; pass a model to an Agent"
             ),
         ),
         (

@@ -106,7 +106,7 @@ async def test_the_page_is_served_with_its_files_and_what_it_shows(tmp_path: Pat
         title="Tea",
         headline="Ask about tea",
         pending_timeout=2.5,
-        more={"about": "Tea."},
+        extra_settings={"about": "Tea."},
         directory=tmp_path,
     )
     responder = AgentResponder(Agent(ScriptedModel("Hi.")))

@@ -99,7 +99,7 @@ def test_what_use_chat_cannot_have_is_refused_with_the_place(
 def test_use_chat_may_say_which_version_it_is() -> None:
     assert [read_ai_sdk_version(each) for each in ("5", "6", "7", None)] == [5, 6, 7, 5]
     for header in ("4", "", "7.0", "７", "x" * 9):
-        with pytest.raises(MessageError, match="x-ai-sdk-version has to be 5, 6 or 7"):
+        with pytest.raises(MessageError, match="x-ai-sdk-version must be 5, 6 or 7"):
             read_ai_sdk_version(header)
 
 
@@ -157,7 +157,7 @@ def test_ag_ui_says_how_interrupts_were_answered() -> None:
         (
             {"messages": [{"id": "m", "role": "user", "content": [{"type": "image"}]}]},
             "/messages/0/content/0/type",
-            "only text can be said",
+            "only text parts are supported",
         ),
         ({"resume": [{}]}, "/resume/0/interruptId", "expected a string"),
         (

@@ -59,7 +59,7 @@ async def chat_with(
     agent = Agent(model, list(tools))
     runs = ChatRuns(store, feeds, LateResultPublisher(store, feeds), AgentResponder(agent), QUICK)
     chat = (await store.create_chat()).chat_id
-    async with feeds.of(chat) as feed:
+    async with feeds.open(chat) as feed:
         seen = 0
         for number in range(count):
             await runs.start(chat, [TextMessage("Go on.", id=f"question{number}")], None)

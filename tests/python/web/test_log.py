@@ -37,7 +37,7 @@ def law_of(check: Callable[[Callable[[Responder], list[Event]]], None]) -> None:
         feeds = ChatChannels(store, QUICK)
         runs = ChatRuns(store, feeds, LateResultPublisher(store, feeds), responder, QUICK)
         chat = (await store.create_chat()).chat_id
-        async with feeds.of(chat) as feed:
+        async with feeds.open(chat) as feed:
             await runs.start(chat, [TextMessage("Hi!", id="question")], None)
             seen = 0
             while entries := await feed.read(seen):

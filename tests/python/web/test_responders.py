@@ -295,7 +295,7 @@ async def test_a_run_that_leaves_does_not_take_another_one_along(tmp_path: Path)
 
     async with MessageStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
         await store.create_chat("c")
-        async with ChatChannels(store, QUICK).of("c") as feed:
+        async with ChatChannels(store, QUICK).open("c") as feed:
             runs: list[ChatRun] = []
             for name in ("old", "new"):
                 record = await store.start_run("c", name, owner="me")
@@ -322,7 +322,7 @@ async def test_a_run_that_is_stopped_before_it_begins_is_given_up_as_well(
         async with MessageStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
             await store.create_chat("c")
             record = await store.start_run("c", "r", owner="me")
-            async with ChatChannels(store, limits).of("c") as feed:
+            async with ChatChannels(store, limits).open("c") as feed:
                 run = ChatRun(store, feed, lambda turn: Own(turn, tell), record, (), limits)
                 run.stop("cancelled")
                 going = asyncio.ensure_future(run.go())
@@ -340,7 +340,7 @@ async def test_who_writes_behind_the_end_of_a_run_has_nothing_left_to_write(tmp_
     async with MessageStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
         await store.create_chat("c")
         await store.start_run("c", "r", owner="me")
-        async with ChatChannels(store, QUICK).of("c") as feed:
+        async with ChatChannels(store, QUICK).open("c") as feed:
             writer = RunWriter(
                 store,
                 feed,

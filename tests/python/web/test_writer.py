@@ -41,7 +41,7 @@ def test_an_event_of_a_call_is_never_stored_before_what_it_tells_of(tmp_path: Pa
             feeds = ChatChannels(store, QUICK)
             mapper = StreamEventMapper("c", "r")
             errors: list[Exception] = []
-            async with feeds.of("c") as feed:
+            async with feeds.open("c") as feed:
                 writer = RunWriter(
                     store,
                     feed,
@@ -122,7 +122,7 @@ def test_a_call_is_stored_when_its_reply_says_that_all_before_it_was_read(tmp_pa
             await store.start_run("c", "r", owner="me")
             mapper = StreamEventMapper("c", "r")
             errors: list[Exception] = []
-            async with ChatChannels(store, QUICK).of("c") as feed:
+            async with ChatChannels(store, QUICK).open("c") as feed:
                 writer = RunWriter(
                     store,
                     feed,

@@ -1,8 +1,8 @@
-"""What clients read: the events of a chat, in the words of a protocol.
+"""Encoders, which write the events of a chat in the format of a protocol.
 
-An encoder turns stream events into JSON payloads, one for each `data:` of a server-sent-event
-stream. It does no I/O and knows no clock: the same events give the same payloads, so that a reader
-who comes back is served by encoding a run again from its start and leaving out what they had.
+An encoder converts stream events to JSON payloads, one for each `data:` of a stream of server-sent
+events. It does no I/O and uses no clock: the same events always give the same payloads. To resume a
+stream, the server encodes the run again from its start, and omits what the client already has.
 
 Example:
     >>> from toolweave.web.encoders.ai_sdk import AiSdkEncoder
@@ -31,22 +31,22 @@ __all__ = ["Encoder"]
 
 
 class Encoder(Protocol):
-    """Writes the events of one stream for one kind of client."""
+    """Encoder of the events of one stream for one kind of client."""
 
     @property
     def media_type(self) -> str:
-        """The content type of the stream."""
+        """Content type of the stream."""
         ...
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What the client wants to see in the response besides the content type."""
+        """Additional headers of the response."""
         ...
 
     def encode(self, event: Mapping[str, object]) -> Sequence[str]:
-        """The payloads that an event comes to: none, one or several."""
+        """Return the payloads of an event: none, one or several."""
         ...
 
     def close(self) -> Sequence[str]:
-        """What ends the stream: everything that is open is closed first."""
+        """Return the payloads that end the stream, after closing everything that is open."""
         ...

@@ -1,7 +1,7 @@
-"""The events of AG-UI, which CopilotKit and `@ag-ui/client` read.
+"""Encoder for AG-UI, the protocol of CopilotKit and `@ag-ui/client`.
 
-What the protocol has no event for comes as `CUSTOM`: `tool-progress`, `tool-state`, `scene`,
-`selection`, `usage` and `error`. Scenes are steps, named ``scene:<name>``.
+Events that the protocol does not define are sent as `CUSTOM`: `tool-progress`, `tool-state`,
+`scene`, `selection`, `usage` and `error`. Scenes are steps, named ``scene:<name>``.
 """
 
 from __future__ import annotations
@@ -17,27 +17,26 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _COUNTS = ("inputTokens", "outputTokens", "cachedInputTokens", "cost")
-# States that somebody at the screen can end.
+# States of calls that wait for the user.
 _QUESTIONS = ("awaiting_approval", "awaiting_answer")
 
 
 class AgUiEncoder:
-    """Writes the events of a run as events of AG-UI.
+    """Encoder of a run's events as events of AG-UI.
 
-    What is sent is taken by version 0.0.59 and version 1.0 of the client alike. The event of a
-    result cannot say that a call failed in a way that both show, nor can arguments be corrected
-    that were streamed: the metadata say so, and where `history` is known, a `MESSAGES_SNAPSHOT`
-    before the end of the run puts it right.
+    Clients of version 0.0.59 and of version 1.0 accept the same events. The protocol has no way to
+    mark a failed call that both versions show, and cannot correct arguments that were streamed. The
+    metadata of the events have this information. If `history` is given, a `MESSAGES_SNAPSHOT`
+    before the end of the run also corrects the client's messages.
 
     Args:
-        thread_id: The id of the thread; the chat's if None.
-        run_id: The id of the run, as the client has named it; our own if None.
-        history: The messages that the client has sent along, as they were. A client drops messages
-            that a snapshot leaves out, so there is none where this is None.
-        protocol_version: What the client says that it speaks. From ``1.0`` on it is told of
-            cancelled runs in its own words.
-        echo: Whether the client is told what users say: one that only watches has no other way to
-            know.
+        thread_id: Id of the thread; that of the chat if None.
+        run_id: Id of the run that the client chose; that of the server if None.
+        history: The messages that the client sent, unchanged. Clients drop messages that a snapshot
+            does not have, so no snapshot is sent if this is None.
+        protocol_version: Protocol version of the client. From ``1.0`` on, cancelled runs end with
+            an outcome that says so.
+        echo: True to include the messages of users, for clients that only watch the chat.
 
     Example:
         >>> encoder = AgUiEncoder()
@@ -46,7 +45,7 @@ class AgUiEncoder:
     """
 
     media_type = "text/event-stream"
-    """The content type of the stream."""
+    """Content type of the stream."""
 
     def __init__(
         self,
@@ -61,12 +60,12 @@ class AgUiEncoder:
         self._client_run_id = run_id
         self._run_id: str | None = None
         self._snapshot = None if history is None else MessageSnapshot(history)
-        self._is_v1 = _is_v1_or_later(protocol_version)
+        self._v1 = _supports_v1(protocol_version)
         self._echo = echo
         self._payloads: list[str] = []
         self._started = False
         self._ended = False
-        # Ids of what is open, in the order in which it was opened.
+        # Ids of open messages, in the order in which they were opened.
         self._open_texts: dict[str, None] = {}
         self._open_reasoning: dict[str, None] = {}
         self._step_name: str | None = None
@@ -77,14 +76,14 @@ class AgUiEncoder:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What the client wants to see in the response besides the content type."""
+        """Additional headers of the response."""
         return {"cache-control": "no-cache", "x-accel-buffering": "no"}
 
     def encode(self, event: Mapping[str, object]) -> Sequence[str]:
-        """The events of AG-UI that an event comes to.
+        """Return the AG-UI events for an event.
 
-        One stream is one run, that of the first event that names one: events of others, and of
-        kinds that the encoder does not know, come to nothing.
+        A stream has one run, that of the first event with a run id. Events of other runs and of
+        unknown kinds are ignored.
         """
         run_id = text_of(event, "runId")
         if self._ended or (run_id and self._run_id and run_id != self._run_id):
@@ -124,7 +123,7 @@ class AgUiEncoder:
         return self._flush()
 
     def close(self) -> Sequence[str]:
-        """The events that end the stream; `RUN_ERROR` if the run has not ended."""
+        """Return the events that end the stream: `RUN_ERROR` if the run has not ended."""
         if self._started and not self._ended:
             self._close_all()
             self._write("RUN_ERROR", message=CUT_OFF, code="stream_ended")
@@ -148,7 +147,7 @@ class AgUiEncoder:
             "RUN_STARTED",
             threadId=self._thread_id,
             runId=self._client_run_id,
-            protocolVersion="1.0" if self._is_v1 else None,
+            protocolVersion="1.0" if self._v1 else None,
         )
 
     def _run_event(self, event: Mapping[str, object]) -> None:
@@ -167,7 +166,7 @@ class AgUiEncoder:
             outcome: dict[str, object] | None = None
             if run_outcome is RunOutcome.WAITING and self._questions:
                 outcome = {"type": "interrupt", "interrupts": list(self._questions.values())}
-            elif run_outcome is RunOutcome.STOPPED and self._is_v1:
+            elif run_outcome is RunOutcome.STOPPED and self._v1:
                 outcome = {"type": "cancelled"}
             self._write(
                 "RUN_FINISHED",
@@ -190,7 +189,7 @@ class AgUiEncoder:
         self._end_scene()
 
     def _enter_generation(self, generation: str) -> None:
-        """Notes which reply is read, and shows what is left of those before."""
+        """Set the current reply, and send the unannounced calls of earlier replies."""
         if self._generation != generation:
             self._generation = generation
             self._start_unannounced_calls(current_generation=generation)
@@ -200,7 +199,7 @@ class AgUiEncoder:
             self._start_call(call, call.name or "tool")
             self._finish_arguments(call, {})
 
-    # Texts and thoughts
+    # Text and reasoning.
 
     def _text_event(self, event: Mapping[str, object]) -> None:
         message = text_of(event, "messageId") or "text"
@@ -243,7 +242,7 @@ class AgUiEncoder:
             self._write("REASONING_MESSAGE_END", messageId=message)
             self._write("REASONING_END", messageId=message)
 
-    # Calls
+    # Calls.
 
     def _call_fragments(self, event: Mapping[str, object]) -> None:
         self._start(event)
@@ -283,7 +282,7 @@ class AgUiEncoder:
                 self._snapshot.arguments(call.id, delta)
 
     def _finish_arguments(self, call: TrackedCall, arguments: object) -> None:
-        """Settles a call: the client is to have these arguments, whatever was streamed."""
+        """End a call with these arguments; correct the streamed ones if they differ."""
         streamed = "".join(call.pieces)
         text = to_text(arguments)
         if text.startswith(streamed):
@@ -354,7 +353,7 @@ class AgUiEncoder:
                 interrupt["responseSchema"] = schema
             self._questions[call.id] = interrupt
 
-    # The rest
+    # Other events.
 
     def _aggregate(self, event: Mapping[str, object]) -> None:
         self._complete_calls(event)
@@ -387,6 +386,6 @@ class AgUiEncoder:
         self._write("CUSTOM", name=name, value=pick(event, *names))
 
 
-def _is_v1_or_later(version: str | None) -> bool:
+def _supports_v1(version: str | None) -> bool:
     major = (version or "").partition(".")[0]
     return major.isascii() and major.isdigit() and len(major) < 9 and int(major) >= 1

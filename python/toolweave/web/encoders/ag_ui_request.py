@@ -1,8 +1,8 @@
-"""What clients of AG-UI ask for: a `RunAgentInput`.
+"""Requests of AG-UI clients: `RunAgentInput`.
 
-The client sends its whole conversation; the server has its own, so that only what is new counts:
-the message at the end, or the answers to what the last run has asked. Tools, state and context of
-the client are not for the model of the server.
+The client sends its whole conversation. The server has its own history, so it uses only the new
+content: the last message, or the answers to the interrupts of the last run. Tools, state and
+context of the client are ignored.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AgUiRequest:
-    """What is new in a thread."""
+    """The new content of a request."""
 
     thread_id: str
-    """The thread, which is a chat here."""
+    """Id of the thread, which is the chat."""
     run_id: str
-    """The run, as the client names it."""
+    """Id of the run that the client chose."""
     message_id: str | None = None
-    """The id of what the user says."""
+    """Id of the user's message."""
     text: str | None = None
-    """What the user says; None where answers are all that is new. With answers, it may be what was
-    said before."""
+    """Text of the user's message; None if the request has only answers. With answers, it may be an
+    earlier message."""
     answers: tuple[SubmittedAnswer, ...] = ()
-    """What was asked for and is decided; each holds the key it was asked under."""
+    """Answers to interrupts."""
     messages: tuple[Mapping[str, object], ...] = field(default=(), repr=False)
-    """All messages that the client has, for `AgUiEncoder(history=...)`."""
+    """All messages of the client, for `AgUiEncoder(history=...)`."""
     protocol_version: str | None = None
-    """What the client says that it speaks; those before 1.0 do not say."""
+    """Protocol version of the client; None before 1.0, which does not send it."""
 
 
 def read_ag_ui_request(body: Mapping[str, object]) -> AgUiRequest:
-    """Reads a `RunAgentInput`.
+    """Parse a `RunAgentInput`.
 
     Raises:
-        MessageError: It cannot be understood, or nothing new is said in it.
+        MessageError: The input is invalid, or has no new content.
 
     Example:
         >>> message = {"id": "m", "role": "user", "content": "Hi"}
@@ -75,7 +75,7 @@ def read_ag_ui_request(body: Mapping[str, object]) -> AgUiRequest:
         text = _content_text(messages[-1], path)
     if text is None and not answers:
         raise invalid_request(
-            "nothing new is said: the last message is not the user's", "/messages"
+            "the request has no new content: the last message is not the user's", "/messages"
         )
     return AgUiRequest(
         thread_id,

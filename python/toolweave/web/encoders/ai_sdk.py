@@ -1,7 +1,7 @@
-"""The UI message stream of the AI SDK, which `useChat` reads.
+"""Encoder for the UI message stream of the AI SDK, which `useChat` reads.
 
-A run is one message of the assistant; each reply of the model is a step of it. What the protocol
-has no word for comes as data parts: `data-scene`, `data-selection`, `data-tool-state`,
+A run is one message of the assistant, and each reply of the model is a step of it. Events that the
+protocol does not define are sent as data parts: `data-scene`, `data-selection`, `data-tool-state`,
 `data-tool-progress` and `data-error`.
 """
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
 AiSdkVersion: TypeAlias = Literal[5, 6, 7]
-"""A major version of the package `ai`."""
+"""Major version of the package `ai`."""
 
 AI_SDK_VERSIONS: tuple[AiSdkVersion, ...] = (5, 6, 7)
-"""The major versions that there are clients of."""
+"""Supported major versions of the package `ai`."""
 
-# What a reply ends with for a client, where it is not "other".
+# Finish reasons by stop reason; "other" for the rest.
 _FINISH_REASONS = {
     "completed": "stop",
     "empty": "stop",
@@ -35,19 +35,18 @@ _COUNTS = ("inputTokens", "outputTokens", "cachedInputTokens")
 
 
 class AiSdkEncoder:
-    """Writes the events of a run as chunks of a UI message stream.
+    """Encoder of a run's events as chunks of a UI message stream.
 
-    Calls are dynamic tools, whose id is that of the reply and that of the call in it. A result
-    waits until the client has the arguments of its call, since it would undo them otherwise.
+    Calls are dynamic tools; their id is made of the reply's id and the call's id. A result is held
+    until the client has the arguments of its call, since arguments that come later overwrite it.
 
     Args:
-        version: The oldest major version of `ai` among the clients. From 6 on they are asked for
-            approvals and told of refusals, from 7 on also of approvals; those of version 5, which
-            would give up at that, see them as data parts and errors.
-        message_id: The id of the message that the client makes, or goes on with; the run's if None.
-        known_calls: The ids of the calls in the message that the client goes on with: their results
-            go there. Those of calls that the client does not know are shown with a call of their
-            own.
+        version: Oldest major version of `ai` among the clients. Approval requests and denials are
+            sent from version 6 on, and approvals from version 7 on. Version 5 would fail on them,
+            so it gets data parts and errors instead.
+        message_id: Id of the message that the client creates or continues; the run's id if None.
+        known_calls: Ids of the calls in the message that the client continues; their results are
+            added to it. Results of unknown calls are sent together with a call.
 
     Example:
         >>> encoder = AiSdkEncoder(version=6)
@@ -56,7 +55,7 @@ class AiSdkEncoder:
     """
 
     media_type = "text/event-stream"
-    """The content type of the stream."""
+    """Content type of the stream."""
 
     def __init__(
         self,
@@ -66,7 +65,7 @@ class AiSdkEncoder:
         known_calls: Collection[str] = (),
     ) -> None:
         if version not in AI_SDK_VERSIONS:
-            raise ValueError(f"version must be 5, 6 or 7, not {version!r}")
+            raise ValueError(f"version must be 5, 6 or 7, got {version!r}")
         self._version = version
         self._message_id = message_id
         self._run_id: str | None = None
@@ -74,7 +73,7 @@ class AiSdkEncoder:
         self._started = False
         self._ended = False
         self._step: str | None = None
-        # The part that is written, as its kind, the id of its message and its own.
+        # The open part: its kind, the id of its message, and its own id.
         self._part: tuple[str, str, str] | None = None
         self._parts: dict[str, int] = {}
         self._calls = CallTracker(known_calls)
@@ -84,7 +83,7 @@ class AiSdkEncoder:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What the client wants to see in the response besides the content type."""
+        """Additional headers of the response."""
         return {
             "cache-control": "no-cache",
             "x-vercel-ai-ui-message-stream": "v1",
@@ -92,10 +91,10 @@ class AiSdkEncoder:
         }
 
     def encode(self, event: Mapping[str, object]) -> Sequence[str]:
-        """The chunks that an event comes to.
+        """Return the chunks for an event.
 
-        One stream is one run, that of the first event that names one: events of others, and of
-        kinds that the encoder does not know, come to nothing.
+        A stream has one run, that of the first event with a run id. Events of other runs and of
+        unknown kinds are ignored.
         """
         run_id = text_of(event, "runId")
         if self._ended or (run_id and self._run_id and run_id != self._run_id):
@@ -129,7 +128,7 @@ class AiSdkEncoder:
         return self._flush()
 
     def close(self) -> Sequence[str]:
-        """The chunks that end the stream; an error if the run has not ended."""
+        """Return the chunks that end the stream: an error if the run has not ended."""
         if self._started and not self._ended:
             self._end_all(CUT_OFF)
             self._write("error", errorText=CUT_OFF)
@@ -152,7 +151,7 @@ class AiSdkEncoder:
             self._write("start", messageId=self._message_id or self._run_id)
 
     def _enter_step(self, generation: str) -> None:
-        """Begins the step of a reply, unless the client is in it."""
+        """Start the step of a reply, unless it is the current step."""
         self._start()
         if self._step != generation:
             self._start_unannounced_calls(current_generation=generation)
@@ -165,7 +164,7 @@ class AiSdkEncoder:
             self._write("start-step")
 
     def _end_step(self, error_text: str) -> None:
-        """Ends the step, and what is open in it: clients look for a call in its step only."""
+        """End the step and all that is open in it: clients look for a call only in its step."""
         self._end_part()
         for call in self._calls:
             if call.announced and not call.arguments_sent:
@@ -184,7 +183,7 @@ class AiSdkEncoder:
             self._start_call(call, call.name or "tool")
             self._send_input(call, {})
 
-    # Texts and thoughts
+    # Text and reasoning.
 
     def _text_event(self, event: Mapping[str, object]) -> None:
         kind = "text" if event.get("kind") == "text" else "reasoning"
@@ -194,7 +193,7 @@ class AiSdkEncoder:
             self._enter_step(generation_of(event))
             if self._part is None or self._part[:2] != (kind, message):
                 self._end_part()
-                # A text that goes on after something else is another part for the client.
+                # A text that continues after something else must be a new part.
                 count = self._parts[message] = self._parts.get(message, -1) + 1
                 self._part = (kind, message, f"{message}:{count}" if count else message)
                 self._write(f"{kind}-start", id=self._part[2])
@@ -207,7 +206,7 @@ class AiSdkEncoder:
             self._write(f"{self._part[0]}-end", id=self._part[2])
             self._part = None
 
-    # Calls
+    # Calls.
 
     def _call_fragments(self, event: Mapping[str, object]) -> None:
         for call in self._calls.fragments(event):
@@ -289,7 +288,7 @@ class AiSdkEncoder:
             elif self._version >= 6 and event.get("errorCode") == "denied":
                 self._write("tool-output-denied", toolCallId=call.id)
             else:
-                # Version 5 looks for a dynamic tool only if told to.
+                # Version 5 looks for dynamic tools only if `dynamic` is set.
                 fields = {"toolCallId": call.id, "errorText": result, "dynamic": True}
                 self._write("tool-output-error", **fields)
 
@@ -311,7 +310,7 @@ class AiSdkEncoder:
             call.approval_key = key
             self._write("tool-approval-request", approvalId=key, toolCallId=call.id)
         elif self._version >= 7 and state in ("approved", "denied") and call.approval_key:
-            # Clients give up at an answer to what they were not asked.
+            # Clients fail on a response without a request.
             self._write(
                 "tool-approval-response",
                 approvalId=call.approval_key,
@@ -319,13 +318,13 @@ class AiSdkEncoder:
                 reason=text_of(event, "reason"),
             )
         if state == "running" and not call.state_sent:
-            # That is what calls do: a part for each would say nothing.
+            # All calls run: a part for each would carry no information.
             return
         call.state_sent = True
         data = pick(event, "state", "key", "question", "schema", "reason", "decidedBy")
         self._write("data-tool-state", id=call.id, data={"toolCallId": call.id, **data})
 
-    # The rest
+    # Other events.
 
     def _aggregate(self, event: Mapping[str, object]) -> None:
         self._complete_calls(event)
@@ -339,7 +338,7 @@ class AiSdkEncoder:
 
     def _error_event(self, event: Mapping[str, object]) -> None:
         self._last_error = text_of(event, "message") or self._last_error
-        # A chunk of type `error` would be the end of it for clients.
+        # A chunk of type `error` would end the stream for clients.
         self._write_data("error", pick(event, "message", "code", "toolCallId"))
 
     def _scene_event(self, event: Mapping[str, object]) -> None:

@@ -1,7 +1,7 @@
-"""What `useChat` asks for: the body that `DefaultChatTransport` posts.
+"""Requests of `useChat`: the body that `DefaultChatTransport` posts.
 
-The client sends its whole conversation; the server has its own, so that only what is new counts:
-the message at the end.
+The client sends its whole conversation. The server has its own history, so it uses only the last
+message.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ if TYPE_CHECKING:
     from .ai_sdk import AiSdkVersion
 
 VERSION_HEADER = "x-ai-sdk-version"
-"""The header in which a client may say which major version of `ai` it is."""
+"""Name of the optional header with the client's major version of `ai`."""
 
-# Parts of a message that are for the client alone.
+# Parts of a message that only the client uses.
 _CLIENT_ONLY_PARTS = ("data-", "step-start")
 
 
 @dataclass(frozen=True)
 class AiSdkRequest:
-    """What is new in a chat."""
+    """The new content of a request."""
 
     chat_id: str
-    """The chat, as the client names it."""
+    """Id of the chat that the client chose."""
     message_id: str | None = None
-    """The id of what the user says; where that is nothing, of the message that is to go on."""
+    """Id of the user's message, or of the assistant's message to continue."""
     text: str | None = None
-    """What the user says; None where approvals are all that is new."""
+    """Text of the user's message; None if the request has only approvals."""
     answers: tuple[SubmittedAnswer, ...] = ()
-    """The approvals that were given or refused; each holds the key it was asked under."""
+    """Decisions about approval requests."""
     known_calls: tuple[str, ...] = ()
-    """The ids of the calls in the message that is to go on."""
+    """Ids of the calls in the message to continue."""
 
 
 def read_ai_sdk_request(body: Mapping[str, object]) -> AiSdkRequest:
-    """Reads a request of `useChat`.
+    """Parse a request of `useChat`.
 
     Raises:
-        MessageError: It cannot be understood, or wants what a chat with a history on the server
-            does not do: to edit what was said, or to have an answer written again.
+        MessageError: The request is invalid, or asks to edit a message or to regenerate a reply,
+            which is not possible with the history on the server.
 
     Example:
         >>> parts = [{"type": "text", "text": "Hi"}]
@@ -68,8 +68,7 @@ def read_ai_sdk_request(body: Mapping[str, object]) -> AiSdkRequest:
     trigger = body.get("trigger", "submit-message")
     if trigger == "regenerate-message":
         raise invalid_request(
-            "an answer is not written again, since the chat keeps what was said; ask in a new"
-            " message",
+            "replies cannot be regenerated, since the server keeps the history; send a new message",
             "/trigger",
         )
     if trigger != "submit-message":
@@ -83,7 +82,7 @@ def read_ai_sdk_request(body: Mapping[str, object]) -> AiSdkRequest:
     if role == "user":
         if body.get("messageId") is not None:
             raise invalid_request(
-                "a message is not edited, since the chat keeps what was said; say it in a new one",
+                "messages cannot be edited, since the server keeps the history; send a new message",
                 "/messageId",
             )
         parts = items_at(last, "parts", path)
@@ -94,7 +93,9 @@ def read_ai_sdk_request(body: Mapping[str, object]) -> AiSdkRequest:
     parts = items_at(last, "parts", path)
     answers = tuple(_answers(parts, f"{path}/parts"))
     if not answers:
-        raise invalid_request("nothing new is said: the last message is the assistant's", path)
+        raise invalid_request(
+            "the request has no new content: the last message is the assistant's", path
+        )
     calls = [text_of(object_at(each, path), "toolCallId") for each in parts]
     return AiSdkRequest(
         chat_id,
@@ -105,13 +106,13 @@ def read_ai_sdk_request(body: Mapping[str, object]) -> AiSdkRequest:
 
 
 def read_ai_sdk_version(header: str | None) -> AiSdkVersion:
-    """Reads the header `VERSION_HEADER`, for the encoder.
+    """Parse the header `VERSION_HEADER`.
 
     Args:
-        header: What it holds; None if it is not there, which means that the client may be any.
+        header: Value of the header; None if it is absent, which selects the oldest version.
 
     Raises:
-        MessageError: There is no such version.
+        MessageError: The version is not supported.
 
     Example:
         >>> read_ai_sdk_version("7"), read_ai_sdk_version(None)
@@ -121,7 +122,7 @@ def read_ai_sdk_version(header: str | None) -> AiSdkVersion:
         if header == str(version):
             return version
     if header is not None:
-        raise MessageError(f"the header {VERSION_HEADER} has to be 5, 6 or 7")
+        raise MessageError(f"{VERSION_HEADER} must be 5, 6 or 7, got {header!r}")
     return AI_SDK_VERSIONS[0]
 
 
@@ -130,7 +131,7 @@ def _answers(parts: list[object], path: str) -> list[SubmittedAnswer]:
     for index, each in enumerate(parts):
         part_path = f"{path}/{index}"
         part = object_at(each, part_path)
-        # Those that were carried out, or refused, have another state since.
+        # Approvals that were processed have another state.
         if part.get("state") != "approval-responded":
             continue
         approval = object_at(part.get("approval"), f"{part_path}/approval")

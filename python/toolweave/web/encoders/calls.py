@@ -1,4 +1,4 @@
-"""The calls of a stream, put together from fragments, and what is told of them too early."""
+"""The calls of a stream, assembled from fragments, with events held until they can be sent."""
 
 from __future__ import annotations
 
@@ -17,55 +17,54 @@ class TrackedCall:
     """A call, as far as it is known."""
 
     generation: str
-    """The reply that makes it."""
+    """Id of the reply that makes the call."""
     parent: str
-    """The message that it stands in."""
+    """Id of the message that has the call."""
     call_id: str | None = None
-    """Its id within the reply; None until a fragment says it."""
+    """Id of the call within the reply; None until a fragment has it."""
     name: str | None = None
-    """The tool; None until a fragment says it."""
+    """Name of the tool; None until a fragment has it."""
     pieces: list[str] = field(default_factory=list[str])
-    """Its arguments as they were written."""
+    """Fragments of the arguments."""
     sent_pieces: int = 0
-    """How many of the pieces the client has."""
+    """Number of fragments that were sent to the client."""
     announced: bool = False
-    """Whether the client knows of it."""
+    """True if the start of the call was sent to the client."""
     arguments_sent: bool = False
-    """Whether the client knows its arguments."""
+    """True if the complete arguments were sent to the client."""
     result_sent: bool = False
-    """Whether the client has its result."""
+    """True if the result was sent to the client."""
     approval_key: str | None = None
-    """The key of the approval that the client was asked for last."""
+    """Key of the last approval request that was sent to the client."""
     state_sent: bool = False
-    """Whether the client was told of a state of it."""
+    """True if a state of the call was sent to the client."""
     held_events: list[Mapping[str, object]] = field(default_factory=list["Mapping[str, object]"])
-    """What came before its arguments were known, in order."""
+    """Events that came before the complete arguments, in order."""
 
     @property
     def id(self) -> str:
-        """Its id for clients.
+        """Id of the call for clients.
 
-        Models number the calls of each reply anew, and clients want ids that are unique in a
-        conversation.
+        Models may reuse ids in each reply, but clients need ids that are unique in a conversation.
         """
         call_id = self.call_id or ""
         return f"{self.generation}.{call_id}" if self.generation else call_id
 
     @property
     def has_held_result(self) -> bool:
-        """Whether its result is held."""
+        """True if the result is held."""
         return any(
             each.get("kind") == "tool_result" and not is_progress(each) for each in self.held_events
         )
 
     def unsent(self) -> str:
-        """The text of the arguments that the client does not have yet; it has it then."""
+        """Return the text of arguments that was not sent yet, and mark it as sent."""
         text = "".join(self.pieces[self.sent_pieces :])
         self.sent_pieces = len(self.pieces)
         return text
 
     def hold(self, event: Mapping[str, object]) -> None:
-        """Keeps an event for later: the last that tells progress, and nothing after the result."""
+        """Hold an event: only the latest progress, and nothing after the result."""
         if self.has_held_result:
             return
         if is_progress(event):
@@ -73,7 +72,7 @@ class TrackedCall:
         self.held_events.append(event)
 
     def release(self) -> list[Mapping[str, object]]:
-        """What was held, which is no longer held."""
+        """Return the held events, and clear them."""
         held_events, self.held_events = self.held_events, []
         return held_events
 
@@ -82,7 +81,7 @@ class CallTracker:
     """All calls of a run, in the order in which they were first seen.
 
     Args:
-        known: Ids, as clients have them, of calls that the client knows from earlier runs.
+        known: Ids, in the form for clients, of calls that the client has from earlier runs.
     """
 
     def __init__(self, known: Collection[str] = ()) -> None:
@@ -90,7 +89,7 @@ class CallTracker:
         self._calls: list[TrackedCall] = []
         self._by_id: dict[tuple[str, str], TrackedCall] = {}
         self._by_index: dict[tuple[str, object], TrackedCall] = {}
-        # The call of each reply that was written at last, and that of each id that was seen last.
+        # The last call by reply, and the last call by call id.
         self._last: dict[str, TrackedCall] = {}
         self._newest: dict[str, TrackedCall] = {}
 
@@ -98,7 +97,7 @@ class CallTracker:
         return iter(self._calls)
 
     def find_or_add(self, event: Mapping[str, object], part: Mapping[str, object]) -> TrackedCall:
-        """The call that a fragment, or a whole call, is of."""
+        """Return the call that a fragment, or a complete call, belongs to."""
         generation = generation_of(event)
         call_id = text_of(part, "toolCallId")
         index = part.get("index")
@@ -109,7 +108,7 @@ class CallTracker:
             call = self._by_id.get((generation, call_id))
         if call is None and index is not None:
             call = self._by_index.get((generation, index))
-            # An index that was used for another call says nothing.
+            # An index that was used for another call is ignored.
             if call is not None and call_id is not None and call.call_id is not None:
                 call = None
         if call is None and call_id is None and index is None:
@@ -123,7 +122,7 @@ class CallTracker:
         return call
 
     def fragments(self, event: Mapping[str, object]) -> Iterator[TrackedCall]:
-        """The calls that an event has more arguments of, where they can be told by now."""
+        """Yield the calls that an event has arguments of, if their id and name are known."""
         for update in items_of(event, "toolCallUpdates"):
             call = self.find_or_add(event, update)
             if call.arguments_sent:
@@ -135,14 +134,14 @@ class CallTracker:
     def complete(
         self, event: Mapping[str, object]
     ) -> Iterator[tuple[TrackedCall, Mapping[str, object]]]:
-        """The calls that an event has whole, where the client does not know their arguments."""
+        """Yield the complete calls of an event whose arguments were not sent yet."""
         for each in items_of(event, "toolCalls"):
             call = self.find_or_add(event, each)
             if not call.arguments_sent and call.call_id is not None:
                 yield call, each
 
     def referenced(self, event: Mapping[str, object]) -> TrackedCall | None:
-        """The call that a result or a state is of; it may not have been written yet."""
+        """Return the call that a result or a state belongs to, and add it if it is unknown."""
         call_id = text_of(event, "toolCallId")
         if call_id is None:
             return None
@@ -156,10 +155,10 @@ class CallTracker:
         return call
 
     def unannounced(self, current_generation: str | None = None) -> list[TrackedCall]:
-        """Calls that have a result but were not told, as those of an earlier run.
+        """Return calls that have a result but were not announced, such as those of earlier runs.
 
         Args:
-            besides: The reply that is read now, whose calls may still come.
+            current_generation: Id of the reply that is being read, whose calls may still come.
         """
         return [
             call
@@ -184,7 +183,7 @@ class CallTracker:
 
 
 def generation_of(event: Mapping[str, object]) -> str:
-    """The reply that an event is of; empty where it does not say."""
+    """Return the id of the reply that an event belongs to; empty if the event does not have it."""
     generation = text_of(event, "generationId")
     if generation:
         return generation
@@ -196,7 +195,7 @@ def generation_of(event: Mapping[str, object]) -> str:
 
 
 def _message_of(event: Mapping[str, object], call_id: str) -> str:
-    """The message that an event is of, that of its call if it is a result; empty if none."""
+    """Return the message id of an event, for a result that of its call; empty if there is none."""
     message = text_of(event, "messageId") or ""
     if event.get("kind") == "tool_result":
         return message.removesuffix(f"_result_{call_id}")

@@ -1,4 +1,4 @@
-"""The events as they are."""
+"""Encoder for the native format: the stream events themselves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class NativeEncoder:
-    """Writes each event as the JSON that it is.
+    """Encoder that writes each stream event as JSON.
 
     Example:
         >>> NativeEncoder().encode({"kind": "text", "messageId": "m", "delta": "Hi"})
@@ -18,22 +18,22 @@ class NativeEncoder:
     """
 
     media_type = "text/event-stream"
-    """The content type of the stream."""
+    """Content type of the stream."""
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Nothing beyond what all streams have."""
+        """Additional headers of the response: none."""
         return {}
 
     def encode(self, event: Mapping[str, object]) -> Sequence[str]:
-        """The event as JSON, in one line."""
+        """Return the event as JSON, on one line."""
         return [to_json(event)]
 
     def close(self) -> Sequence[str]:
-        """Nothing: the last event is the end."""
+        """Return no payloads, since the last event ends the stream."""
         return []
 
 
 def to_json(event: Mapping[str, object]) -> str:
-    """An event as JSON, in one line."""
+    """Return an event as JSON, on one line."""
     return json.dumps(event, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""How a run ended, in what clients tell apart."""
+"""Outcomes of runs, as clients distinguish them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ CUT_OFF = "The stream ended before the run did."
 
 
 class RunOutcome(Enum):
-    """What a client makes of the end of a run."""
+    """Outcome of a run, as clients show it."""
 
     ANSWERED = "answered"
-    """There is an answer, or what there is of one."""
+    """The run has an answer, possibly an incomplete one."""
     WAITING = "waiting"
-    """The run goes on when somebody has said something."""
+    """The run waits for deferred results or for the user."""
     STOPPED = "stopped"
-    """Somebody has stopped it."""
+    """The run was cancelled."""
     FAILED = "failed"
-    """It could not go on."""
+    """The run failed."""
 
 
 _OUTCOMES = {
@@ -37,7 +37,7 @@ _OUTCOMES = {
 
 
 def outcome_of(event: Mapping[str, object]) -> RunOutcome:
-    """What the end of a run is for a client. Reasons of later versions count as answers."""
+    """Return the outcome of a finished run. Unknown stop reasons count as answered."""
     stop_reason = text_of(event, "stopReason") or ""
     if stop_reason not in _OUTCOMES and event.get("error") is not None:
         return RunOutcome.FAILED
@@ -45,11 +45,11 @@ def outcome_of(event: Mapping[str, object]) -> RunOutcome:
 
 
 def failure_message(event: Mapping[str, object], last_error: str | None) -> str:
-    """Why a run failed, as a sentence.
+    """Return the reason why a run failed, as a sentence.
 
     Args:
-        event: The end of the run.
-        last_error: What was said last of things that went wrong in it.
+        event: The terminal event of the run.
+        last_error: Message of the run's last error event.
     """
     details = fields_of(event, "error") or {}
     message = text_of(event, "error") or text_of(details, "message") or last_error
@@ -61,10 +61,10 @@ def failure_message(event: Mapping[str, object], last_error: str | None) -> str:
 
 
 def is_error(event: Mapping[str, object]) -> bool:
-    """Whether a result tells of a failure."""
+    """Return True if a result is an error."""
     return event.get("isError") is True or event.get("errorCode") is not None
 
 
 def is_progress(event: Mapping[str, object]) -> bool:
-    """Whether a result is not the result yet."""
+    """Return True if a result is only progress."""
     return event.get("kind") == "tool_result" and event.get("done") is False

@@ -1,4 +1,4 @@
-"""What a client says with a request, whatever the protocol."""
+"""Validation of requests, common to all protocols."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _MAX_ID_LENGTH = 200
-# A client sends the whole conversation each time; no conversation has that many.
+# A client sends the whole conversation each time; real conversations have fewer items.
 _MAX_ITEMS = 20_000
 
 
 @dataclass(frozen=True)
 class SubmittedAnswer:
-    """What somebody has decided, or replied, that a call waits for."""
+    """An answer of the user that a call waits for."""
 
     key: str
-    """What is answered, as the stream named it."""
+    """Key of the approval or question, from the stream."""
     approved: bool | None = None
-    """Whether it is approved; None where the answer is no yes or no."""
+    """True if the call is approved, False if it is denied; None if the answer is not a decision."""
     reason: str | None = None
-    """Why it is approved, or not."""
+    """Reason for the decision."""
     value: object = None
-    """The answer as it was given, as JSON; of use where something else than approval was asked."""
+    """The answer as JSON, for questions other than approvals."""
 
 
 def invalid_request(problem: str, path: str) -> MessageError:
-    """The error for a request that cannot be taken."""
+    """Return the error for an invalid request."""
     return MessageError(f"{problem}, at {path!r}" if path else problem, path=path)
 
 
 def object_at(value: object, path: str) -> Mapping[str, object]:
-    """The object at a place.
+    """Return a value if it is an object.
 
     Raises:
-        MessageError: There is something else.
+        MessageError: The value is not an object.
     """
     if not isinstance(value, dict):
         raise invalid_request(f"expected an object, found {_json_type(value)}", path)
@@ -46,10 +46,10 @@ def object_at(value: object, path: str) -> Mapping[str, object]:
 
 
 def items_at(fields: Mapping[str, object], name: str, path: str) -> list[object]:
-    """The list in a field.
+    """Return an array field.
 
     Raises:
-        MessageError: There is something else, or it is too long.
+        MessageError: The field is not an array, or is too long.
     """
     value = fields.get(name)
     if not isinstance(value, list):
@@ -63,10 +63,10 @@ def items_at(fields: Mapping[str, object], name: str, path: str) -> list[object]
 
 
 def text_at(fields: Mapping[str, object], name: str, path: str) -> str:
-    """The text in a field.
+    """Return a string field.
 
     Raises:
-        MessageError: There is something else.
+        MessageError: The field is not a string.
     """
     value = fields.get(name)
     if not isinstance(value, str):
@@ -75,10 +75,10 @@ def text_at(fields: Mapping[str, object], name: str, path: str) -> str:
 
 
 def id_at(fields: Mapping[str, object], name: str, path: str) -> str:
-    """The id in a field.
+    """Return a field with an id.
 
     Raises:
-        MessageError: There is something else, or it is empty or too long.
+        MessageError: The field is not a string, or is empty or too long.
     """
     value = text_at(fields, name, path)
     if not 1 <= len(value) <= _MAX_ID_LENGTH:
@@ -89,15 +89,15 @@ def id_at(fields: Mapping[str, object], name: str, path: str) -> str:
 
 
 def message_text(parts: list[object], path: str, *, known: tuple[str, ...] = ()) -> str:
-    """What the parts of a message say, with an empty line between them.
+    """Return the text parts of a message, separated by empty lines.
 
     Args:
-        parts: The parts.
-        place: Where they are.
-        known: Types of parts that say nothing to the model.
+        parts: The parts of the message.
+        path: JSON pointer of the parts.
+        known: Types of parts to ignore, or prefixes of types.
 
     Raises:
-        MessageError: A part is no text, or there is none.
+        MessageError: A part is not text, or the message has no text.
     """
     texts: list[str] = []
     for index, each in enumerate(parts):
@@ -106,9 +106,9 @@ def message_text(parts: list[object], path: str, *, known: tuple[str, ...] = ())
         if type_ == "text":
             texts.append(text_at(part, "text", f"{path}/{index}"))
         elif not type_.startswith(known or ("\0",)):
-            # Better than to leave out what somebody thinks that the model has seen.
+            # Ignoring the part would suggest to the user that the model has seen it.
             raise invalid_request(
-                f"only text can be said here, no {type_[:50]!r}", f"{path}/{index}/type"
+                f"only text parts are supported, got {type_[:50]!r}", f"{path}/{index}/type"
             )
     text = "\n\n".join(each for each in texts if each.strip())
     if not text:
@@ -117,7 +117,7 @@ def message_text(parts: list[object], path: str, *, known: tuple[str, ...] = ())
 
 
 def _json_type(value: object) -> str:
-    """What JSON calls it, with its article."""
+    """Return the JSON type of a value, with its article."""
     match value:
         case None:
             return "nothing"

@@ -1,4 +1,4 @@
-"""The messages of a thread, as a client that reads the stream ends up with."""
+"""The messages of a thread, as a client has them after reading the stream."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from .json_fields import items_of, text_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Clients keep these by themselves, unless a snapshot holds some.
+# Clients keep messages of these roles, unless a snapshot has some.
 _CLIENT_ROLES = ("activity", "reasoning")
 
 
 class MessageSnapshot:
-    """Keeps what a snapshot of the messages has to hold.
+    """The messages that a snapshot must have.
 
     Args:
-        history: The messages that were there before.
+        history: The messages of earlier turns.
     """
 
     def __init__(self, history: Sequence[Mapping[str, object]]) -> None:
         self._history = [each for each in history if each.get("role") not in _CLIENT_ROLES]
-        # By id, in order; results stand behind the message of their call.
+        # Ids of messages, in order; results follow the message of their call.
         self._order: list[str] = []
         self._texts: dict[str, tuple[str, list[str]]] = {}
         self._calls: dict[str, list[str]] = {}
@@ -30,36 +30,36 @@ class MessageSnapshot:
         self._arguments: dict[str, list[str]] = {}
         self._results: dict[str, dict[str, object]] = {}
         self.differs = False
-        """Whether what was streamed leaves a client with something else."""
+        """True if clients have other messages after reading the stream."""
 
     def known_calls(self) -> set[str]:
-        """The ids of the calls that were there before."""
+        """Return the ids of calls in the history."""
         calls = [call for each in self._history for call in items_of(each, "toolCalls")]
         return {id_ for call in calls if (id_ := text_of(call, "id")) is not None}
 
     def text(self, message: str, role: str, delta: str) -> None:
-        """Notes a piece of text."""
+        """Add a delta of text."""
         self._add_message(message)
         self._texts.setdefault(message, (role, []))[1].append(delta)
 
     def call(self, message: str, call_id: str, name: str) -> None:
-        """Notes that a call begins."""
+        """Add a call."""
         self._add_message(message)
         self._calls.setdefault(message, []).append(call_id)
         self._names[call_id] = name
         self._arguments[call_id] = []
 
     def arguments(self, call_id: str, delta: str) -> None:
-        """Notes a piece of the arguments of a call."""
+        """Add a delta of a call's arguments."""
         self._arguments[call_id].append(delta)
 
     def correct(self, call_id: str, arguments: str) -> None:
-        """Notes that a call has other arguments than those that were streamed."""
+        """Replace the arguments of a call, which differ from the streamed ones."""
         self._arguments[call_id] = [arguments]
         self.differs = True
 
     def result(self, message: str, call_id: str, content: str, error: str | None) -> None:
-        """Notes the result of a call, and what kind of failure it is, if one."""
+        """Add the result of a call, with its error code if it failed."""
         message_fields: dict[str, object] = {
             "id": message,
             "role": "tool",
@@ -67,14 +67,14 @@ class MessageSnapshot:
             "content": content,
         }
         if error is not None:
-            # Clients that look only here are to read why.
+            # Some clients show only this field.
             message_fields["error"] = content or error
             message_fields["metadata"] = {"error": error}
             self.differs = True
         self._results[call_id] = message_fields
 
     def messages(self) -> list[Mapping[str, object]]:
-        """All messages, in the form that AG-UI has for them."""
+        """Return all messages in the format of AG-UI."""
         known = {each.get("id") for each in self._history}
         written: list[Mapping[str, object]] = list(self._history)
         written += [each for id_, each in self._results.items() if id_ not in self._names]

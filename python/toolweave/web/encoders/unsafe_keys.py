@@ -1,6 +1,6 @@
-"""Keys that the parser of the AI SDK refuses, for fear of the prototypes of its objects.
+"""Keys that the AI SDK's parser rejects, to prevent prototype pollution.
 
-It gives up the whole stream at one, wherever that stands, and models may write anything.
+The parser aborts the whole stream at such a key, wherever it is, and models may write any key.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ _UNSAFE = ('"__proto__":', '"constructor":{')
 
 
 def has_unsafe_key(text: str) -> bool:
-    """Whether clients refuse a JSON text."""
+    """Return True if clients reject a JSON text."""
     return any(each in text for each in _UNSAFE)
 
 
 def sanitize(value: object) -> object:
-    """What clients take in place of a value: where they refuse it, its JSON as text.
+    """Return a value that clients accept: JSON that they would reject becomes a string.
 
-    Nothing is left out, since somebody may be asked to approve of it.
+    Nothing is omitted, since the user may have to approve the value.
     """
     if isinstance(value, dict):
         fields = cast("dict[str, object]", value)
