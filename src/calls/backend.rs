@@ -1,22 +1,23 @@
-//! Where the values of arguments live.
+//! The representation of argument values.
 
 use crate::validator::Violation;
 
-/// A home for JSON values: `serde_json` in the core, Python objects in the bindings.
+/// A representation of JSON values: `serde_json` in the core, Python objects in the bindings.
 ///
-/// The rules for arguments stand once, in [`CallValidator`](super::Judge), and are generic over this.
+/// [`CallValidator`](super::CallValidator) is generic over it, so that the rules for arguments
+/// exist once.
 pub trait Backend {
     /// A JSON value.
     type Value;
-    /// A schema that is ready to validate such values.
+    /// A schema, compiled for such values.
     type Schema;
 
-    /// Read JSON text that is nested no deeper than 128 levels; the error is a sentence.
+    /// Parse JSON text nested at most 128 levels deep; the error is a sentence.
     fn parse(&self, json: &str) -> Result<Self::Value, String>;
 
     /// Return true if the value fits the schema.
     fn accepts(&self, schema: &Self::Schema, value: &Self::Value) -> bool;
 
-    /// How the value does not fit the schema.
+    /// Return the violations of the schema by the value.
     fn violations(&self, schema: &Self::Schema, value: &Self::Value) -> Vec<Violation>;
 }

@@ -1,4 +1,4 @@
-//! What a reply turned out to be, in the order written.
+//! The events of a reply, in the order of the text.
 
 use crate::{
     message::{ToolCall, wire_names},
@@ -6,43 +6,43 @@ use crate::{
     validator::Violation,
 };
 
-/// One thing that is now certain about a reply.
+/// A part of the reply that is certain.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// Text for the reader.
     Text(String),
     /// Text from inside a reasoning tag.
     Reasoning(String),
-    /// A call has begun.
+    /// The start of a call.
     ToolCallStart {
         /// The position among the calls of the reply.
         index: usize,
         /// The id that the call will have.
         id: String,
-        /// The tool, or what the model took for one.
+        /// The tool's name, as the model wrote it if it is unknown.
         name: String,
     },
     /// More of the arguments, byte for byte as the model writes them.
     ToolCallDelta {
-        /// The call.
+        /// Index of the call.
         index: usize,
-        /// The bytes; never half an escape.
+        /// The text; never part of an escape.
         fragment: String,
     },
     /// A call that can be run: complete, and valid by its schema.
     ToolCall(ToolCall),
     /// A call that cannot be run.
     InvalidToolCall(InvalidToolCall),
-    /// Markup that is neither text nor call.
+    /// Markup that is neither text nor a call.
     Discarded {
-        /// The bytes.
+        /// The text.
         raw: String,
-        /// Why they are neither.
+        /// The reason.
         reason: Discard,
     },
-    /// A result that the model wrote itself.
+    /// A tool's result written by the model itself.
     FabricatedResult {
-        /// The tool that it claims to come from.
+        /// The tool named in it.
         name: Option<String>,
         /// The whole span, tags included.
         raw: String,
@@ -54,46 +54,46 @@ pub enum Event {
 pub struct InvalidToolCall {
     /// The position among the calls of the reply.
     pub index: usize,
-    /// Unique within the reply.
+    /// An id, unique within the reply.
     pub id: String,
-    /// The tool, or what the model took for one.
+    /// The tool's name, as the model wrote it if it is unknown.
     pub name: String,
-    /// What is wrong.
+    /// The reason.
     pub kind: InvalidKind,
     /// The whole span, tags and fences included.
     pub raw: String,
-    /// The particulars; at least one. What could be mended is not among them.
+    /// The violations, at least one; what was repaired is not among them.
     pub violations: Vec<Violation>,
-    /// The arguments that do not fit the schema, as far as they could be mended.
+    /// The arguments that violate the schema, repaired as far as possible.
     pub arguments: Option<serde_json::Value>,
 }
 
 wire_names! {
-    /// What is wrong with a call.
+    /// The reason why a call is invalid.
     InvalidKind {
         /// No tool has that name.
         UnknownTool = "unknown_tool",
-        /// The arguments are not JSON and could not be mended.
+        /// The arguments are not JSON and could not be repaired.
         InvalidJson = "invalid_json",
-        /// The arguments do not fit the schema.
+        /// The arguments violate the schema.
         SchemaViolation = "schema_violation",
         /// The reply ended inside the call.
         Unclosed = "unclosed",
         /// The arguments are too large or too deep.
         TooLarge = "too_large",
-        /// The reply made more calls than it may.
+        /// The reply has more calls than the limit allows.
         TooMany = "too_many",
     }
 }
 
 wire_names! {
-    /// How far arguments may be mended.
+    /// The extent to which arguments are repaired.
     RepairMode {
-        /// Not at all.
+        /// No repair.
         None = "none",
-        /// Broken JSON is mended.
+        /// Repair of invalid JSON.
         Syntax = "syntax",
-        /// Values of the wrong type are brought to the declared one as well.
+        /// Repair of invalid JSON, and coercion of values to the declared types.
         Schema = "schema",
     }
 }

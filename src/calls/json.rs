@@ -1,9 +1,9 @@
-//! JSON text to `serde_json` values, as deep as a parser may let it be.
+//! Parsing of JSON text into `serde_json` values, to the depth that a parser allows.
 
 use serde::Deserialize;
 use serde_json::{Deserializer, Value};
 
-/// Read text whose depth has been bounded by whoever found it.
+/// Parse text whose depth the caller has checked.
 pub(super) fn parse(json: &str) -> serde_json::Result<Value> {
     let mut reader = Deserializer::from_str(json);
     // `serde_json` stops one level short of the 128 that a parser may allow.

@@ -1,8 +1,8 @@
-//! From a found payload to a call that can be trusted.
+//! Validation and repair of calls.
 //!
-//! The [`parser`](crate::parser) finds calls, the [`validator`](crate::validator) judges values
-//! and [`repair`](crate::repair) mends them; here they meet. [`CallValidator`] holds the rules, for
-//! values wherever they live ([`Backend`]); [`Reader`] applies them to a streamed reply.
+//! The [`parser`](crate::parser) finds calls, the [`validator`](crate::validator) validates values
+//! and [`repair`](crate::repair) repairs them. [`CallValidator`] combines these, for any
+//! representation of values ([`Backend`]); [`Reader`] applies it to a streamed reply.
 //!
 //! ```
 //! use serde_json::json;
@@ -24,12 +24,12 @@
 mod backend;
 mod event;
 mod json;
-mod validator;
 mod reader;
+mod validator;
 
 pub use self::{
     backend::Backend,
     event::{Event, InvalidKind, InvalidToolCall, RepairMode},
-    validator::{CallValidator, Tool, CallOutcome},
-    reader::{Options, Reader, ReaderError, JsonValues, read},
+    reader::{JsonValues, Options, Reader, ReaderError, read},
+    validator::{CallOutcome, CallValidator, Tool},
 };

@@ -1,9 +1,9 @@
-//! From chunks to events, with arguments as `serde_json` values.
+//! Events of a streamed reply, with arguments as `serde_json` values.
 
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{Backend, Event, InvalidToolCall, CallValidator, RepairMode, Tool, CallOutcome};
+use super::{Backend, CallOutcome, CallValidator, Event, InvalidToolCall, RepairMode, Tool};
 use crate::{
     contract::FunctionContract,
     message::ToolCall,
@@ -11,12 +11,12 @@ use crate::{
     validator::{SchemaError, Validator, Violation, excess},
 };
 
-/// How a reader behaves.
+/// The options of a reader.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How calls are found.
+    /// The options of the parser.
     pub parser: parser::Options,
-    /// How far their arguments may be mended.
+    /// The extent to which arguments are repaired.
     pub repair: RepairMode,
 }
 
@@ -26,19 +26,19 @@ impl Default for Options {
     }
 }
 
-/// Contracts or options that cannot be read for.
+/// Invalid contracts or options.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReaderError {
-    /// The tools or options cannot be parsed for.
+    /// Tools or options are invalid.
     #[error(transparent)]
     Grammar(#[from] GrammarError),
-    /// A tool's parameters are no JSON Schema.
+    /// The parameters of a tool are not a JSON Schema.
     #[error("parameters of tool {name:?}: {source}")]
     Schema {
         /// The tool.
         name: String,
-        /// What is wrong.
+        /// The error.
         source: SchemaError,
     },
 }
@@ -53,7 +53,7 @@ impl Backend for JsonValues {
 
     fn parse(&self, json: &str) -> Result<Value, String> {
         let value = super::json::parse(json).map_err(|err| err.to_string())?;
-        // Not every tool has a schema to say so.
+        // Tools without a schema need this check as well.
         match excess(&value) {
             Some(violation) => Err(violation.message),
             None => Ok(value),
@@ -70,7 +70,7 @@ impl Backend for JsonValues {
 }
 
 impl CallValidator<Validator> {
-    /// Create a judge for calls by these contracts.
+    /// Create a validator of calls by these contracts.
     pub fn from_contracts(
         contracts: &[FunctionContract],
         repair: RepairMode,
@@ -81,7 +81,7 @@ impl CallValidator<Validator> {
     }
 }
 
-/// Reads a streamed reply: text, calls that can be run, and calls that cannot.
+/// A reader of a streamed reply: text, valid calls and invalid calls.
 #[derive(Debug)]
 pub struct Reader {
     parser: Parser,
@@ -94,10 +94,13 @@ impl Reader {
         let limits = options.parser.limits;
         let names = contracts.iter().map(|contract| contract.name.as_str());
         let parser = Parser::new(names, options.parser)?;
-        Ok(Self { parser, validator: CallValidator::from_contracts(contracts, options.repair, limits)? })
+        Ok(Self {
+            parser,
+            validator: CallValidator::from_contracts(contracts, options.repair, limits)?,
+        })
     }
 
-    /// Take the next chunk and return what it makes certain.
+    /// Read the next chunk and return what it makes certain.
     pub fn push(&mut self, chunk: &str) -> Vec<Event> {
         let mut events = Vec::new();
         let validator = &self.validator;
@@ -117,7 +120,7 @@ impl Reader {
         call_event(&self.validator, id, &self.parser.native(index, name, arguments, ending))
     }
 
-    /// End the reply, return the rest and gets ready for the next one.
+    /// End the reply, return the rest and prepare for the next reply.
     pub fn finish(&mut self, ending: Ending) -> Vec<Event> {
         let mut events = Vec::new();
         let validator = &self.validator;
@@ -138,7 +141,7 @@ fn tool(contract: &FunctionContract) -> Result<Tool<Validator>, ReaderError> {
     Ok(Tool { name, schema })
 }
 
-/// Return the id of a call: its position, so that the same reply gives the same ids.
+/// Return the id of a call, derived from its index, so that the same reply has the same ids.
 fn id(index: usize) -> String {
     format!("call_{index}")
 }

@@ -1,4 +1,4 @@
-//! The rules by which a found payload becomes a call, or does not.
+//! Validation of calls that the parser has found.
 
 use serde_json::Value;
 
@@ -6,28 +6,28 @@ use super::{Backend, InvalidKind, RepairMode};
 use crate::{
     message::{Repair, RepairKind},
     parser::{Excess, FoundCall, Limits, Outcome},
-    repair::{RepairedJson, coerce, repair_json, coerce_partially, replace_lone_surrogates},
+    repair::{RepairedJson, coerce, coerce_partially, repair_json, replace_lone_surrogates},
     validator::Violation,
 };
 
-/// What came of a found payload.
+/// The outcome of validation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CallOutcome<V> {
-    /// A call that can be run.
+    /// A valid call.
     Call {
         /// The arguments: a JSON object that fits the tool's schema.
         arguments: V,
-        /// What had to be mended for that.
+        /// The repairs that this took.
         repairs: Vec<Repair>,
     },
     /// A call that cannot be run.
     Invalid {
-        /// Why.
+        /// The reason.
         kind: InvalidKind,
-        /// The particulars; at least one. Of arguments that do not fit the schema, those that
-        /// mending leaves.
+        /// The violations, at least one. If the arguments violate the schema, those that remain
+        /// after repair.
         violations: Vec<Violation>,
-        /// The arguments that do not fit the schema, as far as they could be mended.
+        /// The arguments that violate the schema, repaired as far as possible.
         arguments: Option<V>,
     },
 }
@@ -47,16 +47,16 @@ fn violation(keyword: &str, message: String, actual: Value) -> Violation {
     Violation { path: String::new(), keyword, message, expected: Value::Null, actual }
 }
 
-/// One tool as the judge knows it.
+/// A tool with its schema.
 #[derive(Clone, Debug)]
 pub struct Tool<S> {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its schema, as written and ready for use. Without one any object will do.
+    /// The schema, as JSON and compiled. Without one, any object is valid.
     pub schema: Option<(Value, S)>,
 }
 
-/// Judges payloads by the schemas of the tools that they are meant for.
+/// A validator of calls by the schemas of their tools.
 #[derive(Clone, Debug)]
 pub struct CallValidator<S> {
     tools: Vec<Tool<S>>,
@@ -64,16 +64,16 @@ pub struct CallValidator<S> {
     limits: Limits,
 }
 
-/// Number of tools that an error names.
+/// Maximum number of tools that an error names.
 const MAX_NAMED_TOOLS: usize = 20;
 
 impl<S> CallValidator<S> {
-    /// Create a judge for these tools, in the order in which the parser knows them.
+    /// Create a validator for these tools, in the order in which the parser has them.
     pub fn new(tools: Vec<Tool<S>>, repair: RepairMode, limits: Limits) -> Self {
         Self { tools, repair, limits }
     }
 
-    /// Return a judge by the same rules for values that live elsewhere.
+    /// Return a validator by the same rules for another representation of values.
     #[cfg(feature = "python")]
     pub(crate) fn with<T>(&self, schema: impl Fn(&S) -> T) -> CallValidator<T> {
         let tools = self.tools.iter().map(|tool| Tool {
@@ -83,7 +83,7 @@ impl<S> CallValidator<S> {
         CallValidator { tools: tools.collect(), repair: self.repair, limits: self.limits }
     }
 
-    /// Decide about one payload.
+    /// Validate one call.
     pub fn validate<B>(&self, backend: &B, found: &FoundCall<'_>) -> CallOutcome<B::Value>
     where
         B: Backend<Schema = S>,
@@ -148,7 +148,7 @@ impl<S> CallValidator<S> {
         CallOutcome::invalid(InvalidKind::UnknownTool, message, found.written.into())
     }
 
-    /// Return the payload as JSON text.
+    /// Return the payload as JSON text, repaired if necessary.
     fn json<'a>(
         &self,
         found: &FoundCall<'a>,
@@ -219,7 +219,7 @@ fn not_an_object<V>() -> CallOutcome<V> {
     CallOutcome::invalid(InvalidKind::InvalidJson, message, Value::Null)
 }
 
-/// What bringing arguments to the types of their schema came to.
+/// The result of coercion to the types of a schema.
 enum Coercion<V> {
     /// Arguments that fit the schema, and the changes.
     Full(V, Vec<Repair>),
@@ -227,7 +227,7 @@ enum Coercion<V> {
     Partial(V),
 }
 
-/// Return the arguments brought to the types that the schema declares, as far as that is certain.
+/// Coerce the arguments to the types that the schema declares, as far as that is unambiguous.
 fn coerce_arguments<B: Backend>(
     backend: &B,
     schema: &Value,
@@ -247,16 +247,16 @@ fn coerce_arguments<B: Backend>(
     read(&coerce_partially(&value, schema, &faults).value).map(Coercion::Partial)
 }
 
-/// Repair a payload that a tag has ended.
+/// Repair a payload that was ended by a tag.
 fn repair_payload(payload: &str) -> Option<RepairedJson> {
-    // A number or word at the very end of a text may have been cut off, so it is not mended. Here
-    // the tag has ended it, which white space says as well.
+    // A number or word at the very end of a text may be incomplete, so it is not repaired. Here the
+    // tag has ended it; white space after it has the same meaning.
     let cut_off = |text: &&str| text.ends_with(|ch: char| ch.is_ascii_alphanumeric());
     let ended = || Some(payload).filter(cut_off).and_then(|text| repair_json(&format!("{text}\n")));
     repair_json(payload).or_else(ended)
 }
 
-/// What a payload says that is a JSON string with an object in it, as some providers send them.
+/// Decode a payload that is a JSON string with an object in it, as some providers send them.
 fn decode_json_string(payload: &str, repairs: &mut Vec<Repair>) -> Option<String> {
     if !payload.starts_with('"') {
         return None;
@@ -280,7 +280,7 @@ fn excerpt(text: &str) -> String {
     text.chars().take(CHARACTERS).collect()
 }
 
-/// Return a payload that broke off inside its fence, without the line that closes the fence.
+/// Remove the closing fence from a payload that was cut off inside its fence.
 fn strip_fence<'a>(payload: &'a str, repairs: &mut Vec<Repair>) -> &'a str {
     let trimmed = payload.trim_end();
     let inner = trimmed.trim_end_matches('`');

@@ -89,7 +89,7 @@ fn raw(frame: &Seen) -> &str {
     }
 }
 
-/// What must hold for every reply and every way of cutting it.
+/// Check the laws that hold for every reply and every split of it.
 fn check_laws(options: &Options, reply: &str, cuts: &[usize], ending: Ending) {
     let whole = parse_with(options, [reply], ending);
     let all: String = whole.iter().map(raw).collect();
@@ -264,7 +264,7 @@ fn reply() -> impl Strategy<Value = String> {
     prop::collection::vec(select(PIECES), 0..24).prop_map(|pieces| pieces.concat())
 }
 
-/// Replies that are mostly right: whole calls with something odd between.
+/// Generate mostly valid replies: complete calls with unusual text in between.
 fn plausible() -> impl Strategy<Value = String> {
     let open = select(vec![
         ("<GetWeather>", "</GetWeather>"),
@@ -363,7 +363,7 @@ proptest! {
     }
 }
 
-/// Replies that would cost a careless parser the square of their length.
+/// Return replies that would take a careless parser quadratic time.
 fn attacks(size: usize) -> Vec<(&'static str, String)> {
     let fill = |piece: &str| piece.repeat(size / piece.len() + 1);
     let after = |open: &str, piece: &str| format!("{open}{}", fill(piece));

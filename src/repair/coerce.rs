@@ -1,4 +1,4 @@
-//! Bringing a value to the types that its schema declares.
+//! Coercion of a value to the types that its schema declares.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::message::{Repair, RepairKind};
 
-/// A value that fits, and what was done to make it so.
+/// A coerced value, and the changes to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coerced {
     /// The value.
@@ -18,40 +18,40 @@ pub struct Coerced {
     pub repairs: Vec<Repair>,
 }
 
-/// How many combinations of alternatives are tried against the whole schema.
+/// Maximum number of combinations of alternatives that are tried against the whole schema.
 const MAX_ATTEMPTS: usize = 64;
-/// What one repair's path costs of the work that is allowed, in bytes for each unit.
+/// Bytes of a repair's path that count as one unit of work.
 const PATH_BYTES: usize = 64;
 
-/// Bring `value` to the types that `schema` declares, where its meaning is certain.
+/// Coerce `value` to the types that `schema` declares, where its meaning is unambiguous.
 ///
-/// `accepts` judges a whole value by the whole schema: what is returned was accepted. A value
-/// that is accepted as it is comes back so. Nothing missing is invented, and nothing is dropped but
-/// a `null` that says no more than that there is nothing; `None` where more would be needed, where
-/// more than one reading is possible, or where finding out takes too long.
+/// `accepts` validates a whole value: the result is always accepted. A value that is accepted
+/// unchanged is returned unchanged. Missing values are never invented, and nothing is dropped
+/// except a `null` for an optional member. Return `None` if more than that would be needed, if
+/// there is more than one interpretation, or if the search takes too long.
 ///
-/// What is certain: `"4"` is 4 where a number is declared, with every digit; `"true"` is true; 4
-/// is `"4"` where only a string is declared; a scalar is the one item of a declared array;
-/// `"Celsius"` is the only option spelled so but for case; `"[1, 2]"` is the declared array;
-/// `"null"` is null where null is declared and a string is not; null for a declared member that is
-/// not required, and may not be null, is the member left out. Of the alternatives of `anyOf`
-/// and `oneOf`, one is taken if the others cannot be meant.
+/// The unambiguous cases: `"4"` is 4 where a number is declared, with every digit; `"true"` is
+/// true; 4 is `"4"` where only a string is declared; a scalar becomes the one item of a declared
+/// array; `"celsius"` becomes the only option that differs in case alone; `"[1, 2]"` becomes the
+/// declared array; `"null"` becomes null where null is declared and a string is not; null for an
+/// optional member that may not be null is dropped. Of the alternatives of `anyOf` and `oneOf`, one
+/// is chosen if it is the only possible one.
 ///
 /// ```
 /// use serde_json::json;
-/// use toolweave::repair::fit;
+/// use toolweave::repair::coerce;
 ///
 /// let schema = json!({"properties": {"days": {"type": "integer"}}});
 /// let accepts = |value: &serde_json::Value| value["days"].is_number();
-/// let fitted = fit(&json!({"days": "4"}), &schema, &accepts).expect("certain");
-/// assert_eq!(fitted.value, json!({"days": 4}));
-/// assert_eq!(fitted.repairs[0].path, "/days");
+/// let coerced = coerce(&json!({"days": "4"}), &schema, &accepts).expect("unambiguous");
+/// assert_eq!(coerced.value, json!({"days": 4}));
+/// assert_eq!(coerced.repairs[0].path, "/days");
 /// ```
 pub fn coerce(value: &Value, schema: &Value, accepts: &dyn Fn(&Value) -> bool) -> Option<Coerced> {
     if accepts(value) {
         return Some(Coerced { value: value.clone(), repairs: Vec::new() });
     }
-    // Only the oldest drafts tell 4.0 from 4, so that is changed only where it helps.
+    // Only the oldest drafts distinguish 4.0 from 4, so that is changed only where it helps.
     [false, true].into_iter().find_map(|whole_numbers| {
         let mut coercer = Coercer::new(schema, whole_numbers);
         let result = coercer.coerce(value.clone(), schema);
@@ -66,13 +66,13 @@ pub fn coerce(value: &Value, schema: &Value, accepts: &dyn Fn(&Value) -> bool) -
     })
 }
 
-/// Bring `value` as near to `schema` as is certain, although it cannot be brought to fit.
+/// Coerce `value` to `schema` as far as possible, although it remains invalid.
 ///
-/// For values that [`coerce()`] gives up on: what one part lacks does not keep the others from their
-/// types, so that only what is left needs to be told. `faults` counts in how many ways a whole
-/// value does not fit: of alternatives that may both be meant, the one with fewer is taken, and
-/// none if that does not tell them apart. Where alternatives all lack something, the parts of the
-/// only one that is shaped like the value are brought to their types.
+/// For values that [`coerce()`] cannot make valid: an invalid part does not prevent the coercion of
+/// the others, so that only the remaining violations need to be reported. `faults` counts the
+/// violations of a whole value. Of several possible alternatives, the one with the fewest faults is
+/// chosen, or none if there is a tie. If all alternatives have violations, the parts of the only
+/// one with the shape of the value are coerced.
 ///
 /// ```
 /// use serde_json::{Value, json};
@@ -83,7 +83,11 @@ pub fn coerce(value: &Value, schema: &Value, accepts: &dyn Fn(&Value) -> bool) -
 /// let value = json!({"days": "4", "at": "noon"});
 /// assert_eq!(coerce_partially(&value, &schema, &faults).value, json!({"days": 4, "at": "noon"}));
 /// ```
-pub fn coerce_partially(value: &Value, schema: &Value, faults: &dyn Fn(&Value) -> usize) -> Coerced {
+pub fn coerce_partially(
+    value: &Value,
+    schema: &Value,
+    faults: &dyn Fn(&Value) -> usize,
+) -> Coerced {
     let mut readings = [false, true].into_iter().filter_map(|whole_numbers| {
         let mut coercer = Coercer::new(schema, whole_numbers);
         coercer.partial = true;
@@ -100,8 +104,12 @@ pub fn coerce_partially(value: &Value, schema: &Value, faults: &dyn Fn(&Value) -
     }
 }
 
-/// Takes, at one place after the other, the only reading with the fewest faults.
-fn best_of_each(mut best: Coerced, choices: &[Choice], faults: &dyn Fn(&Value) -> usize) -> Coerced {
+/// Choose, place by place, the only interpretation with the fewest faults.
+fn best_of_each(
+    mut best: Coerced,
+    choices: &[Choice],
+    faults: &dyn Fn(&Value) -> usize,
+) -> Coerced {
     let mut left = MAX_ATTEMPTS;
     for choice in choices {
         left = match left.checked_sub(choice.readings.len() + 1) {
@@ -127,22 +135,22 @@ fn best_of_each(mut best: Coerced, choices: &[Choice], faults: &dyn Fn(&Value) -
     best
 }
 
-/// A place where more than one alternative may be meant.
+/// A place with more than one possible alternative.
 #[derive(Debug)]
 struct Choice {
     path: String,
-    /// The readings, each with the changes that it takes.
+    /// The interpretations, each with its changes.
     readings: Vec<(Value, Vec<Repair>)>,
 }
 
-/// Try every combination of readings, and takes the only one that is accepted.
+/// Try every combination of interpretations, and return the only one that is accepted.
 fn choose(
     value: &Value,
     repairs: &[Repair],
     choices: &[Choice],
     accepts: &dyn Fn(&Value) -> bool,
 ) -> Option<Coerced> {
-    // Each place may also stay as it is.
+    // Each place may also remain unchanged.
     let combinations = choices
         .iter()
         .try_fold(1_usize, |product, choice| product.checked_mul(choice.readings.len() + 1))
@@ -178,9 +186,10 @@ struct Coercer<'s> {
     depth: usize,
     repairs: Vec<Repair>,
     choices: Vec<Choice>,
-    /// Within an alternative no further choices are offered.
+    /// True within an alternative, where no further choices are recorded.
     in_alternative: bool,
-    /// Alternatives need not fit to be taken, if only one of them can be meant.
+    /// True if an alternative may be chosen although it has violations, if it is the only possible
+    /// one.
     partial: bool,
 }
 
@@ -198,7 +207,7 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    /// `value`, as far as it can be brought to `schema`.
+    /// Coerce `value` to `schema`, as far as possible.
     fn coerce(&mut self, value: Value, schema: &'s Value) -> Value {
         let Value::Object(keywords) = schema else { return value };
         if self.depth > schemas::MAX_DEPTH || !self.schemas.spend(1) {
@@ -223,7 +232,7 @@ impl<'s> Coercer<'s> {
         value
     }
 
-    /// Bring `value` to the declared type.
+    /// Convert `value` to the declared type.
     fn convert(&mut self, value: Value, keywords: &Map<String, Value>) -> Value {
         let types = schemas::types(keywords);
         if types.is_empty() {
@@ -245,7 +254,7 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    /// Bring `value` to the only option of `enum` or `const` that it can mean.
+    /// Replace `value` by the only option of `enum` or `const` that it can mean.
     fn match_options(&mut self, value: Value, keywords: &Map<String, Value>) -> Value {
         let options = schemas::options(keywords);
         if options.is_empty() || options.iter().any(|option| schemas::equal(option, &value)) {
@@ -257,7 +266,7 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    /// Bring the members or items of `value` to their schemas.
+    /// Coerce the members or items of `value` to their schemas.
     fn parts(&mut self, mut value: Value, keywords: &'s Map<String, Value>) -> Value {
         match &mut value {
             Value::Object(members) => {
@@ -280,12 +289,8 @@ impl<'s> Coercer<'s> {
         value
     }
 
-    /// Leave out each `null` that stands for a member which need not be there and cannot be null.
-    fn drop_nulls(
-        &mut self,
-        members: &mut Map<String, Value>,
-        keywords: &'s Map<String, Value>,
-    ) {
+    /// Drop each `null` of an optional member that may not be null.
+    fn drop_nulls(&mut self, members: &mut Map<String, Value>, keywords: &'s Map<String, Value>) {
         let Some(Value::Object(declared)) = keywords.get("properties") else { return };
         let required = keywords.get("required").and_then(Value::as_array);
         let is_required = |key: &str| {
@@ -307,7 +312,7 @@ impl<'s> Coercer<'s> {
         });
     }
 
-    /// Add a step to the path; returns how long it was.
+    /// Add a step to the path; return its previous length.
     fn enter(&mut self, step: &str) -> usize {
         let end = self.path.len();
         self.path.push('/');
@@ -321,13 +326,13 @@ impl<'s> Coercer<'s> {
         self.path.truncate(end);
     }
 
-    /// Bring `value` to the only alternative that it can mean, or notes that there are more.
+    /// Coerce `value` to the only possible alternative, or record that there are several.
     fn branch(&mut self, value: Value, branches: &'s [Value]) -> Value {
         if branches.iter().any(|branch| self.schemas.may_fit(&value, branch)) {
             return value;
         }
         let mut readings: Vec<(Value, Vec<Repair>)> = Vec::new();
-        // Those that do not fit, of alternatives that may be meant all the same.
+        // Alternatives that have violations but are possible by their shape.
         let mut shaped: Vec<(Value, Vec<Repair>)> = Vec::new();
         for branch in branches {
             if !self.schemas.spend(schemas::size(&value)) {

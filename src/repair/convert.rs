@@ -1,4 +1,4 @@
-//! One value as another type, where there is no doubt what it means.
+//! Conversion of a value to another type, where its meaning is unambiguous.
 
 use serde_json::{Number, Value};
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::message::RepairKind;
 
-/// `value` as one of `types`, none of which it is.
+/// Convert `value` to one of `types`, none of which it has.
 pub(super) fn to_types(value: &Value, types: &[&str]) -> Option<(RepairKind, Value)> {
     let mut found: Vec<(RepairKind, Value)> = Vec::new();
     for name in types {
@@ -68,7 +68,7 @@ pub(super) fn to_option(value: &Value, options: &[&Value]) -> Option<(RepairKind
     }
 }
 
-/// 4 for 4.0.
+/// Convert a number such as 4.0 to 4.
 pub(super) fn whole(value: &Value) -> Option<Value> {
     let written = value.as_number()?.as_str();
     let digits = whole_digits(written)?;
@@ -111,9 +111,9 @@ fn text_to_type(text: &str, name: &str) -> Option<(RepairKind, Value)> {
     Some((kind, value))
 }
 
-/// Return the number that `text` spells, digit by digit.
+/// Parse the number in `text`, with all its digits.
 fn number(text: &str) -> Option<Number> {
-    // Parsing a whole value would do as well, but that takes `{` first.
+    // Parsing a whole value would accept `{` first.
     text.starts_with(|ch: char| ch == '-' || ch.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
@@ -121,7 +121,7 @@ fn is_scalar(value: &Value) -> bool {
     value.is_string() || value.is_number() || value.is_boolean()
 }
 
-/// How a scalar reads without quotes.
+/// Return a scalar as text without quotes.
 fn unquoted(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,8 +1,8 @@
-//! Where in the document the mender stands.
+//! The position of the repairer in the document.
 
 use std::ops::Range;
 
-/// What holds members or items.
+/// The kind of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Object,
@@ -20,7 +20,7 @@ impl Shape {
         }
     }
 
-    /// Return true if `bracket` closes it as it was written.
+    /// Return true if `bracket` is the matching closing bracket in the input.
     pub(super) fn closes_with(self, bracket: u8) -> bool {
         bracket
             == match self {
@@ -31,12 +31,12 @@ impl Shape {
     }
 }
 
-/// What may come next in a frame.
+/// The token expected next in a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expect {
     /// The first key or item, or the end.
     First,
-    /// A key or an item: a comma came before.
+    /// A key or an item, after a comma.
     Next,
     Colon,
     /// The value of a key.
@@ -45,16 +45,16 @@ pub(super) enum Expect {
     Comma,
 }
 
-/// One open bracket.
+/// An open container.
 #[derive(Debug)]
 pub(super) struct Frame {
     pub(super) shape: Shape,
     pub(super) expect: Expect,
-    /// The key of the current member, where it stands in the output, quotes included.
+    /// Range of the current member's key in the output, quotes included.
     pub(super) key: Range<usize>,
     /// The index of the current item.
     pub(super) index: usize,
-    /// Where the last comma stands in the output.
+    /// Position of the last comma in the output.
     pub(super) comma: usize,
 }
 
@@ -64,7 +64,7 @@ impl Frame {
     }
 }
 
-/// Return the JSON Pointer to the current part of the last of `frames`.
+/// Return the JSON Pointer to the current position in `frames`.
 pub(super) fn pointer(frames: &[Frame], out: &str) -> String {
     let mut path = String::new();
     for frame in frames {

@@ -1,10 +1,10 @@
-//! Whether a text is JSON, without making anything of it.
+//! A check for valid JSON that builds no value.
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// A value that was read and is gone.
+/// A value that is parsed and dropped.
 ///
-/// [`serde::de::IgnoredAny`] would not do: its strings may hold half a surrogate pair.
+/// Unlike [`serde::de::IgnoredAny`], it rejects strings with half a surrogate pair.
 pub(super) struct IgnoredValue;
 
 impl<'de> Deserialize<'de> for IgnoredValue {

@@ -1,23 +1,23 @@
-//! Whether a quote ends its string, read from what comes after it.
+//! Lookahead that decides whether a quote ends its string.
 //!
-//! Each look goes no further than to the end of the next string, so that a
-//! byte is looked at a few times at most.
+//! Each lookahead ends with the next string at the latest, so that every byte is read a bounded
+//! number of times.
 
 use super::{
     frames::Shape,
     scalar::{self, Word, is_word_char},
 };
 
-/// What a quote that may end a string stands in.
+/// The context of a string.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StringContext {
-    /// What opened the string.
+    /// The opening quote.
     pub(super) quote: char,
-    /// The string is a key.
+    /// True if the string is a key.
     pub(super) is_key: bool,
-    /// The bracket around it.
+    /// The container of the string.
     pub(super) shape: Shape,
-    /// The bracket around that one.
+    /// The container of that container.
     pub(super) outer: Option<Shape>,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn may_end(text: &str, at: usize, context: StringContext) -> bool {
     }
 }
 
-/// Return true if what begins after a comma is a key or an item.
+/// Return true if a key or an item begins after a comma.
 fn may_follow_comma(text: &str, at: usize, shape: Shape) -> bool {
     let next = blank(text, at);
     match byte(text, next) {
@@ -52,7 +52,7 @@ fn may_follow_comma(text: &str, at: usize, shape: Shape) -> bool {
     }
 }
 
-/// Return true if what comes after a complete value fits.
+/// Return true if the next token may follow a complete value.
 fn may_follow_value(text: &str, at: usize, shape: Shape) -> bool {
     let next = blank(text, at);
     match byte(text, next) {
@@ -62,7 +62,7 @@ fn may_follow_value(text: &str, at: usize, shape: Shape) -> bool {
     }
 }
 
-/// Return true if what begins at `next` is a key or an item before which the comma is missing.
+/// Return true if a key or an item begins at `next`, with its comma missing.
 fn may_follow_value_unseparated(text: &str, at: usize, next: usize, shape: Shape) -> bool {
     if starts_comment(text, next) || text[next..].starts_with("```") {
         return true;
@@ -74,13 +74,13 @@ fn may_follow_value_unseparated(text: &str, at: usize, next: usize, shape: Shape
     }
 }
 
-/// Return true if what comes after the last bracket can be taken for text around the document.
+/// Return true if the text after the last bracket may be text around the document.
 fn may_follow_document(text: &str, at: usize, quote: char) -> bool {
     let next = blank(text, at);
     match byte(text, next) {
-        // Another document is no part of a string in this one.
+        // Another document cannot be part of a string in this one.
         None | Some(b'}' | b']' | b'{' | b'[') => true,
-        // A string that went on would have to end.
+        // If the string continued, it would have a closing quote.
         _ => text[at..next].contains('\n') || !text[next..].contains(|ch| closes(quote, ch)),
     }
 }
@@ -97,7 +97,7 @@ fn starts_key(text: &str, at: usize) -> bool {
     end > at && matches!(byte(text, blank(text, end)), Some(b':'))
 }
 
-/// Return true if a literal or a number begins at `at`, with something after it that fits.
+/// Return true if a literal or a number begins at `at`, followed by a valid token.
 fn word_is_value(text: &str, at: usize) -> bool {
     let is_value = |word: &str| scalar::value(word) != Word::Unknown;
     let word_at = word(text, at);
@@ -109,7 +109,7 @@ fn word_is_value(text: &str, at: usize) -> bool {
         }
 }
 
-/// Just past the quote that closes a string, escapes considered.
+/// Return the position just past the quote that closes a string, considering escapes.
 fn string_end(text: &str, at: usize, open: char) -> Option<usize> {
     let mut escaped = false;
     for (offset, ch) in text[at..].char_indices() {
@@ -123,7 +123,7 @@ fn string_end(text: &str, at: usize, open: char) -> Option<usize> {
     None
 }
 
-/// Return the quote that stands at `at`.
+/// Return the quote at `at`, if any.
 pub(super) fn quote_at(text: &str, at: usize) -> Option<char> {
     text[at..].chars().next().filter(|ch| is_quote(*ch))
 }
@@ -132,7 +132,7 @@ fn is_quote(ch: char) -> bool {
     matches!(ch, '"' | '\'' | '`' | '“' | '”' | '„' | '‘' | '’' | '‚')
 }
 
-/// Return true if `ch` may close a string that `open` began.
+/// Return true if `ch` may close a string that was opened by `open`.
 pub(super) fn closes(open: char, ch: char) -> bool {
     match open {
         '“' | '”' | '„' => matches!(ch, '“' | '”' | '"'),

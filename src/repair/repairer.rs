@@ -1,4 +1,4 @@
-//! The machine behind [`repair_json`](super::repair_json): one pass, an explicit stack.
+//! The state machine behind [`repair_json`](super::repair_json): one pass, an explicit stack.
 
 use serde_json::Value;
 
@@ -11,24 +11,24 @@ use super::{
 };
 use crate::message::{Repair, RepairKind};
 
-/// How much of the text a repair quotes, in characters.
+/// Maximum length of the text that a repair quotes, in characters.
 const QUOTED_CHARS: usize = 80;
 
-/// What a bracket is taken for that does not match the open one.
+/// The assumption about a bracket that does not match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mismatch {
     /// The wrong bracket in the right place.
     Replace,
-    /// The right bracket, before which others are missing.
+    /// The right bracket, with other closing brackets missing before it.
     Insert,
-    /// One too many.
+    /// A superfluous bracket.
     Drop,
 }
 
-/// White space as JSON has it.
+/// JSON white space.
 const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
 
-/// Reads broken JSON and writes JSON.
+/// A reader of broken JSON that writes valid JSON.
 #[derive(Debug)]
 pub(super) struct Repairer<'t> {
     text: &'t str,
@@ -38,8 +38,8 @@ pub(super) struct Repairer<'t> {
     repairs: Vec<Repair>,
     mismatch: Mismatch,
     mismatched: bool,
-    /// What the paths of repairs may still take, in bytes: a long key around many repairs
-    /// would be repeated in each.
+    /// Remaining budget for the paths of repairs, in bytes: a long key around many repairs would be
+    /// repeated in each path.
     path_bytes: usize,
 }
 
@@ -57,7 +57,7 @@ impl<'t> Repairer<'t> {
         }
     }
 
-    /// Repair the text, and tells whether a bracket did not match.
+    /// Repair the text; the second value is true if a bracket did not match.
     pub(super) fn run(mut self) -> (Option<RepairedJson>, bool) {
         let done = self.document();
         let repaired = done.map(|()| RepairedJson { text: self.out, repairs: self.repairs });
@@ -97,7 +97,7 @@ impl<'t> Repairer<'t> {
         self.after()
     }
 
-    /// Step over what stands before the document, and opens it.
+    /// Skip the text before the document, and open it.
     fn before(&mut self) -> Option<()> {
         let opened = self.text.trim_start();
         let opened = if opened.starts_with("```") {
@@ -119,7 +119,7 @@ impl<'t> Repairer<'t> {
         self.value(byte)
     }
 
-    /// Drop what stands after the document.
+    /// Drop the text after the document.
     fn after(&mut self) -> Option<()> {
         loop {
             self.copy_blank();
@@ -128,7 +128,7 @@ impl<'t> Repairer<'t> {
                 Some(b'}' | b']') => self.drop_text(RepairKind::WrongCloser, 1)?,
                 Some(_) => {
                     let rest = self.text[self.at..].trim_end_matches(BLANK).len();
-                    // A second document is no debris, nor is the rest of this one.
+                    // Neither a second document nor the rest of this one is debris.
                     if self.text[self.at..].contains(['{', '}']) {
                         return None;
                     }
@@ -231,10 +231,10 @@ impl<'t> Repairer<'t> {
         Some(())
     }
 
-    /// Put a comma before what cannot follow without one.
+    /// Insert a missing comma.
     fn insert_comma(&mut self) -> Option<()> {
         let frame = self.frames.last_mut()?;
-        // Python joins neighbouring strings in parentheses.
+        // Python concatenates adjacent strings in parentheses.
         if frame.shape == Shape::Tuple {
             return None;
         }
@@ -245,7 +245,7 @@ impl<'t> Repairer<'t> {
         self.record(self.frames.len() - 1, RepairKind::MissingComma, "", ",")
     }
 
-    /// Close the innermost bracket, or what `bracket` shows to be missing.
+    /// Close the innermost container, or the one that `bracket` shows to be unclosed.
     fn close(&mut self, bracket: u8) -> Option<()> {
         let shape = self.frames.last()?.shape;
         if shape.closes_with(bracket) {
@@ -269,7 +269,7 @@ impl<'t> Repairer<'t> {
         }
     }
 
-    /// Close the innermost bracket, which the text does not.
+    /// Close the innermost container, whose closing bracket is missing.
     fn close_missing(&mut self) -> Option<()> {
         let frame = self.frames.last()?;
         if matches!(frame.expect, Expect::Colon | Expect::Value) {
@@ -282,7 +282,7 @@ impl<'t> Repairer<'t> {
     }
 
     fn close_all(&mut self) -> Option<()> {
-        // Where the text is cut off, a quote inside may as well have been the end of a string.
+        // If the text is cut off, an inner quote may have been the end of a string.
         if self.repairs.iter().any(|repair| repair.kind == RepairKind::InnerQuote) {
             return None;
         }
@@ -309,7 +309,7 @@ impl<'t> Repairer<'t> {
             return Some(());
         }
         self.out.remove(frame.comma);
-        // The comma that makes a tuple of one is no mistake.
+        // The comma of a tuple with one item is not an error.
         if frame.shape == Shape::Tuple {
             return Some(());
         }
@@ -325,7 +325,7 @@ impl<'t> Repairer<'t> {
                 let length = inside.find("*/")? + 4;
                 self.drop_text(RepairKind::Comment, length)?;
             } else if starts_comment(self.text, self.at) {
-                // Without an end of line it is not certain what the comment holds.
+                // Without an end of line the extent of the comment is uncertain.
                 let length = rest.find('\n')?;
                 self.drop_text(RepairKind::Comment, length)?;
             } else if let Some(ch) = rest.chars().next().filter(|ch| is_foreign_blank(*ch)) {
@@ -343,13 +343,13 @@ impl<'t> Repairer<'t> {
         self.take(blank);
     }
 
-    /// Copy what stands next.
+    /// Copy the next `length` bytes.
     fn take(&mut self, length: usize) {
         self.out.push_str(&self.text[self.at..self.at + length]);
         self.at += length;
     }
 
-    /// Leave out what stands next.
+    /// Drop the next `length` bytes.
     fn drop_text(&mut self, kind: RepairKind, length: usize) -> Option<()> {
         let dropped = &self.text[self.at..self.at + length];
         self.at += length;
@@ -366,7 +366,7 @@ impl<'t> Repairer<'t> {
         }
     }
 
-    /// Record a change at the current part of the first `depth` frames.
+    /// Record a change at the current position in the first `depth` frames.
     fn record(&mut self, depth: usize, kind: RepairKind, before: &str, after: &str) -> Option<()> {
         self.record_values(depth, kind, cut(before), cut(after))
     }
@@ -387,7 +387,7 @@ impl<'t> Repairer<'t> {
     }
 }
 
-/// White space that is none in JSON.
+/// Return true for white space that JSON does not allow.
 fn is_foreign_blank(ch: char) -> bool {
     (ch.is_whitespace() && !ch.is_ascii())
         || matches!(ch, '\u{FEFF}' | '\u{200B}' | '\u{C}' | '\u{B}')

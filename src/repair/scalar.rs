@@ -1,15 +1,15 @@
-//! Words and numbers, as JSON spells them.
+//! Words and numbers of broken JSON.
 
 use crate::message::RepairKind;
 
-/// What a bare word comes to.
+/// The interpretation of a bare word.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// JSON as it stands.
+    /// Valid JSON.
     Json,
-    /// JSON after a change.
+    /// Valid JSON after a repair.
     Repaired(RepairKind, String),
-    /// Nothing that is certain.
+    /// Not a JSON value.
     Unknown,
 }
 
@@ -18,7 +18,7 @@ pub(super) fn is_word_char(ch: char) -> bool {
     ch.is_alphanumeric() || matches!(ch, '_' | '$' | '-' | '+' | '.')
 }
 
-/// What `word` is as a value.
+/// Interpret `word` as a value.
 pub(super) fn value(word: &str) -> Word {
     let literal = match word {
         "true" | "false" | "null" => return Word::Json,
@@ -30,7 +30,7 @@ pub(super) fn value(word: &str) -> Word {
     Word::Repaired(RepairKind::Literal, literal.to_owned())
 }
 
-/// Return true if `word` may be cut off at its end: `12` may have gone on, `true` may not.
+/// Return true if `word` may be incomplete: `12` may, `true` may not.
 pub(super) fn may_continue(word: &str) -> bool {
     !word.ends_with(|ch: char| ch.is_ascii_alphabetic()) || matches!(value(word), Word::Unknown)
 }
@@ -55,7 +55,7 @@ fn number(word: &str) -> Word {
         _ => 10,
     };
     if radix != 10 {
-        // `from_str_radix` takes a sign, which has no place here.
+        // `from_str_radix` accepts a sign, which is not allowed here.
         let bare = digits[2..].trim_start_matches(['+', '-']);
         return match u64::from_str_radix(bare, radix) {
             Ok(value) if bare.len() == digits.len() - 2 => {
@@ -73,7 +73,7 @@ fn number(word: &str) -> Word {
         digits.insert(dot + 1, '0');
     }
     let repaired = format!("{sign}{digits}");
-    // A lone dot is no number, however it is dressed.
+    // A lone dot is not a number.
     if is_number(&repaired) && word.contains(|ch: char| ch.is_ascii_digit()) {
         Word::Repaired(RepairKind::Number, repaired)
     } else {
@@ -81,7 +81,7 @@ fn number(word: &str) -> Word {
     }
 }
 
-/// Return the digits of `1_000`; `None` where an underscore does not stand between digits.
+/// Remove the underscores of `1_000`; return `None` if one is not between digits.
 fn without_underscores(digits: &str) -> Option<String> {
     let bytes = digits.as_bytes();
     for (at, _) in digits.match_indices('_') {
@@ -93,7 +93,7 @@ fn without_underscores(digits: &str) -> Option<String> {
     Some(digits.replace('_', ""))
 }
 
-/// Return true if `word` is a number of JSON.
+/// Return true if `word` is a JSON number.
 fn is_number(word: &str) -> bool {
     let bytes = word.as_bytes();
     let digits = |mut at: usize| {

@@ -1,18 +1,18 @@
-//! What a schema says at a glance: types, options, parts and references.
+//! Keywords of a schema that can be evaluated directly: types, options, parts and references.
 //!
-//! This is no validator. It tells alternatives apart that cannot be meant; the
-//! last word is the caller's.
+//! This is not a validator. It excludes alternatives that are impossible; the caller validates the
+//! result.
 
 use serde_json::{Map, Value};
 
 use super::types::is_type;
 
-/// How deep schemas and values are followed.
+/// Maximum depth to which schemas and values are followed.
 pub(super) const MAX_DEPTH: usize = 128;
-/// Number of looks that at schemas and values one value may take.
+/// Maximum number of visits to schemas and values for one value.
 const MAX_WORK: usize = 500_000;
 
-/// A schema, with what may still be spent on it.
+/// A schema with its remaining work budget.
 #[derive(Debug)]
 pub(super) struct Schemas<'s> {
     root: &'s Value,
@@ -24,7 +24,7 @@ impl<'s> Schemas<'s> {
         Self { root, work: MAX_WORK }
     }
 
-    /// Spends some of the work that is allowed; `false` when it is used up.
+    /// Spend some of the budget; return false when it is exhausted.
     pub(super) fn spend(&mut self, work: usize) -> bool {
         self.work = self.work.saturating_sub(work);
         self.work > 0
@@ -34,19 +34,19 @@ impl<'s> Schemas<'s> {
         self.work == 0
     }
 
-    /// What the `$ref` of a schema leads to, within the document.
+    /// Return the target of a schema's `$ref` within the document.
     pub(super) fn target(&self, keywords: &Map<String, Value>) -> Option<&'s Value> {
         let pointer = keywords.get("$ref")?.as_str()?.strip_prefix('#')?;
         self.root.pointer(pointer)
     }
 
-    /// Return true if nothing that shows at a glance keeps `value` from fitting `schema`.
+    /// Return true unless the evaluated keywords exclude `value`.
     pub(super) fn may_fit(&mut self, value: &Value, schema: &'s Value) -> bool {
         self.may_fit_at(value, schema, 0)
     }
 
-    /// Return true if `value` is of the kind that `schema` describes, whatever its parts lack: its
-    /// type, its options, and the members that tell alternatives apart by having one value only.
+    /// Return true if `value` has the shape that `schema` describes, whatever its parts lack: its
+    /// type, its options, and the constant members that distinguish alternatives.
     pub(super) fn is_shaped(&mut self, value: &Value, schema: &'s Value) -> bool {
         self.is_shaped_at(value, schema, 0)
     }
@@ -160,17 +160,17 @@ pub(super) fn options(keywords: &Map<String, Value>) -> Vec<&Value> {
     }
 }
 
-/// What a schema says of the member `key`.
+/// Return the schema of the member `key`.
 pub(super) fn member_schema<'s>(keywords: &'s Map<String, Value>, key: &str) -> Option<&'s Value> {
     if let Some(schema) = keywords.get("properties").and_then(|properties| properties.get(key)) {
         return Some(schema);
     }
-    // Which patterns match is the validator's business.
+    // Matching patterns is left to the validator.
     let other = !keywords.contains_key("patternProperties");
     keywords.get("additionalProperties").filter(|_| other)
 }
 
-/// What a schema says of the item at `index`.
+/// Return the schema of the item at `index`.
 pub(super) fn item_schema(keywords: &Map<String, Value>, index: usize) -> Option<&Value> {
     let list = |name| keywords.get(name).and_then(Value::as_array);
     let (first, rest) = match list("items") {
@@ -180,7 +180,7 @@ pub(super) fn item_schema(keywords: &Map<String, Value>, index: usize) -> Option
     first.and_then(|first| first.get(index)).or_else(|| keywords.get(rest))
 }
 
-/// Return true if two values are the same in JSON Schema, where 1 is 1.0.
+/// Return true if two values are equal in JSON Schema, where 1 equals 1.0.
 pub(super) fn equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {

@@ -1,4 +1,4 @@
-//! One string: from its opening quote, of whatever kind, to a string of JSON.
+//! Repair of one string, from its opening quote of any kind.
 
 use std::fmt::Write;
 
@@ -9,18 +9,23 @@ use super::{
     lookahead::{StringContext, closes, may_end},
 };
 
-/// A string as JSON spells it.
+/// A repaired string.
 #[derive(Debug)]
 pub(super) struct ParsedString {
-    /// Where the text goes on.
+    /// Position after the string.
     pub(super) end: usize,
-    /// What had to be changed, once for each kind.
+    /// The kinds of changes, each once.
     pub(super) changes: Vec<RepairKind>,
 }
 
-/// Read the string that begins at `start` and append it to `out`, quotes included. `None` where it
-/// takes a guess to tell what it says or where it ends.
-pub(super) fn read(text: &str, start: usize, context: StringContext, out: &mut String) -> Option<ParsedString> {
+/// Read the string that begins at `start` and append it to `out`, quotes included. Return `None` if
+/// its content or its end would be a guess.
+pub(super) fn read(
+    text: &str,
+    start: usize,
+    context: StringContext,
+    out: &mut String,
+) -> Option<ParsedString> {
     let open = context.quote;
     let mut reader = StringReader { text, at: start + open.len_utf8(), out, changes: Vec::new() };
     reader.out.push('"');
@@ -32,8 +37,8 @@ pub(super) fn read(text: &str, start: usize, context: StringContext, out: &mut S
     loop {
         reader.copy_plain(open);
         let Some(ch) = reader.text[reader.at..].chars().next() else {
-            // What was taken for a quote inside may have been the end; and before a bracket at the
-            // very end the quote is as likely to be missing as after it.
+            // An inner quote may have been the end; and before a bracket at the very end of the
+            // text, the quote may be missing before or after the bracket.
             let bracket = reader.text.trim_end().ends_with(['}', ']']);
             if context.is_key || inner_quotes > 0 || bracket {
                 return None;
@@ -44,8 +49,8 @@ pub(super) fn read(text: &str, start: usize, context: StringContext, out: &mut S
         let after = reader.at + ch.len_utf8();
         if closes(open, ch) {
             let ends = may_end(text, after, context);
-            // Before a comma and another string of a list, this may as well be the second of a
-            // pair inside; in an object the colon after the other string tells.
+            // Before a comma and another string of a list, this may be the second of a pair of
+            // inner quotes. In an object, the colon after the other string decides.
             let in_pair = inner_quotes % 2 == 1
                 && open == '"'
                 && context.shape != Shape::Object
@@ -57,7 +62,7 @@ pub(super) fn read(text: &str, start: usize, context: StringContext, out: &mut S
                 reader.at = after;
                 break;
             }
-            // A key holds no quotes: what looks so is a string in the place of one.
+            // A key contains no quotes; this is a string where a key should be.
             if context.is_key {
                 return None;
             }
@@ -72,7 +77,7 @@ pub(super) fn read(text: &str, start: usize, context: StringContext, out: &mut S
         } else if ch == '\\' {
             reader.escape()?;
         } else if ch == '"' {
-            // Inside other quotes; escaping it is part of changing those.
+            // Inside other quotes; escaping it is part of replacing those.
             reader.out.push_str("\\\"");
             reader.at = after;
         } else {
@@ -101,7 +106,7 @@ impl StringReader<'_, '_> {
         }
     }
 
-    /// Copy up to the next character that may mean something.
+    /// Copy up to the next character that needs attention.
     fn copy_plain(&mut self, open: char) {
         let rest = &self.text[self.at..];
         let plain = if open == '"' {
@@ -147,13 +152,13 @@ impl StringReader<'_, '_> {
         Some(())
     }
 
-    /// An escape that JSON does not have, for `ch`.
+    /// Write `ch` for an escape that JSON does not define.
     fn bad_escape(&mut self, ch: char) {
         push_escaped(self.out, ch);
         self.change(RepairKind::Escape);
     }
 
-    /// A backslash that escapes nothing, as in `\d` or `C:\data`.
+    /// Write a backslash that escapes nothing, as in `\d` or `C:\data`.
     fn literal_backslash(&mut self, letter: char) {
         self.out.push_str("\\\\");
         push_escaped(self.out, letter);
@@ -194,7 +199,7 @@ impl StringReader<'_, '_> {
     }
 }
 
-/// Append `ch` as it stands in a string of JSON.
+/// Append `ch` to a JSON string, escaped if necessary.
 fn push_escaped(out: &mut String, ch: char) {
     match ch {
         '"' => out.push_str("\\\""),
@@ -210,7 +215,7 @@ fn push_escaped(out: &mut String, ch: char) {
     }
 }
 
-/// Return the number that `digits` hexadecimal digits from `at` spell.
+/// Parse `digits` hexadecimal digits at `at`.
 fn hex(text: &str, at: usize, digits: usize) -> Option<u32> {
     let digits = text.get(at..at + digits)?;
     if !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {

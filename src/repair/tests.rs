@@ -1,11 +1,11 @@
-//! The laws of mending, over documents that are broken in a known way.
+//! Laws of repair, for documents that are broken in a known way.
 
 use proptest::{prelude::*, sample::Index};
 use serde_json::{Map, Value, json};
 
 use super::*;
 
-/// Text that a model may write, quotes and odd characters included.
+/// Text that a model may write, with quotes and unusual characters.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z ]{0,8}",
@@ -86,7 +86,7 @@ const DAMAGES: [Damage; 15] = [
     Damage::Tuple,
 ];
 
-/// Writes JSON with one flaw, at the `target`th place that can have it.
+/// A writer of JSON with one flaw, at the `target`th possible place.
 struct Breaker {
     damage: Damage,
     target: usize,
@@ -273,7 +273,7 @@ proptest! {
         let (broken, _) = Breaker::write(&value, damage, place.index(places));
         match repair_json(&broken) {
             Some(repaired) => prop_assert_eq!(parse(&repaired.text), value, "{}", broken),
-            // Where a bracket is wrong or missing there may be two readings.
+            // A wrong or missing bracket may have two interpretations.
             None => prop_assert!(
                 matches!(damage, Damage::WrongCloser | Damage::ExtraCloser),
                 "{}", broken
@@ -313,7 +313,7 @@ proptest! {
     }
 }
 
-/// Return true if `part` is what was there of `whole` before it was cut off.
+/// Return true if `part` is `whole`, cut off.
 fn is_prefix(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::String(part), Value::String(whole)) => whole.starts_with(part.as_str()),
@@ -417,14 +417,14 @@ proptest! {
         let faults = |value: &Value| validator.violations(value).len();
         let repaired = coerce_partially(&value, &schema, &faults).value;
 
-        // Exactly what cannot be mended alone is told, and nothing else of it is left.
+        // Exactly the parts that cannot be coerced are reported.
         let found = validator.violations(&repaired);
         prop_assume!(found.len() < crate::validator::MAX_VIOLATIONS);
         let reported: std::collections::BTreeSet<_> =
             found.iter().map(|violation| violation.path.split('/').nth(1).unwrap()).collect();
         let left: Vec<_> = broken.iter().map(|(at, _)| format!("p{at}")).collect();
         prop_assert_eq!(reported.into_iter().collect::<Vec<_>>(), left, "{} {}", schema, value);
-        // Whoever corrects what was told is through in the next round.
+        // After the reported violations are corrected, the value is valid.
         if !whole.is_empty() {
             let corrected = fit_alone(&whole);
             let (_, value) = object(&whole);

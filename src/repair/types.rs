@@ -1,8 +1,8 @@
-//! The types that JSON Schema knows.
+//! The types of JSON Schema.
 
 use serde_json::{Number, Value};
 
-/// Return true if `value` is of the type that JSON Schema calls `name`.
+/// Return true if `value` has the JSON Schema type `name`.
 pub(super) fn is_type(value: &Value, name: &str) -> bool {
     match name {
         "null" => value.is_null(),
@@ -23,7 +23,7 @@ fn is_whole(number: &Number) -> bool {
             && number.as_f64().is_some_and(|value| value.fract() == 0.0))
 }
 
-/// Return the digits of a number without a fraction: `4` for `4.0`. Exponents are left alone.
+/// Return the digits of a number without a fraction: `4` for `4.0`. Exponents are not evaluated.
 pub(super) fn whole_digits(written: &str) -> Option<&str> {
     let (digits, fraction) = written.split_once('.').unwrap_or((written, ""));
     let plain =

@@ -1,13 +1,14 @@
-//! Where the text of arguments can be cut without cutting an escape.
+//! Boundaries at which the text of arguments can be cut without cutting an escape.
 
 use crate::parser::work;
 
-/// The longest beginning of an escape: `\ud83d\u000`.
+/// Length of the longest incomplete escape, `\ud83d\u000`, in bytes.
 const MAX_PARTIAL_ESCAPE: usize = 11;
 
-/// Return the length of `text` without the escape that has begun at its end and is not whole.
+/// Return the length of `text` without an incomplete escape at its end.
 ///
-/// The high half of a surrogate pair waits for the low one. `text` begins where no escape is open.
+/// The high half of a surrogate pair is incomplete without the low one. `text` begins outside of an
+/// escape.
 pub(super) fn complete_prefix(text: &str) -> usize {
     let bytes = text.as_bytes();
     let from = bytes.len().saturating_sub(MAX_PARTIAL_ESCAPE);
@@ -24,7 +25,7 @@ fn starts_escape(bytes: &[u8], at: usize) -> bool {
     slashes.is_multiple_of(2)
 }
 
-/// Return true if an escape that goes on with this after its backslash is still to end.
+/// Return true if the escape with this text after its backslash is incomplete.
 fn is_incomplete(rest: &[u8]) -> bool {
     match rest {
         [] => true,

@@ -1,10 +1,9 @@
-//! Reading one reply: calls in its text and calls that the provider's protocol carries, under one
-//! numbering.
+//! Reading of one reply: inline calls and native calls, under one numbering.
 //!
-//! A model says what it says in two ways that mix: text, in which the [`parser`](crate::parser)
-//! finds calls, and [`Fragment`]s of native calls, which are put together here. A [`Reader`] takes
-//! both and reports them alike, as the parser's [`Frame`](crate::parser::Frame)s. Every call has
-//! one start and one end, and its number is its position among all calls of the reply.
+//! A reply mixes two forms: text, in which the [`parser`](crate::parser) finds calls, and
+//! [`Fragment`]s of native calls, which are assembled here. A [`Reader`] accepts both and reports
+//! them alike, as [`Frame`](crate::parser::Frame)s of the parser. Every call has one start and one
+//! end, and its index is its position among all calls of the reply.
 //!
 //! ```
 //! use toolweave::{

@@ -1,65 +1,65 @@
-//! Putting native calls together from their fragments.
+//! Assembly of native calls from their fragments.
 
 use std::collections::HashMap;
 
 use super::{escape, fragment::Fragment};
 use crate::parser::{Discard, Ending, Excess, FoundCall, Frame, Outcome, Parser, Sink};
 
-/// The native calls of one reply, by all that a fragment may refer to them by.
+/// The native calls of one reply, by id and by index.
 #[derive(Debug, Default)]
 pub(super) struct NativeCalls {
     calls: Vec<Call>,
     by_id: HashMap<String, usize>,
     by_index: HashMap<usize, usize>,
-    /// How many bytes of arguments there were, those of calls at their end included.
+    /// Number of bytes of arguments, those of ended calls included.
     bytes: usize,
 }
 
 impl NativeCalls {
-    /// Return the call that a fragment is part of, if it is not the first of its call.
+    /// Return the call that a fragment continues, if any.
     pub(super) fn find(&self, fragment: &Fragment<'_>) -> Option<usize> {
         let by_index = fragment.index.and_then(|index| self.by_index.get(&index).copied());
         if let Some(id) = fragment.id {
-            // With another id, the provider uses the index again for a new call.
+            // With another id, the provider reuses the index for a new call.
             let unnamed = || by_index.filter(|&at| self.calls[at].is_continued_by(fragment));
             return self.by_id.get(id).copied().or_else(unnamed);
         }
         if fragment.index.is_some() {
             return by_index;
         }
-        // More of the latest call, unless a new name begins one.
+        // The fragment continues the latest call, unless a name begins a new one.
         if fragment.name.is_some() { None } else { self.calls.len().checked_sub(1) }
     }
 
-    /// How many bytes of arguments there were so far.
+    /// Return the number of bytes of arguments so far.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Count arguments that came for a call.
+    /// Count bytes of arguments.
     pub(super) fn count_bytes(&mut self, bytes: usize) {
         self.bytes += bytes;
     }
 
-    /// Add a call at this position in the reply.
+    /// Add a call with this index in the reply.
     pub(super) fn add(&mut self, index: usize) -> usize {
         self.calls.push(Call::new(index));
         self.calls.len() - 1
     }
 
-    /// Return the latest call, if it is not at its end.
+    /// Return the latest call, if it is open.
     pub(super) fn latest_open(&mut self) -> Option<&mut Call> {
         self.calls.last_mut().filter(|call| call.is_open())
     }
 
-    /// Return the call, which is now known by what this fragment calls it.
+    /// Return the call, after adding the id and index of this fragment to it.
     pub(super) fn identify(&mut self, at: usize, fragment: &Fragment<'_>) -> &mut Call {
         let call = &mut self.calls[at];
         if let Some(id) = fragment.id
             && !self.by_id.contains_key(id)
         {
             self.by_id.insert(id.to_owned(), at);
-            // Once it has begun, it is reported under the id that it has got then.
+            // Once started, the call keeps the id that was reported.
             if call.state == CallState::Pending {
                 call.id = Some(id.to_owned());
             }
@@ -70,7 +70,7 @@ impl NativeCalls {
         call
     }
 
-    /// Return the calls that are not at their end, in the order in which they began.
+    /// Return the open calls, in the order in which they began.
     pub(super) fn open(&mut self) -> impl Iterator<Item = &mut Call> {
         self.calls.iter_mut().filter(|call| call.is_open())
     }
@@ -83,24 +83,24 @@ pub(super) struct Call {
     pub(super) index: usize,
     id: Option<String>,
     name: String,
-    /// All of their text, until the end.
+    /// All of the arguments, until the end.
     arguments: String,
-    /// How much of that is in deltas.
+    /// Length of the part that was reported in deltas.
     reported: usize,
     state: CallState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CallState {
-    /// Not reported yet: the name may not be whole.
+    /// Not reported yet: the name may be incomplete.
     Pending,
     Started,
     Finished,
-    /// Ended by its size; the rest of its arguments is discarded.
+    /// Ended by its size; further arguments are discarded.
     TooLarge,
 }
 
-/// How calls are reported.
+/// The context for reporting calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reporting<'a> {
     pub(super) parser: &'a Parser,
@@ -119,8 +119,8 @@ impl Call {
         }
     }
 
-    /// Return true if a fragment with its index is more of it, though it has an id that is new. A
-    /// name would begin another call.
+    /// Return true if a fragment with the same index but a new id continues this call. A name would
+    /// begin another call.
     fn is_continued_by(&self, fragment: &Fragment<'_>) -> bool {
         let unnamed = fragment.name.is_none() && self.state == CallState::Started;
         self.id.is_none() && (self.state == CallState::Pending || unnamed)
@@ -142,8 +142,8 @@ impl Call {
         &self.name
     }
 
-    /// Take a name, or the next piece of one, and says whether it is the call's now: once the
-    /// arguments have begun, the name is certain.
+    /// Append a piece of the name, or accept a repetition of it. Return false if the name is final
+    /// because the arguments have begun.
     pub(super) fn extend_name(&mut self, name: &str) -> bool {
         if name == self.name {
             return true;
@@ -154,12 +154,12 @@ impl Call {
         self.arguments.is_empty()
     }
 
-    /// Take more of the arguments and report what is certain.
+    /// Append arguments and report what is certain.
     pub(super) fn push(&mut self, text: &str, reporting: Reporting<'_>, sink: &mut impl Sink) {
         let limit = reporting.parser.limits().max_argument_bytes;
         let room = limit.saturating_sub(self.arguments.len());
         if text.len() > room {
-            // Just past the limit, so that it does not matter how the arguments were cut up.
+            // Cut just past the limit, so that the result does not depend on the fragments.
             let ends = (room + 1..text.len()).find(|&end| text.is_char_boundary(end));
             let taken = ends.unwrap_or(text.len());
             self.arguments.push_str(&text[..taken]);
@@ -170,7 +170,7 @@ impl Call {
             return;
         }
         self.arguments.push_str(text);
-        // Without a name there is nothing to report yet.
+        // A call without a name is not reported yet.
         if !self.name.is_empty() {
             self.begin(reporting, sink);
             if reporting.deltas {
@@ -180,7 +180,7 @@ impl Call {
         }
     }
 
-    /// End the call, if its arguments are whole by now: no JSON object is the beginning of another.
+    /// End the call if its arguments are complete: no JSON object is a prefix of another.
     pub(super) fn end_if_complete(&mut self, reporting: Reporting<'_>, sink: &mut impl Sink) {
         let found =
             reporting.parser.native(self.index, &self.name, &self.arguments, Ending::Complete);

@@ -1,4 +1,4 @@
-//! From text and fragments to frames.
+//! Frames of a reply, from its text and its fragments.
 
 use super::{
     fragment::{Fragment, FragmentProblem},
@@ -6,13 +6,13 @@ use super::{
 };
 use crate::parser::{Discard, Ending, FoundCall, Frame, Parser, Plain, Sink};
 
-/// How a reply is read.
+/// The options of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// True if calls are looked for in the text.
+    /// True to parse text for calls.
     pub inline: bool,
-    /// True if the arguments of native calls are reported while they arrive. Those of calls in text
-    /// are as the parser was told.
+    /// True to report the arguments of native calls while they arrive. For inline calls, the option
+    /// of the parser applies.
     pub deltas: bool,
 }
 
@@ -22,10 +22,10 @@ impl Default for Options {
     }
 }
 
-/// Reads one reply.
+/// A reader of one reply.
 ///
-/// A native call is at its end when another one begins, if its arguments are a JSON object by
-/// then, and else when the reply is.
+/// A native call ends when another one begins, if its arguments are a JSON object by then, and
+/// otherwise with the reply.
 #[derive(Debug)]
 pub struct Reader {
     parser: Parser,
@@ -33,12 +33,12 @@ pub struct Reader {
     native: NativeCalls,
     /// Number of calls, of both kinds.
     calls: usize,
-    /// The position of the call in text that is being read.
+    /// Index of the open inline call.
     inline: usize,
 }
 
 impl Reader {
-    /// Create a reader for calls to the tools of this parser, which must have read nothing.
+    /// Create a reader for calls to the tools of this parser, which must not have any input.
     pub fn new(parser: Parser, options: Options) -> Self {
         Self { parser, options, native: NativeCalls::default(), calls: 0, inline: 0 }
     }
@@ -48,12 +48,12 @@ impl Reader {
         self.calls
     }
 
-    /// How many bytes of calls may be waiting for the end of their call, at most.
+    /// Return an upper bound on the bytes that are buffered for incomplete calls.
     pub fn buffered(&self) -> usize {
         self.parser.buffered().max(self.native.bytes())
     }
 
-    /// Take the next text and report what it makes certain.
+    /// Read the next text and report what it makes certain.
     pub fn text(&mut self, chunk: &str, sink: &mut impl Sink) {
         match self.plain_text(chunk) {
             None => {
@@ -68,7 +68,7 @@ impl Reader {
         }
     }
 
-    /// Take the next text if it is plain and report what it is; see [`Parser::push_plain`].
+    /// Read the next text if it is plain, and return its kind; see [`Parser::push_plain`].
     #[inline]
     pub fn plain_text(&mut self, chunk: &str) -> Option<Plain> {
         if !self.options.inline {
@@ -80,9 +80,10 @@ impl Reader {
         }
     }
 
-    /// Take the next fragment of a native call and report what it makes certain.
+    /// Read the next fragment of a native call and report what it makes certain.
     ///
-    /// Returns what is odd about the fragment, for a record of it: it has been taken all the same.
+    /// Return the defect of the fragment, if any, for the log. The fragment has been read all the
+    /// same.
     pub fn fragment<'a>(
         &'a mut self,
         fragment: Fragment<'a>,
@@ -124,8 +125,7 @@ impl Reader {
         Some(FragmentProblem::Renamed { call: call.index, id: call.id(), name: call.name(), other })
     }
 
-    /// End the reply and report the rest of it. A reply that was cut off completes no call that is
-    /// open.
+    /// End the reply and report the rest of it. A truncated reply completes no open call.
     pub fn finish(&mut self, ending: Ending, sink: &mut impl Sink) {
         if self.options.inline {
             let numbered = &mut NumberedSink::new(&mut self.calls, &mut self.inline, sink);
@@ -138,9 +138,9 @@ impl Reader {
     }
 }
 
-/// Gives the calls in text their positions among calls of both kinds.
+/// A sink that numbers inline calls among calls of both kinds.
 ///
-/// The parser reads one call after the other, so one number is enough.
+/// The parser reads one call after the other, so the index of the open one is enough.
 struct NumberedSink<'a, S> {
     calls: &'a mut usize,
     open: &'a mut usize,

@@ -7,14 +7,14 @@ use crate::parser::{self, Discard, Ending, Frame, Limits, Outcome, Parser, work}
 
 const TOOLS: [&str; 3] = ["Get", "Sleep", "Émoji"];
 
-/// One thing that a model says.
+/// One update of a reply.
 #[derive(Clone, Debug)]
 enum Input {
     Text(String),
     Fragment { id: Option<String>, index: Option<usize>, name: Option<String>, arguments: String },
 }
 
-/// A frame that outlives what it came from.
+/// An owned copy of a frame.
 #[derive(Clone, Debug, PartialEq)]
 enum Seen {
     Start {
@@ -31,7 +31,7 @@ enum Seen {
         outcome: Outcome,
     },
     Discarded(String, Discard),
-    /// What is neither, with what kind it is.
+    /// Any other frame, with its kind.
     Other(&'static str, String),
 }
 
@@ -57,7 +57,7 @@ fn own(frame: Frame<'_>) -> Seen {
     }
 }
 
-/// What came of a reply: of its text, and of its native calls.
+/// The frames of a reply, by kind of call.
 #[derive(Debug, Default, PartialEq)]
 struct Read {
     inline: Vec<Seen>,
@@ -89,7 +89,7 @@ fn read_with(limits: Limits, deltas: bool, input: &[Input], ending: Ending) -> R
     let mut rest = Vec::new();
     reader.finish(ending, &mut |frame: Frame<'_>| rest.push(own(frame)));
     read.calls = reader.calls();
-    // The call in text that is open comes to its end before any native one.
+    // The open inline call ends before any native one.
     let is_native = |seen: &Seen| match seen {
         Start { index, .. } | Delta(index, _) | End { index, .. } => !read
             .inline
@@ -98,7 +98,7 @@ fn read_with(limits: Limits, deltas: bool, input: &[Input], ending: Ending) -> R
         _ => false,
     };
     let first = rest.iter().position(is_native).unwrap_or(rest.len());
-    // One that began at the very end is still one of the text.
+    // A call that began at the very end is still inline.
     let natives = rest.split_off(first);
     read.inline.extend(rest);
     read.native.extend(natives);
@@ -127,7 +127,7 @@ fn joined(read: Read) -> Read {
     Read { inline: join(read.inline), native: join(read.native), calls: read.calls }
 }
 
-/// Return the bytes that are accounted for.
+/// Return all text that the frames account for.
 fn raw(seen: &[Seen]) -> String {
     seen.iter()
         .map(|seen| match seen {
@@ -137,7 +137,7 @@ fn raw(seen: &[Seen]) -> String {
         .collect()
 }
 
-/// Every call has one start, then its deltas, then one end; returns the indexes.
+/// Check that every call has one start, then deltas, then one end; return the indexes.
 fn check_calls(seen: &[Seen], deltas: bool, native: bool) -> Vec<usize> {
     let mut open: BTreeMap<usize, String> = BTreeMap::new();
     let mut started = Vec::new();
@@ -193,7 +193,7 @@ fn check_laws(limits: Limits, deltas: bool, input: &[Input], ending: Ending) {
     assert_eq!(all, (0..read.calls).collect::<Vec<_>>(), "positions have gaps");
 }
 
-/// Cuts every text and all arguments into pieces of at most so many characters.
+/// Cut every text and all arguments into pieces of the given sizes.
 fn cut(input: &[Input], mut sizes: impl Iterator<Item = usize>) -> Vec<Input> {
     let mut cut = Vec::new();
     for input in input {
@@ -264,7 +264,7 @@ fn pieces(most: usize) -> impl Strategy<Value = String> {
     prop::collection::vec(select(PIECES), 0..most).prop_map(|pieces| pieces.concat())
 }
 
-/// What a model says, in any order; few ids and indexes, so that they meet again.
+/// Generate updates in any order, with few ids and indexes, so that these repeat.
 fn input() -> impl Strategy<Value = Vec<Input>> {
     let id = prop::option::of(select(vec!["", "a", "b", "c"]).prop_map(str::to_owned));
     let index = prop::option::of(0usize..3);
@@ -286,7 +286,7 @@ fn endings() -> impl Strategy<Value = Ending> {
     select(vec![Ending::Complete, Ending::Truncated])
 }
 
-/// So many cases, or as many as `PROPTEST_CASES` asks for.
+/// Return a configuration with this many cases, or as many as `PROPTEST_CASES` sets.
 fn cases(at_least: u32) -> ProptestConfig {
     let config = ProptestConfig::default();
     ProptestConfig { cases: config.cases.max(at_least), failure_persistence: None, ..config }
@@ -339,7 +339,7 @@ proptest! {
     }
 }
 
-/// What an escape can be, and what is none.
+/// Escapes, complete and incomplete.
 const ESCAPES: &[&str] = &["\\\\", "\\n", "\\\"", "\\u00e9", "\\ud83d\\ude00", "u", "d83d", "x"];
 
 fn fragment(id: Option<&str>, name: Option<&str>, arguments: &str) -> Input {

@@ -1,7 +1,7 @@
-//! How often a schema can look at each part of a value, where its keywords say so by themselves.
+//! Static bounds on the visits to each part of a value, where the keywords of a schema imply them.
 //!
-//! Most schemas are trees of a few keywords that look at each part of a value a few times, so a
-//! small value cannot take more looks than any verdict may. Such a verdict needs no meter.
+//! Most schemas are trees of a few keywords that visit each part of a value a few times, so a small
+//! value cannot exceed the budget. Its validation needs no meter.
 
 use std::collections::HashMap;
 
@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use super::excess::MAX_DEPTH;
 
-/// What a keyword takes that looks at the value itself, beside what reading the value is worth.
+/// Visits of a keyword that examines the value itself, in addition to the cost of reading it.
 const KEYWORD_VISITS: usize = 4;
-/// Keywords that look at the value itself.
+/// Keywords that examine the value itself.
 const VALUE_KEYWORDS: [&str; 15] = [
     "type",
     "format",
@@ -29,7 +29,7 @@ const VALUE_KEYWORDS: [&str; 15] = [
     "maxProperties",
     "const",
 ];
-/// Keywords that look at nothing.
+/// Keywords that examine nothing.
 const ANNOTATIONS: [&str; 11] = [
     "$schema",
     "$comment",
@@ -44,11 +44,11 @@ const ANNOTATIONS: [&str; 11] = [
     "writeOnly",
 ];
 
-/// Return the number of looks that `schema` takes at most for each unit of a value's weight; `None`
-/// if its keywords do not say so: because it refers to itself or elsewhere, or has keywords that
-/// look at a value in ways of their own.
+/// Return the maximum number of visits by `schema` for each unit of a value's weight. Return `None`
+/// if it is unknown: because the schema refers to itself or elsewhere, or has keywords of unknown
+/// cost.
 ///
-/// `reading` is how many looks it takes at most to read a text or a number, for each unit of its
+/// `reading` is the maximum number of visits for reading a text or a number, for each unit of its
 /// weight.
 pub(super) fn visits(schema: &Value, reading: usize) -> Option<usize> {
     Bounds { root: schema, reading, known: HashMap::new(), depth: 0 }.of(schema)
@@ -57,9 +57,9 @@ pub(super) fn visits(schema: &Value, reading: usize) -> Option<usize> {
 struct Bounds<'a> {
     root: &'a Value,
     reading: usize,
-    /// The bounds of schemas seen, by address; `None` while they are being looked at.
+    /// The bounds of schemas seen, by address; `None` while they are being computed.
     known: HashMap<usize, Option<usize>>,
-    /// Number of schemas that are being looked at. References may follow each other without end.
+    /// Number of schemas being computed. References may follow each other without end.
     depth: usize,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Bounds<'a> {
         self.depth += 1;
         let mut total = KEYWORD_VISITS;
         for (key, value) in members {
-            // An identifier of the whole schema changes nothing for references within it.
+            // An identifier of the whole schema does not affect references within it.
             if key == "$id" && address == std::ptr::from_ref(self.root) as usize {
                 continue;
             }
@@ -107,7 +107,7 @@ impl<'a> Bounds<'a> {
                 self.of(value)?.checked_add(2 * KEYWORD_VISITS)
             }
             ("items" | "prefixItems", Value::Array(parts)) => self.all(parts),
-            // The first part that fits is looked for, and then another one.
+            // The first valid alternative is searched for, and then another one.
             ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => self.all(parts)?.checked_mul(2),
             ("not" | "if" | "then" | "else", _) => self.of(value)?.checked_mul(2),
             ("uniqueItems", Value::Bool(unique)) => {
@@ -130,7 +130,7 @@ impl<'a> Bounds<'a> {
         parts.iter().try_fold(KEYWORD_VISITS, |sum, part| sum.checked_add(self.of(part)?))
     }
 
-    /// What a reference leads to: a definition at the root, by its name, and nothing else.
+    /// Return the target of a reference, if it is a definition at the root.
     fn definition(&self, reference: &str) -> Option<&'a Value> {
         let (holder, name) = reference.strip_prefix("#/")?.split_once('/')?;
         let is_plain = matches!(holder, "$defs" | "definitions") && !name.contains(['/', '~', '%']);

@@ -1,4 +1,4 @@
-//! From a schema to something that validates, or to the place that is wrong with it.
+//! Compilation of a schema, with the location of any error in it.
 
 use std::ops::ControlFlow;
 
@@ -17,26 +17,26 @@ use super::{
     sentence::quote,
 };
 
-/// A schema may hold this many values, resources included.
+/// Maximum number of values in a schema, resources included.
 const MAX_VALUES: usize = 200_000;
-/// Numbers of more than [`LONG_NUMBER_CHARS`] characters may have this many in all, resources included:
-/// meta-schemas ask for items that differ, and the crate compares them all with one another.
+/// Maximum number of characters in numbers longer than [`LONG_NUMBER_CHARS`], resources included:
+/// meta-schemas require unique items, and the crate compares all pairs of them.
 const MAX_LONG_NUMBERS: usize = 20_000;
-/// Shorter numbers differ as floats where they differ.
+/// Length in characters up to which different numbers are different floats.
 const LONG_NUMBER_CHARS: usize = 15;
-/// Arrays and objects may be listed this often, resources included, for the same reason.
+/// Maximum number of arrays and objects in an `enum`, resources included, for the same reason.
 const MAX_LISTED: usize = 1_000;
-/// A schema may hold this many patterns, resources included.
+/// Maximum number of patterns in a schema, resources included.
 const MAX_PATTERNS: usize = 500;
-/// A pattern may be this long, in characters.
+/// Maximum length of a pattern, in characters.
 const MAX_PATTERN_CHARS: usize = 1_000;
-/// A compiled pattern may be this large, in bytes.
+/// Maximum size of a compiled pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 1 << 22;
-/// Steps back that one attempt at matching may take; past it the value does not match. Only
+/// Maximum number of backtracking steps of one match; beyond it the value does not match. Only
 /// patterns with look-around or back-references take any; see `patterns.rs`.
 const MAX_BACKTRACKS: usize = 10_000;
 
-/// Compile `schema` for values of representation `F`.
+/// Compile `schema` for values of the representation `F`.
 pub(crate) fn compile<F: Json>(
     schema: &Value,
     resources: &Resources,
@@ -63,7 +63,7 @@ pub(crate) fn compile<F: Json>(
     Ok(compiled)
 }
 
-/// Fetches nothing.
+/// A retriever that fetches nothing.
 struct NoRetriever;
 
 impl jsonschema::Retrieve for NoRetriever {
@@ -136,7 +136,7 @@ impl Documents<'_> {
         }
     }
 
-    /// What the crate found wrong, with the place where the schema says it.
+    /// Convert an error of the crate, with its location in the schema.
     fn locate(self, err: &ValidationError<'_>) -> SchemaError {
         let path = err.instance_path().to_string();
         match err.kind() {
@@ -156,7 +156,8 @@ impl Documents<'_> {
         }
     }
 
-    /// Where `instance` stands: at `path`, but the crate does not say in which document.
+    /// Return the location of `instance`: `path`, with the document, which the crate does not
+    /// report.
     fn place(self, instance: &Value, path: String) -> String {
         let mut documents = self.iter();
         match documents.find(|(_, document)| document.pointer(&path) == Some(instance)) {
@@ -165,7 +166,7 @@ impl Documents<'_> {
         }
     }
 
-    /// Where `pattern` stands. The crate says `path`, but not in which document, and counts
+    /// Return the location of `pattern`. The crate reports `path`, but not the document, and counts
     /// some references as steps.
     fn pattern(self, pattern: &str, path: &str) -> String {
         let mut places = Vec::new();
@@ -217,7 +218,7 @@ impl Documents<'_> {
 
 const REFERENCES: [&str; 4] = ["$ref", "$dynamicRef", "$recursiveRef", "$schema"];
 
-/// Return true if following `target`, which stands at `key`, from `base` is what went wrong.
+/// Return true if the error was caused by following `target` under `key` from `base`.
 fn is_culprit(reason: &ReferencingError, key: &str, target: &str, base: &str) -> bool {
     if !REFERENCES.contains(&key) {
         let names = matches!(key, "$id" | "id");
@@ -244,20 +245,20 @@ fn is_culprit(reason: &ReferencingError, key: &str, target: &str, base: &str) ->
     }
 }
 
-/// Return the number of characters that the long numbers in `value` have, written out. The depth is
-/// known to be sane.
+/// Return the number of characters in the long numbers of `value`, written without exponents. The
+/// depth has been checked.
 fn long_number_chars(value: &Value) -> usize {
     match value {
-        Value::Number(number) => {
-            Some(decimal::expanded_len(number)).filter(|length| *length > LONG_NUMBER_CHARS).unwrap_or(0)
-        }
+        Value::Number(number) => Some(decimal::expanded_len(number))
+            .filter(|length| *length > LONG_NUMBER_CHARS)
+            .unwrap_or(0),
         Value::Array(items) => items.iter().map(long_number_chars).sum(),
         Value::Object(members) => members.values().map(long_number_chars).sum(),
         _ => 0,
     }
 }
 
-/// Return the number of values in `value`, itself included. The depth is known to be sane.
+/// Return the number of values in `value`, itself included. The depth has been checked.
 fn count(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(count).sum(),

@@ -1,10 +1,9 @@
-//! How often one value may be judged by one schema.
+//! Bounds on how often a schema evaluates one value.
 //!
-//! References make a schema a graph, and a small graph can hold a great many
-//! ways from one end to the other: thirty definitions that each name the next
-//! one twice judge the same value a billion times. Where a reference leads
-//! back to where it came from the validator remembers what it found, so only
-//! ways without such loops count.
+//! References make a schema a graph, and a small graph can have a great many paths: thirty
+//! definitions that each reference the next one twice evaluate the same value a billion times. The
+//! validator remembers its result where a reference leads back to its origin, so only paths without
+//! cycles count.
 
 use std::{collections::HashMap, ops::ControlFlow};
 
@@ -15,15 +14,15 @@ use super::{
     error::SchemaError,
 };
 
-/// How often a value may be judged at one place.
+/// Maximum number of evaluations of a value at one place.
 const MAX_EVALUATIONS: usize = 10_000;
-/// How deep references and combinations that judge the same value may be nested: each level of
-/// a value takes as many frames of the stack.
+/// Maximum nesting of references and combinations that evaluate the same value: each level takes
+/// stack frames for every level of the value.
 const MAX_IN_PLACE: usize = 64;
-/// Over how many steps schemas may lead to one another.
+/// Maximum number of steps from schema to schema.
 const MAX_STEPS: usize = 512;
 
-/// Refuse a schema that could keep a validator busy without end.
+/// Reject a schema that could take unbounded time.
 pub(super) fn check(documents: Documents<'_>) -> Result<(), SchemaError> {
     let mut graph = Graph { targets: targets(documents), known: HashMap::new(), too_far: false };
     for (uri, document) in documents.iter() {
@@ -46,7 +45,7 @@ pub(super) fn check(documents: Documents<'_>) -> Result<(), SchemaError> {
     Ok(())
 }
 
-/// Every schema that can be named, by its absolute URI.
+/// Return all schemas that can be referenced, by absolute URI.
 fn targets(documents: Documents<'_>) -> HashMap<String, &Value> {
     let mut targets: HashMap<_, _> = documents
         .iter()
@@ -68,9 +67,9 @@ fn targets(documents: Documents<'_>) -> HashMap<String, &Value> {
 
 #[derive(Clone, Copy)]
 struct Cost {
-    /// How often one value, and one value at each place within it, is judged.
+    /// Number of evaluations of a value, and of a value at each place within it.
     evaluations: usize,
-    /// Number of schemas that that judge the same value are nested in one another.
+    /// Nesting depth of schemas that evaluate the same value.
     in_place: usize,
 }
 
@@ -79,7 +78,7 @@ const SINGLE: Cost = Cost { evaluations: 1, in_place: 1 };
 
 struct Graph<'a> {
     targets: HashMap<String, &'a Value>,
-    /// The cost of schemas seen, by address; [`SINGLE`] while they are being looked at.
+    /// The cost of schemas seen, by address; [`SINGLE`] while it is being computed.
     known: HashMap<usize, Cost>,
     too_far: bool,
 }
@@ -125,7 +124,7 @@ impl<'a> Graph<'a> {
                         total.same_value(self.cost(part, base, steps));
                     }
                 }
-                // A member has one name, so only one of these judges it.
+                // A member has one name, so only one of these evaluates it.
                 "properties" => {
                     let parts = value.as_object().into_iter().flat_map(Map::values);
                     let costs = parts.map(|part| self.cost(part, base, steps).evaluations);
@@ -156,7 +155,7 @@ impl<'a> Graph<'a> {
         total
     }
 
-    /// What `reference` leads to, and the base URI that holds there.
+    /// Return the target of `reference`, and the base URI there.
     fn find(&self, reference: &str, base: &str) -> Option<(&'a Value, String)> {
         let absolute = resolve(base, reference);
         let (document, fragment) = absolute.split_once('#').unwrap_or((&absolute, ""));
@@ -169,7 +168,7 @@ impl<'a> Graph<'a> {
     }
 }
 
-/// `text` with its `%XX` as the bytes that they stand for.
+/// Decode the `%XX` sequences of `text`.
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -184,13 +183,13 @@ fn percent_decoded(text: &str) -> String {
 }
 
 impl Cost {
-    /// Add a schema that judges the same value.
+    /// Add a schema that evaluates the same value.
     fn same_value(&mut self, other: Self) {
         self.part(other.evaluations);
         self.in_place = self.in_place.max(other.in_place.saturating_add(1));
     }
 
-    /// Add a schema that judges a part of the value.
+    /// Add a schema that evaluates a part of the value.
     fn part(&mut self, evaluations: usize) {
         self.evaluations = self.evaluations.saturating_add(evaluations);
     }

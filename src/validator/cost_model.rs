@@ -1,8 +1,8 @@
-//! How much a look at a value is worth under a schema.
+//! The cost of visits to a value under a schema.
 //!
-//! A look takes some ten nanoseconds. What takes longer is worth more of them: reading a text,
-//! the more so where a pattern can keep many ways open; computing with long numbers; copying
-//! what the schema lists into an error.
+//! A visit takes about ten nanoseconds. Slower operations count as several visits: reading a text,
+//! depending on the states of patterns; computing with long numbers; copying the options of a
+//! schema into an error.
 
 use std::{borrow::Cow, ops::ControlFlow};
 
@@ -14,41 +14,41 @@ use super::{
     patterns,
 };
 
-/// How much text one look reads.
+/// Number of bytes of text read in one visit.
 pub(super) const BYTES: usize = 16;
-/// Number of looks that any verdict may take.
+/// Number of visits allowed for any value.
 pub(crate) const MAX_VISITS: usize = 2_000_000;
-/// Number of looks that more a verdict may take for each value and for each [`BYTES`] of text.
+/// Number of additional visits allowed for each value and for each [`BYTES`] of text.
 const VISITS_PER_PART: usize = 32;
-/// Number of looks that an explanation may take.
+/// Number of visits allowed for an explanation.
 const EXPLANATION_VISITS: usize = 200_000;
-/// Number of ways that that a pattern keeps open cost as much as one look.
+/// Number of pattern states that cost as much as one visit.
 const STATES_PER_VISIT: usize = 32;
-/// Number of characters that a number may have whose arithmetic is as cheap as a look.
+/// Length of a number up to which arithmetic costs one visit, in characters.
 const CHEAP: usize = 64;
 /// The same where the crate computes with fractions.
 pub(super) const CHEAP_FRACTION: usize = 20;
-/// Number of looks that a short fraction costs.
+/// Number of visits for a short fraction.
 const FRACTION: usize = 8;
 
-/// What looks are worth under one schema.
+/// The cost of operations under one schema.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CostModel {
     scale: Scale,
     /// Number of patterns for the names of members.
     name_patterns: usize,
-    /// Number of ways that a pattern may keep open at most.
+    /// Maximum number of simultaneous states of a pattern.
     max_states: usize,
-    /// True if a pattern is matched by stepping back.
+    /// True if a pattern needs backtracking.
     backtracks: bool,
-    /// Number of values that the longest `enum` or `const` has.
+    /// Number of values in the longest `enum` or `const`.
     listed: usize,
-    /// True if names of members are judged like values.
+    /// True if names of members are validated like values.
     validates_names: bool,
 }
 
 impl CostModel {
-    /// That of a schema which asks for nothing.
+    /// The cost model of a schema without expensive keywords.
     pub(crate) const PLAIN: Self = Self {
         scale: Scale::PLAIN,
         name_patterns: 0,
@@ -59,14 +59,16 @@ impl CostModel {
     };
 
     pub(super) fn of(documents: Documents<'_>) -> Self {
-        let mut cost_model = Self { backtracks: patterns::any_backtracks(documents), ..Self::PLAIN };
+        let mut cost_model =
+            Self { backtracks: patterns::any_backtracks(documents), ..Self::PLAIN };
         for (_, document) in documents.iter() {
             scale_of(&mut cost_model.scale, "", document);
         }
         let _ = documents.walk::<()>(|member| {
             match (member.key, member.value) {
                 ("pattern", Value::String(pattern)) => {
-                    cost_model.max_states = cost_model.max_states.max(patterns::max_states(pattern));
+                    cost_model.max_states =
+                        cost_model.max_states.max(patterns::max_states(pattern));
                 }
                 ("patternProperties", Value::Object(parts)) => {
                     cost_model.name_patterns += parts.len();
@@ -74,7 +76,9 @@ impl CostModel {
                         parts.keys().map(|pattern| patterns::max_states(pattern)).max();
                     cost_model.max_states = cost_model.max_states.max(max_states.unwrap_or(0));
                 }
-                ("enum" | "const", listed) => cost_model.listed = cost_model.listed.max(size(listed)),
+                ("enum" | "const", listed) => {
+                    cost_model.listed = cost_model.listed.max(size(listed))
+                }
                 ("propertyNames", _) => cost_model.validates_names = true,
                 _ => {}
             }
@@ -83,57 +87,57 @@ impl CostModel {
         cost_model
     }
 
-    /// Return the number of looks that a verdict on a value of this weight may take.
+    /// Return the number of visits allowed for a value of this weight.
     pub(super) fn verdict(weight: usize) -> usize {
         weight.saturating_mul(VISITS_PER_PART).saturating_add(MAX_VISITS)
     }
 
-    /// Return the number of looks that reading a text or a number that is short takes at most, for
-    /// each unit of its weight.
+    /// Return the maximum number of visits for reading a text or a short number, for each unit of
+    /// its weight.
     pub(super) fn reading(&self) -> usize {
         let text = self.max_states.saturating_mul(BYTES) / STATES_PER_VISIT;
         text.saturating_add(self.arithmetic(CHEAP_FRACTION)).saturating_add(4)
     }
 
-    /// Return the number of looks that an explanation may take. An error costs some thousand if the
-    /// schema lists as many values, and there should be a few.
+    /// Return the number of visits allowed for an explanation. An error costs some thousand visits
+    /// if the schema lists as many values, and several errors should be possible.
     pub(super) fn explanation(&self) -> usize {
         EXPLANATION_VISITS.max(self.error().saturating_mul(2))
     }
 
-    /// Return true if a pattern is matched by stepping back.
+    /// Return true if a pattern needs backtracking.
     pub(crate) fn backtracks(&self) -> bool {
         self.backtracks
     }
 
-    /// Return true if names of members are judged like values.
+    /// Return true if names of members are validated like values.
     pub(crate) fn validates_names(&self) -> bool {
         self.validates_names
     }
 
-    /// Look for a text of `bytes`.
+    /// Return the visits for a text of `bytes` bytes.
     pub(super) fn text(&self, bytes: usize) -> usize {
         let squares = if self.backtracks { bytes.saturating_mul(bytes) / 8 } else { 0 };
         1 + bytes / BYTES + bytes.saturating_mul(self.max_states) / STATES_PER_VISIT + squares
     }
 
-    /// Look for the name of a member.
+    /// Return the visits for the name of a member.
     pub(super) fn name(&self, bytes: usize) -> usize {
         if self.name_patterns == 0 { 1 } else { 1 + self.name_patterns * self.text(bytes) }
     }
 
-    /// Look for an error.
+    /// Return the visits for an error.
     pub(super) fn error(&self) -> usize {
         1 + self.listed
     }
 
-    /// Look for computing with a number of so many digits.
+    /// Return the visits for computing with a number of this many digits.
     pub(super) fn arithmetic(&self, digits: usize) -> usize {
         match (self.scale.decimals(), self.scale.constant()) {
             (0, ..=CHEAP_FRACTION) if digits <= CHEAP => 0,
             (0, ..=CHEAP_FRACTION) => digits.saturating_mul(digits) / CHEAP,
-            // Fractions are compared by their least terms, which is dearer than integers are. So
-            // is a long `const`: the crate makes a fraction of it each time.
+            // Comparing fractions in lowest terms is more expensive than comparing integers, and so
+            // is a long `const`, which the crate converts to a fraction each time.
             (decimals, constant) => match digits.max(decimals).max(constant) {
                 ..=CHEAP_FRACTION => FRACTION,
                 digits => digits.saturating_mul(digits) / 2,
@@ -141,7 +145,7 @@ impl CostModel {
         }
     }
 
-    /// Return a number to compute with in the place of `number`, and the looks for it.
+    /// Return a number to compute with in place of `number`, and the visits for it.
     pub(super) fn number<'a>(&self, number: &'a Number) -> (Cow<'a, Number>, usize) {
         let length = number.as_str().len();
         let short = self.scale.shorten(number);
@@ -150,8 +154,8 @@ impl CostModel {
     }
 }
 
-/// Return the number of values in `value`, long texts counted as more. The depth is known to be
-/// sane.
+/// Return the number of values in `value`, where long texts count as several. The depth has been
+/// checked.
 fn size(value: &Value) -> usize {
     match value {
         Value::String(text) => 1 + text.len() / BYTES,

@@ -1,25 +1,25 @@
-//! Numbers by their digits: what JSON says of them, without arithmetic on large numbers.
+//! JSON numbers as decimal digits, without arithmetic on large numbers.
 
 use std::{borrow::Cow, str::FromStr};
 
 use serde_json::{Number, Value};
 
-/// Number of characters that a number has that is short for any purpose.
+/// Number of characters up to which a number is cheap for all operations.
 const SHORT: usize = 40;
 
-/// A JSON number as `digits * 10^exponent`. Equal numbers are spelled in one way: no zeros at
-/// either end of the digits, and zero has none.
+/// A JSON number as `digits * 10^exponent`. The form is unique: the digits have no zeros at either
+/// end, and zero has no digits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decimal<'a> {
     negative: bool,
-    /// The digits are these two parts, one after the other.
+    /// The first part of the digits; `tail` is the rest.
     head: &'a str,
     tail: &'a str,
     exponent: i64,
 }
 
 impl<'a> Decimal<'a> {
-    /// Return the number that `text` spells, which is JSON.
+    /// Create the decimal of `text`, a JSON number.
     pub(super) fn of(text: &'a str) -> Self {
         let (negative, text) = text.strip_prefix('-').map_or((false, text), |text| (true, text));
         let (mantissa, exponent) = match text.find(['e', 'E']) {
@@ -57,22 +57,23 @@ impl<'a> Decimal<'a> {
         self.head.bytes().chain(self.tail.bytes())
     }
 
-    /// Return the number of digits that stand before the point.
+    /// Return the number of digits before the point.
     fn whole(&self) -> usize {
         usize::try_from(signed(self.count()) + self.exponent).unwrap_or(0)
     }
 
-    /// Return the number of digits that stand behind the point.
+    /// Return the number of digits after the point.
     fn decimals(&self) -> usize {
         usize::try_from(-self.exponent).unwrap_or(0)
     }
 
-    /// Return true if nothing stands behind the point.
+    /// Return true if there are no digits after the point.
     pub(super) fn is_integer(&self) -> bool {
         self.exponent >= 0
     }
 
-    /// Append the number as bytes that only equal numbers share, and that none begins with.
+    /// Append bytes that are equal for equal numbers only, and of which none is a prefix of
+    /// another.
     pub(super) fn write_key(&self, key: &mut Vec<u8>) {
         key.push(u8::from(self.negative));
         key.extend(self.exponent.to_le_bytes());
@@ -81,8 +82,8 @@ impl<'a> Decimal<'a> {
         key.push(b';');
     }
 
-    /// The digits `from..to`, counted from the left of the point (negative) to its right, with
-    /// zeros where the number has none.
+    /// Write the digits `from..to`, counted from the point, negative to its left, with zeros where
+    /// the number has no digits.
     fn write_digits(&self, text: &mut String, from: i64, to: i64) {
         let first = -(signed(self.count()) + self.exponent);
         let known = self.digits().map(char::from).zip(first..);
@@ -111,45 +112,44 @@ pub(super) fn equal(left: &Number, right: &Number) -> bool {
     left.as_str() == right.as_str() || Decimal::of(left.as_str()) == Decimal::of(right.as_str())
 }
 
-/// Return true if `number` is one without a fraction, however it is spelled.
+/// Return true if `number` has no fraction, however it is written.
 pub(super) fn is_integer(number: &Number) -> bool {
     let text = number.as_str();
     !text.as_bytes().iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'))
         || Decimal::of(text).is_integer()
 }
 
-/// Return the number of characters that `number` has as it stands or written out without an
-/// exponent, whichever is more.
+/// Return the length of `number` in characters, as written or without an exponent, whichever is
+/// more.
 pub(super) fn expanded_len(number: &Number) -> usize {
     let text = number.as_str();
     let decimal = Decimal::of(text);
     text.len().max(decimal.whole().saturating_add(decimal.decimals()))
 }
 
-/// How finely the numbers of a schema look at those of a value.
+/// The precision with which a schema can distinguish numbers.
 ///
-/// A limit of three digits cannot tell one number of a thousand digits from another, and
-/// `multipleOf` sees no more than a remainder and how many decimals there are. So a short number
-/// can stand for a long one: it is on the same side of every limit, equal to as few and a
-/// multiple of as many. Comparing and dividing thousands of digits takes a time that grows with
-/// their square.
+/// A limit of three digits cannot distinguish two numbers of a thousand digits, and `multipleOf`
+/// depends only on a remainder and the number of decimals. So a short number can replace a long
+/// one: it has the same order relative to every limit, the same equalities and the same divisors.
+/// Comparing and dividing thousands of digits would take quadratic time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
-    /// Number of digits that the longest number has before its point.
+    /// Number of digits before the point, in the longest number.
     whole: usize,
-    /// Number of digits that the longest number has behind its point.
+    /// Number of digits after the point, in the longest number.
     decimals: usize,
-    /// A multiple of all divisors, without their points; 0 if that would be too large.
+    /// A common multiple of all divisors, without their points; 0 if it would be too large.
     modulus: u64,
-    /// Number of digits that the longest `const` has before its point.
+    /// Number of digits before the point, in the longest `const`.
     constant: usize,
 }
 
 impl Scale {
-    /// That of a schema without numbers.
+    /// The scale of a schema without numbers.
     pub(super) const PLAIN: Self = Self { whole: 20, decimals: 0, modulus: 1, constant: 0 };
 
-    /// Add a number of the schema, which stands under `key`.
+    /// Add a number of the schema under `key`.
     pub(super) fn add(&mut self, key: &str, number: &Number) {
         let number = Decimal::of(number.as_str());
         self.whole = self.whole.max(number.whole());
@@ -162,20 +162,20 @@ impl Scale {
         }
     }
 
-    /// Return the number of digits that the longest number has behind its point.
+    /// Return the number of digits after the point, in the longest number.
     pub(super) fn decimals(&self) -> usize {
         self.decimals
     }
 
-    /// Return the number of digits that the longest `const` has before its point.
+    /// Return the number of digits before the point, in the longest `const`.
     pub(super) fn constant(&self) -> usize {
         self.constant
     }
 
-    /// Return a short number that the schema cannot tell from `number`.
+    /// Return a short number that the schema cannot distinguish from `number`.
     pub(super) fn shorten<'a>(&self, number: &'a Number) -> Cow<'a, Number> {
         let text = number.as_str();
-        // An exponent spells in a few characters what the crate writes out.
+        // An exponent takes few characters, but the crate expands it.
         if text.len() <= SHORT && !text.as_bytes().iter().any(|byte| matches!(byte, b'e' | b'E')) {
             return Cow::Borrowed(number);
         }
@@ -194,7 +194,7 @@ impl Scale {
         } else if self.modulus == 0 || number.whole() <= self.whole + 2 * SHORT {
             number.write_digits(&mut text, point, 0);
         } else {
-            // Past every limit, with the same remainder.
+            // Beyond every limit, with the same remainder.
             let mut whole = String::new();
             number.write_digits(&mut whole, point, 0);
             let rest = whole.bytes().fold(0, |rest, digit| {
@@ -218,15 +218,15 @@ impl Scale {
     }
 }
 
-/// The largest exponent: sums of a few still have room.
+/// The largest exponent, such that sums of a few do not overflow.
 const MAX_EXPONENT: i64 = i64::MAX / 8;
 
-/// Return a count of digits, to be added to exponents.
+/// Convert a count of digits, to be added to exponents.
 fn signed(count: usize) -> i64 {
     i64::try_from(count).map_or(MAX_EXPONENT, |count| count.min(MAX_EXPONENT))
 }
 
-/// Return the exponent that `text` spells, at most [`MAX_EXPONENT`].
+/// Parse an exponent, clamped to [`MAX_EXPONENT`].
 fn exponent_of(text: &str) -> i64 {
     let most = if text.starts_with('-') { -MAX_EXPONENT } else { MAX_EXPONENT };
     text.parse().map_or(most, |exponent: i64| exponent.clamp(-MAX_EXPONENT, MAX_EXPONENT))
@@ -245,7 +245,7 @@ fn least_common_multiple(modulus: u64, divisor: &Decimal<'_>) -> Option<u64> {
     modulus.checked_div(left)?.checked_mul(factor)
 }
 
-/// All numbers in `value`, with the key that each stands under.
+/// Add all numbers in `value` to `scale`, with their keys.
 pub(super) fn scale_of(scale: &mut Scale, key: &str, value: &Value) {
     match value {
         Value::Number(number) => scale.add(key, number),

@@ -1,4 +1,4 @@
-//! A schema and its resources as one body of text, and a walk through all of it.
+//! A schema and its resources as one collection, and a walk through all of it.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Resources, sentence::push_step};
 
-/// A schema and what its references may lead to.
+/// A schema and the resources of its references.
 #[derive(Clone, Copy)]
 pub(super) struct Documents<'a> {
     pub(super) schema: &'a Value,
@@ -16,11 +16,11 @@ pub(super) struct Documents<'a> {
 
 /// One member of an object somewhere in a schema.
 pub(super) struct Member<'a, 'w> {
-    /// Its place, as a JSON Pointer; a place in a resource begins with the URI and `#`.
+    /// The location as a JSON Pointer; a location in a resource begins with the URI and `#`.
     pub(super) path: &'w str,
-    /// The URI against which references are resolved there.
+    /// The base URI of references there.
     pub(super) base: &'w str,
-    /// The object that holds it.
+    /// The object that contains it.
     pub(super) parent: &'a Value,
     pub(super) key: &'a str,
     pub(super) value: &'a Value,
@@ -33,12 +33,12 @@ impl<'a> Documents<'a> {
         std::iter::once((ROOT, self.schema)).chain(resources)
     }
 
-    /// Return the path of the top of the document with this URI.
+    /// Return the path of the root of the document with this URI.
     pub(super) fn path_of(uri: &str) -> String {
         if uri == ROOT { String::new() } else { format!("{uri}#") }
     }
 
-    /// Show `visit` every member of every object, until it breaks.
+    /// Call `visit` with every member of every object, until it breaks.
     pub(super) fn walk<B>(
         self,
         mut visit: impl FnMut(Member<'a, '_>) -> ControlFlow<B>,
@@ -51,10 +51,10 @@ impl<'a> Documents<'a> {
     }
 }
 
-/// The URI of a schema that has none.
+/// The URI of a schema that has no URI.
 const ROOT: &str = "json-schema:///";
 
-// Recursive, but `compile` has seen to the depth.
+// Recursive; `compile` has checked the depth.
 fn walk<'a, B>(
     path: &mut String,
     base: &str,
@@ -86,7 +86,7 @@ fn walk<'a, B>(
     ControlFlow::Continue(())
 }
 
-/// `reference` seen from `base`; as it stands where it is no URI reference.
+/// Resolve `reference` against `base`; return it unchanged if it is not a URI reference.
 pub(super) fn resolve(base: &str, reference: &str) -> String {
     uri::from_str(base)
         .and_then(|base| uri::resolve_against(&base.borrow(), reference))

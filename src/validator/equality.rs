@@ -1,4 +1,4 @@
-//! Which values are equal: numbers by their digits, objects whatever the order of their members.
+//! Equality of values: numbers by their digits, objects regardless of the order of members.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::decimal::{self, Decimal};
 
-/// So few plain values are compared with one another.
+/// Maximum number of plain values that are compared pairwise.
 const MAX_PAIRWISE: usize = 8;
 
 /// Return true if two values are equal.
@@ -47,11 +47,11 @@ pub(super) fn is_unique(items: &[Value]) -> bool {
     keys.are_unique()
 }
 
-/// Bytes that stand for values: equal values have equal bytes, and no others do.
+/// Byte sequences for values: equal values have equal bytes, and different values different bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     bytes: Vec<u8>,
-    /// Where each key ends.
+    /// End position of each key.
     ends: Vec<usize>,
 }
 
@@ -80,13 +80,13 @@ impl Keys {
         self.bytes.push(if value { b't' } else { b'f' });
     }
 
-    /// Write a number of 64 bits, to the same bytes as [`Keys::number`].
+    /// Write a 64-bit integer, to the same bytes as [`Keys::number`].
     #[cfg(feature = "python")]
     pub(crate) fn integer(&mut self, value: i64) {
         self.number(&value.to_string());
     }
 
-    /// Write the number that `text` spells.
+    /// Write the number in `text`.
     pub(crate) fn number(&mut self, text: &str) {
         self.bytes.push(b'#');
         Decimal::of(text).write_key(&mut self.bytes);
@@ -97,13 +97,13 @@ impl Keys {
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// Begin an array of `count` items, which follow.
+    /// Begin an array; its `count` items follow.
     pub(crate) fn array(&mut self, count: usize) {
         self.count(b'a', count);
     }
 
-    /// Begin an object of `count` members, which follow: each name as a string, then its value, in
-    /// the order of the names.
+    /// Begin an object; its `count` members follow: each name as a string, then its value, sorted
+    /// by name.
     pub(crate) fn object(&mut self, count: usize) {
         self.count(b'o', count);
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a schema.
+//! Errors of schemas.
 
 use thiserror::Error;
 
@@ -6,39 +6,39 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SchemaError {
-    /// The schema is no valid schema.
+    /// The schema is invalid.
     #[error("schema at {}: {reason}", place(path))]
     Invalid {
-        /// Where in the schema, as a JSON Pointer.
+        /// Location in the schema, as a JSON Pointer.
         path: String,
-        /// What is wrong, and what would be right.
+        /// The defect, and what would be valid.
         reason: String,
     },
-    /// A `$ref` leads nowhere, or out of what was given.
+    /// A `$ref` has no target among the given documents.
     #[error("schema at {}: {reference:?} {reason}", place(path))]
     Reference {
-        /// Where in the schema, as a JSON Pointer.
+        /// Location in the schema, as a JSON Pointer.
         path: String,
-        /// The reference, as it is spelled.
+        /// The reference, as written.
         reference: String,
-        /// Why it leads nowhere.
+        /// The reason.
         reason: &'static str,
     },
     /// The schema is too large, too deep or takes too long to check.
     #[error("schema at {}: {what}; at most {limit} accepted", place(path))]
     TooLarge {
-        /// Where in the schema, as a JSON Pointer.
+        /// Location in the schema, as a JSON Pointer.
         path: String,
-        /// What there is too much of.
+        /// The quantity that exceeds its limit.
         what: String,
-        /// How much is accepted.
+        /// The limit.
         limit: usize,
     },
 }
 
 impl SchemaError {
-    /// Where in the schema, as a JSON Pointer; empty for the whole schema. A place within a
-    /// resource begins with the resource's URI and `#`.
+    /// Return the location in the schema, as a JSON Pointer; empty for the whole schema. A location
+    /// in a resource begins with the resource's URI and `#`.
     pub fn path(&self) -> &str {
         match self {
             Self::Invalid { path, .. }
@@ -52,7 +52,7 @@ fn place(path: &str) -> &str {
     if path.is_empty() { "the top" } else { path }
 }
 
-/// There is more of `what` than is accepted.
+/// Create the error for a quantity that exceeds `limit`.
 pub(super) fn too_large(path: &str, what: &str, limit: usize) -> SchemaError {
     SchemaError::TooLarge { path: path.to_owned(), what: what.to_owned(), limit }
 }

@@ -1,54 +1,56 @@
-//! What is refused before anything else looks at it: depth and numbers without measure.
+//! Limits on depth and on numbers, checked before all else.
 //!
-//! The validator crate recurses over values and spells numbers out, a million
-//! zeros for `1e999999` included.
+//! The validator crate recurses over values and expands numbers, up to the million zeros of
+//! `1e999999`.
 
 use serde_json::{Number, Value};
 
 use super::{
-    sentence::push_step,
     cost_model::{BYTES, CHEAP_FRACTION},
+    sentence::push_step,
 };
 
-/// How deep a schema or a value may be nested.
+/// Maximum nesting depth of a schema or a value.
 pub const MAX_DEPTH: usize = 128;
-/// Number of characters that a number may have. Python draws the same line for `int`.
+/// Maximum length of a number, in characters. Python has the same limit for `int`.
 const MAX_NUMBER_CHARS: usize = 4_300;
-/// Number of digits that an exponent may have.
+/// Maximum number of digits of an exponent.
 const MAX_EXPONENT_DIGITS: usize = 3;
 
-/// What there is too much of.
+/// A limit that is exceeded.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Excess {
-    /// More than [`MAX_DEPTH`] levels.
+    /// The nesting depth exceeds [`MAX_DEPTH`].
     Depth,
-    /// A number that is too large, or too long to compute with.
+    /// A number is too large, or too long to compute with.
     Number(Number),
 }
 
-/// How much there is in a value.
+/// The size of a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Weight {
-    /// One for each value, and one for each [`BYTES`] of text.
+    /// Number of values, plus one for each [`BYTES`] of text.
     pub(super) parts: usize,
-    /// True if there are numbers that take long to compute with, for all that can be seen.
+    /// True if some numbers may take long to compute with.
     pub(super) has_long_numbers: bool,
 }
 
-/// How much there is in `value`; nothing if it is too deep or holds numbers that are too large.
+/// Return the weight of `value`, or `None` if it is too deep or contains numbers that are too
+/// large.
 pub(super) fn weigh(value: &Value) -> Option<Weight> {
     let mut weight = Weight::default();
     first_below(value, 0, None, &mut weight).is_none().then_some(weight)
 }
 
-/// Return the first thing that is too much in `value`, and its place as a JSON Pointer.
+/// Return the first limit that `value` exceeds, and the location as a JSON Pointer.
 pub(crate) fn find(value: &Value) -> Option<(String, Excess)> {
     let mut path = String::new();
     let excess = first_below(value, 0, Some(&mut path), &mut Weight::default())?;
     Some((path, excess))
 }
 
-/// `path` is left at the place of what is found. The recursion ends at [`MAX_DEPTH`].
+/// Return the first limit exceeded below `value`, and leave `path` at its location. The recursion
+/// ends at [`MAX_DEPTH`].
 fn first_below(
     value: &Value,
     depth: usize,
@@ -102,14 +104,14 @@ fn first_below(
     None
 }
 
-/// Return true if a number is a plain integer of few digits, as most are.
+/// Return true if a number is an integer of few digits without an exponent, as most are.
 fn is_short_integer(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
     digits.len() < CHEAP_FRACTION && digits.iter().all(u8::is_ascii_digit)
 }
 
-/// Return true if computing with a number is cheap. An exponent spells in a few characters what is
-/// written out.
+/// Return true if computing with a number is cheap. An exponent takes few characters but is
+/// expanded.
 fn is_short(text: &str) -> bool {
     text.len() <= CHEAP_FRACTION && !text.as_bytes().iter().any(|byte| matches!(byte, b'e' | b'E'))
 }

@@ -1,4 +1,4 @@
-//! What the validator crate reports, in sentences that say what would be right.
+//! Messages for the errors of the validator crate, which state what would be valid.
 
 use std::fmt::Write;
 
@@ -13,12 +13,12 @@ use super::{
     violation::Violation,
 };
 
-/// How many alternatives of an `anyOf` are told apart.
+/// Maximum number of alternatives of an `anyOf` that are explained.
 const MAX_ALTERNATIVES: usize = 5;
-/// How far into nested alternatives an explanation goes.
+/// Maximum depth of nested alternatives that are explained.
 const MAX_EXPLAINED_NESTING: usize = 3;
 
-/// What an explanation may quote.
+/// The value and the schema that an explanation may quote.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'a> {
     pub(super) value: &'a Value,
@@ -39,14 +39,14 @@ pub(super) fn violation(error: &ValidationError<'_>, subject: Subject<'_>) -> Vi
     }
 }
 
-/// What is wrong, without the place.
+/// Return the message of `error`, without the location.
 pub(super) fn message(error: &ValidationError<'_>, subject: Subject<'_>) -> String {
     explain(error, subject, 0).message
 }
 
-/// A sentence about one place.
+/// A message about one location.
 struct Explanation {
-    /// What the sentence is about: a missing property has a place of its own.
+    /// The subject of the message: a missing property has a location of its own.
     place: String,
     message: String,
 }
@@ -82,7 +82,7 @@ fn explain(error: &ValidationError<'_>, subject: Subject<'_>, nesting: usize) ->
                 None => format!("unexpected {found}; nothing else is accepted"),
             }
         }
-        // What is known may stand in any of the schemas that apply.
+        // The known properties may be in any of the schemas that apply.
         Kind::UnevaluatedProperties { unexpected } => {
             format!("unexpected {}; nothing else is accepted", names(unexpected))
         }
@@ -133,7 +133,7 @@ fn explain(error: &ValidationError<'_>, subject: Subject<'_>, nesting: usize) ->
     Explanation { place, message }
 }
 
-/// Which limit a value is beyond.
+/// Return the message for a limit that the value exceeds.
 fn limit_message(kind: &Kind) -> String {
     match kind {
         Kind::Minimum { limit } => format!("is not at least {limit}"),
@@ -168,7 +168,7 @@ fn limit_message(kind: &Kind) -> String {
     }
 }
 
-/// Why none of the alternatives fits.
+/// Explain why none of the alternatives is valid.
 fn alternatives(
     context: &[Vec<ValidationError<'static>>],
     error: &ValidationError<'_>,
@@ -219,8 +219,8 @@ fn names(names: &[String]) -> String {
     list(names.iter())
 }
 
-/// Return true if a `false` refuses the properties of an object without declaring any. The crate
-/// then reports the first of them as if it stood in the place of the object.
+/// Return true if a `false` schema rejects the properties of an object without declaring any. The
+/// crate then reports the first of them at the location of the object.
 fn is_about_properties(error: &ValidationError<'_>) -> bool {
     error.schema_path().as_str().ends_with("/additionalProperties")
 }
@@ -232,7 +232,7 @@ fn types(kind: &TypeKind) -> Vec<String> {
     }
 }
 
-/// Return the schema that holds the failed keyword, where the error says so and `schema` has it.
+/// Return the schema of the failed keyword, if the error refers to it and `schema` contains it.
 fn parent<'s>(error: &ValidationError<'_>, schema: &'s Value) -> Option<&'s Value> {
     let (parent, _) = error.schema_path().as_str().rsplit_once('/')?;
     schema.pointer(parent)
@@ -246,10 +246,10 @@ fn keyword_value<'s>(
     parent(error, schema)?.get(keyword)
 }
 
-/// What a missing property should be: `an integer`, `one of "a", "b"`.
+/// Describe a missing property: `an integer`, `one of "a", "b"`.
 fn wanted(error: &ValidationError<'_>, schema: &Value, name: &str) -> Option<String> {
     let mut property = keyword_value(error, schema, "properties")?.get(name)?;
-    // One step is the usual case, and more would need a limit.
+    // One step is the usual case; more would need a limit.
     if let Some(pointer) = property.get("$ref").and_then(Value::as_str) {
         property = schema.pointer(pointer.strip_prefix('#')?)?;
     }
@@ -269,7 +269,7 @@ fn wanted(error: &ValidationError<'_>, schema: &Value, name: &str) -> Option<Str
     }
 }
 
-/// Return the names of the properties that are declared beside the failed keyword.
+/// Return the names of the properties that are declared next to the failed keyword.
 fn known(error: &ValidationError<'_>, schema: &Value) -> Option<Vec<Value>> {
     let parent = parent(error, schema)?;
     if parent.get("patternProperties").is_some() {
@@ -281,12 +281,12 @@ fn known(error: &ValidationError<'_>, schema: &Value) -> Option<Vec<Value>> {
     )
 }
 
-/// `"a" is`, `"a", "b" are`.
+/// Return `"a" is`, or `"a", "b" are`.
 fn are(names: &[Value]) -> String {
     format!("{} {}", list(names.iter()), if names.len() == 1 { "is" } else { "are" })
 }
 
-/// Return the keyword, as the schema spells it.
+/// Return the keyword as written in the schema.
 fn keyword(error: &ValidationError<'_>) -> String {
     match error.kind() {
         Kind::FalseSchema if is_about_properties(error) => "additionalProperties".to_owned(),

@@ -1,11 +1,11 @@
-//! Values that stop being looked at when a verdict or an explanation takes too long.
+//! Values that become opaque when validation or an explanation takes too long.
 //!
-//! A small schema can look at the same value thousands of times, and the errors of nested
-//! `anyOf`s form a tree that can double with every level of the value. The validator has no
-//! budget of its own, so the value has one: once its [`Meter`] has run out, every array and
-//! object below the top looks like a null, and what is left of the work ends there. A verdict
-//! found then is none. Errors found from then on report [`EXHAUSTED`] as their value, which tells
-//! them from true ones.
+//! A small schema can visit the same value thousands of times, and the errors of nested `anyOf`s
+//! form a tree that can double with every level of the value. The validator crate has no budget of
+//! its own, so the value has one: once its [`Meter`] is exhausted, every array and object below the
+//! root is presented as null, and the remaining work ends there. A result found after that is not
+//! valid. Errors found after that report [`EXHAUSTED`] as their value, which distinguishes them
+//! from genuine ones.
 
 use std::{
     borrow::Cow,
@@ -21,15 +21,15 @@ use jsonschema::{
 use serde_json::{Map, Number, Value};
 
 use super::{
-    decimal, equality,
     cost_model::{BYTES, CostModel},
+    decimal, equality,
 };
 
-/// What an error reports as its value once the meter has run out. A model does not write it by
+/// The value that an error reports once the meter is exhausted. A model does not write it by
 /// accident: U+FFFF is not a character.
 const EXHAUSTED: &str = "\u{FFFF}spent";
 
-/// Counts looks at a value.
+/// A counter of visits to a value.
 #[derive(Debug)]
 pub(crate) struct Meter {
     left: Cell<usize>,
@@ -37,61 +37,61 @@ pub(crate) struct Meter {
 }
 
 thread_local! {
-    /// The meter of names that a schema judges as values of their own: the crate makes nodes of
-    /// them from nothing but their text.
+    /// The meter of names that a schema validates as values: the crate creates nodes of them from
+    /// nothing but their text.
     static NAME_METER: RefCell<Option<Rc<Meter>>> = const { RefCell::new(None) };
 }
 
 impl Meter {
-    /// Create a meter that runs out after `visits`.
+    /// Create a meter with a budget of `visits`.
     pub(crate) fn new(visits: usize, cost_model: CostModel) -> Self {
         Self { left: Cell::new(visits), cost_model }
     }
 
-    /// Return true if there are no looks left.
+    /// Return true if no visits are left.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.left.get() == 0
     }
 
-    /// Return the number of of that `usize::MAX` looks have been taken.
+    /// Return the number of visits charged, of a budget of `usize::MAX`.
     #[cfg(test)]
     pub(super) fn used(&self) -> usize {
         usize::MAX - self.left.get()
     }
 
-    /// Leave no looks.
+    /// Use up the budget.
     #[cfg(feature = "python")]
     pub(crate) fn exhaust(&self) {
         self.left.set(0);
     }
 
-    /// Take one look.
+    /// Charge one visit.
     pub(crate) fn visit(&self) {
         self.charge(1);
     }
 
-    /// Take as many looks as reading `text` is worth.
+    /// Charge the visits for reading `text`.
     pub(crate) fn read(&self, text: &str) {
         self.charge(self.cost_model.text(text.len()));
     }
 
-    /// Take as many looks as the name of a member is worth.
+    /// Charge the visits for the name of a member.
     pub(crate) fn name(&self, name: &str) {
         self.charge(self.cost_model.name(name.len()));
     }
 
-    /// Take as many looks as computing with a number of so many digits is worth.
+    /// Charge the visits for computing with a number of this many digits.
     #[cfg(feature = "python")]
     pub(crate) fn compute(&self, digits: usize) {
         self.charge(self.cost_model.arithmetic(digits));
     }
 
-    /// Take `visits`, as far as there are any.
+    /// Charge `visits`, as far as the budget allows.
     pub(crate) fn charge(&self, visits: usize) {
         self.left.set(self.left.get().saturating_sub(visits));
     }
 
-    /// Take as many looks as walking through `value` is worth. The depth is known to be sane.
+    /// Charge the visits for walking through `value`. The depth has been checked.
     fn walk(&self, value: &Value) {
         self.visit();
         match value {
@@ -128,14 +128,14 @@ impl Meter {
     }
 }
 
-/// Return true if an error with this value was found after its meter had run out.
+/// Return true if an error with this value was found after its meter was exhausted.
 pub(super) fn is_exhausted(instance: &Value) -> bool {
     instance.as_str() == Some(EXHAUSTED)
 }
 
-/// Return true if `error`, found under `meter`, says something true about its value.
+/// Return true if `error`, found under `meter`, is genuine.
 pub(super) fn is_reliable(error: &ValidationError<'_>, meter: &Meter) -> bool {
-    // These count what they find below, and below the top everything may pretend by now.
+    // These errors count values below the root, which may be masked by now.
     let miscounted = meter.is_exhausted()
         && error.instance_path().is_empty()
         && matches!(
@@ -147,7 +147,7 @@ pub(super) fn is_reliable(error: &ValidationError<'_>, meter: &Meter) -> bool {
     !miscounted && !is_exhausted(error.instance())
 }
 
-/// [`Value`]s, each with the meter that counts looks at it.
+/// [`Value`]s with a meter of visits.
 #[derive(Debug)]
 pub(crate) struct MeteredJson;
 
@@ -179,17 +179,17 @@ impl Json for MeteredJson {
 pub(crate) struct Metered<'a> {
     value: &'a Value,
     meter: Option<&'a Meter>,
-    /// The top always tells the truth: the crate looks errors up from there.
+    /// True for the root, which is never masked: the crate looks up errors from there.
     is_root: bool,
 }
 
 impl<'a> Metered<'a> {
-    /// Create a value under a meter.
+    /// Create a value with a meter.
     pub(super) fn new(value: &'a Value, meter: &'a Meter) -> Self {
         Self { value, meter: Some(meter), is_root: true }
     }
 
-    /// Return a value that may be looked at as often as a schema likes.
+    /// Create a value without a meter.
     pub(super) fn unmetered(value: &'a Value) -> Self {
         Self { value, meter: None, is_root: true }
     }
@@ -243,7 +243,7 @@ impl<'a> Node<'a, MeteredJson> for Metered<'a> {
         };
         let (short, visits) = meter.cost_model.number(number);
         meter.charge(visits);
-        // Once the meter has run out a number is as good as another.
+        // Once the meter is exhausted, any number will do.
         let short = if meter.is_exhausted() { Cow::Owned(Number::from(0)) } else { short };
         Some(MeteredNumber { number, short })
     }
@@ -306,7 +306,8 @@ impl<'a> Node<'a, MeteredJson> for Metered<'a> {
         if self.is_masked() {
             Cow::Owned(Value::String(EXHAUSTED.to_owned()))
         } else {
-            // Within alternatives the crate keeps copies, and of what the schema lists as well.
+            // Within alternatives the crate keeps copies of the value, and of the options of the
+            // schema.
             if let Some(meter) = self.meter {
                 meter.charge(meter.cost_model.error());
                 meter.walk(self.value);
@@ -349,7 +350,7 @@ impl<'a> Object<'a, MeteredJson> for Members<'a> {
     }
 }
 
-/// Walks the members of an object until the meter has run out.
+/// An iterator over the members of an object, until the meter is exhausted.
 #[derive(Debug)]
 pub(crate) struct MembersIter<'a> {
     members: serde_json::map::Iter<'a>,
@@ -403,7 +404,7 @@ impl<'a> Array<'a, MeteredJson> for Items<'a> {
     }
 }
 
-/// Walks the items of an array until the meter has run out.
+/// An iterator over the items of an array, until the meter is exhausted.
 #[derive(Debug)]
 pub(crate) struct ItemsIter<'a> {
     items: std::slice::Iter<'a, Value>,
@@ -425,7 +426,7 @@ impl<'a> Iterator for ItemsIter<'a> {
     }
 }
 
-/// A number, or a short one that stands for it.
+/// A number, with a short one that replaces it.
 #[derive(Debug)]
 pub(crate) struct MeteredNumber<'a> {
     number: &'a Number,

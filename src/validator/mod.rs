@@ -1,11 +1,10 @@
-//! JSON Schema: compile once, validate many; violations are data.
+//! JSON Schema validation: compile once, validate many; violations are data.
 //!
-//! A [`Validator`] knows every draft of JSON Schema. It reaches for nothing:
-//! a `$ref` resolves within the schema, the given resources and the bundled
-//! meta-schemas, or the schema is refused. Schemas and values may both be
-//! hostile; what would take too long to judge or to explain is cut short.
-//! `format` asserts where its draft says so (up to draft 7) and is an
-//! annotation elsewhere.
+//! A [`Validator`] supports every draft of JSON Schema. It performs no I/O: a `$ref` resolves
+//! within the schema, the given resources and the bundled meta-schemas, or the schema is rejected.
+//! Schemas and values may both be hostile; validation and explanations that would take too long are
+//! cut short. `format` is an assertion where its draft says so (up to draft 7) and an annotation
+//! elsewhere.
 //!
 //! ```
 //! use serde_json::json;
@@ -23,30 +22,30 @@
 //! # Ok::<(), toolweave::validator::SchemaError>(())
 //! ```
 
+mod bounds;
 mod compile;
 mod cost;
+mod cost_model;
 mod decimal;
 mod documents;
+mod equality;
 mod error;
 mod excess;
 mod explain;
-mod bounds;
 mod metered;
 mod patterns;
-mod equality;
 mod sentence;
-mod cost_model;
 #[cfg(test)]
 mod tests;
 mod violation;
 
 pub use self::{error::SchemaError, excess::MAX_DEPTH, violation::Violation};
 
-#[cfg(feature = "python")]
-pub(crate) use self::equality::{Keys, equal};
 #[cfg(any(test, feature = "python"))]
 pub(crate) use self::cost_model::MAX_VISITS;
-pub(crate) use self::{compile::compile, metered::Meter, cost_model::CostModel};
+#[cfg(feature = "python")]
+pub(crate) use self::equality::{Keys, equal};
+pub(crate) use self::{compile::compile, cost_model::CostModel, metered::Meter};
 
 use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 
@@ -56,34 +55,34 @@ use self::documents::Documents;
 use self::explain::Subject;
 use self::metered::{Metered, MeteredJson};
 
-/// What there is too much of in `value`, for any schema: depth, or a number without measure.
+/// Return the violation of a limit that holds for any schema: depth, or the size of a number.
 pub(crate) fn excess(value: &Value) -> Option<Violation> {
     excess::find(value).map(|(path, excess)| Violation::too_much(path, &excess))
 }
 
-/// Schemas that a `$ref` may lead to, by URI.
+/// Schemas that a `$ref` may refer to, by URI.
 pub type Resources = BTreeMap<String, Value>;
 
-/// Number of violations that are reported at most.
+/// Maximum number of violations that are reported.
 pub const MAX_VIOLATIONS: usize = 20;
 
 /// A compiled schema. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Validator {
     compiled: Arc<jsonschema::Validator<MeteredJson>>,
-    /// Explanations quote it.
+    /// The schema, which explanations quote.
     schema: Arc<Value>,
-    /// What a look at a value is worth.
+    /// The cost of visits to a value.
     cost_model: CostModel,
-    /// Values that weigh no more cannot take more looks than a verdict may.
-    bounds: usize,
+    /// Weight up to which values cannot exceed the budget of visits.
+    unmetered_weight: usize,
 }
 
-/// What a validator makes of a value.
+/// The result of validation.
 enum Verdict {
     Fits,
     DoesNotFit,
-    /// There is too much of something, or it takes too long to tell.
+    /// A limit is exceeded, or validation takes too long.
     Refused(Box<Violation>),
 }
 
@@ -94,34 +93,37 @@ impl Verdict {
 }
 
 impl Validator {
-    /// Compile a schema that needs no other.
+    /// Compile a schema without external references.
     pub fn new(schema: &Value) -> Result<Self, SchemaError> {
         Self::with_resources(schema, &Resources::new())
     }
 
-    /// Compile a schema whose `$ref`s may lead to `resources`.
+    /// Compile a schema whose `$ref`s may refer to `resources`.
     pub fn with_resources(schema: &Value, resources: &Resources) -> Result<Self, SchemaError> {
         let cost_model = CostModel::of(Documents { schema, resources });
-        let visits = (!cost_model.backtracks()).then(|| bounds::visits(schema, cost_model.reading()));
+        let visits =
+            (!cost_model.backtracks()).then(|| bounds::visits(schema, cost_model.reading()));
         Ok(Self {
             compiled: Arc::new(compile(schema, resources)?),
             schema: Arc::new(schema.clone()),
             cost_model,
-            bounds: visits.flatten().map_or(0, |visits| cost_model::MAX_VISITS / visits),
+            unmetered_weight: visits.flatten().map_or(0, |visits| cost_model::MAX_VISITS / visits),
         })
     }
 
-    /// What a look at a value is worth.
+    /// Return the cost of visits to a value.
     #[cfg(feature = "python")]
     pub(crate) fn cost_model(&self) -> CostModel {
         self.cost_model
     }
 
-    /// Return true if `value` fits. One nested deeper than [`MAX_DEPTH`] does not, nor one with a
-    /// number past the range of an `f64` or longer than 4,300 characters, nor, where a pattern has
-    /// look-around or back-references, one with a string of more than 10,000 bytes, nor one that
-    /// the schema looks at too often: two million times, and 32 times more for each value and for
-    /// each 16 bytes of text.
+    /// Return true if `value` is valid.
+    ///
+    /// A value is invalid as well if it is nested deeper than [`MAX_DEPTH`], if it has a number
+    /// beyond the range of an `f64` or longer than 4,300 characters, if it has a string of more
+    /// than 10,000 bytes and a pattern has look-around or back-references, or if the schema visits
+    /// it too often: more than two million times, plus 32 times for each value and for each 16
+    /// bytes of text.
     pub fn is_valid(&self, value: &Value) -> bool {
         matches!(self.verdict(value), Verdict::Fits)
     }
@@ -131,7 +133,7 @@ impl Validator {
             let excess = excess(value).unwrap_or_else(|| Violation::too_costly(value));
             return Verdict::Refused(Box::new(excess));
         };
-        if weight.parts <= self.bounds && !weight.has_long_numbers {
+        if weight.parts <= self.unmetered_weight && !weight.has_long_numbers {
             return Verdict::of(self.compiled.is_valid(Metered::unmetered(value)));
         }
         if self.cost_model.backtracks() && patterns::too_much_text(value) {
@@ -146,7 +148,8 @@ impl Validator {
         Verdict::of(fits)
     }
 
-    /// Run `validate`, and tells whether it took more looks at `value` than these.
+    /// Run `validate` with a budget of `visits`; the second value is true if the budget was
+    /// exhausted.
     fn run_metered<T>(
         &self,
         value: &Value,
@@ -162,7 +165,7 @@ impl Validator {
         (result, meter.is_exhausted())
     }
 
-    /// In which ways `value` does not fit, at most [`MAX_VIOLATIONS`] of them; none if it fits.
+    /// Return the violations by `value`, at most [`MAX_VIOLATIONS`]; none if it is valid.
     pub fn violations(&self, value: &Value) -> Vec<Violation> {
         match self.verdict(value) {
             Verdict::Fits => Vec::new(),
@@ -184,7 +187,7 @@ impl Validator {
         if found.is_empty() { vec![Violation::unexplained(value)] } else { found }
     }
 
-    /// Return the value that `text` spells, if it is JSON and fits.
+    /// Parse `text` and return the value, if it is valid.
     pub fn validate_json(&self, text: &str) -> Result<Value, Vec<Violation>> {
         let value =
             serde_json::from_str(text).map_err(|err| vec![Violation::invalid_json(&err)])?;

@@ -1,8 +1,8 @@
-//! Patterns that are matched by stepping back, and how much text they are let loose on.
+//! Patterns that need backtracking, and a limit on the text that they are matched against.
 //!
-//! Plain patterns take time in proportion to the text. Look-around and back-references do not:
-//! each attempt is bounded, but there is one at every character, so the time grows with the
-//! square of the text.
+//! Other patterns take linear time. Look-around and back-references do not: each attempt is
+//! bounded, but there is one at every character, so the time is quadratic in the length of the
+//! text.
 
 use std::{iter::Peekable, ops::ControlFlow, str::Chars};
 
@@ -10,15 +10,15 @@ use serde_json::Value;
 
 use super::documents::Documents;
 
-/// The squares of the lengths of all strings in a value, keys included, may add up to this much,
-/// in bytes: one string of 10,000, or a hundred of 1,000. It takes about a second at worst.
+/// Maximum sum of the squared lengths in bytes of all strings in a value, keys included: one string
+/// of 10,000, or a hundred of 1,000. It takes about a second at worst.
 const MAX_SQUARES: u128 = 100_000_000;
 
-/// What such a pattern is spelled with. Also finds some that step back no further than others.
+/// Syntax that needs backtracking. It also matches some patterns that do not.
 const BACKTRACKING_SYNTAX: [&str; 12] =
     ["(?=", "(?!", "(?<=", "(?<!", "(?>", "(?(", "\\k", "\\K", "\\G", "++", "*+", "?+"];
 
-/// Return true if any pattern in the schema or its resources is matched by stepping back.
+/// Return true if any pattern in the schema or its resources needs backtracking.
 pub(super) fn any_backtracks(documents: Documents<'_>) -> bool {
     documents
         .walk(|member| {
@@ -42,8 +42,8 @@ fn backtracks(pattern: &str) -> bool {
     refers || BACKTRACKING_SYNTAX.iter().any(|sign| pattern.contains(sign))
 }
 
-/// Return true if there is more text in `value` than such a pattern may be let loose on. Its depth
-/// is known to be sane.
+/// Return true if `value` has more text than such a pattern may be matched against. Its depth has
+/// been checked.
 pub(super) fn too_much_text(value: &Value) -> bool {
     squares(value) > MAX_SQUARES
 }
@@ -60,9 +60,9 @@ fn squares(value: &Value) -> u128 {
     }
 }
 
-/// Return the number of ways that through `pattern` may be open at once; 0 where there is about
-/// one. A pattern that is tried from every character, or has a part of any length, can keep as many
-/// open as it has characters, those that are repeated counted as often.
+/// Return the maximum number of simultaneous states of `pattern`; 0 if there is about one. A
+/// pattern that is tried at every character, or has an unbounded part, can have as many states as
+/// it has characters, repetitions included.
 pub(super) fn max_states(pattern: &str) -> usize {
     let starts_anywhere = !pattern.starts_with('^') || pattern.contains('|');
     if starts_anywhere || pattern.contains(['*', '+']) || pattern.contains(",}") {
@@ -72,10 +72,11 @@ pub(super) fn max_states(pattern: &str) -> usize {
     }
 }
 
-/// Number of groups that within one another are told apart.
+/// Maximum number of nested groups that are distinguished.
 const MAX_GROUPS: usize = 32;
 
-/// Return the length of what `{2,9}` and its like spell out, up to the end of the group.
+/// Return the length of a pattern up to the end of the group, with repetitions such as `{2,9}`
+/// expanded.
 fn length(rest: &mut Peekable<Chars<'_>>, depth: usize) -> usize {
     let mut total = 0_usize;
     let mut last = 0_usize;

@@ -1,10 +1,10 @@
-//! The words of messages: values quoted, lists joined, places named.
+//! Building blocks of messages: quoted values, lists, locations.
 
 use serde_json::Value;
 
-/// How much of a value is quoted, in bytes of JSON.
+/// Maximum length of a quoted value, in bytes of JSON.
 pub(super) const MAX_QUOTED_BYTES: usize = 200;
-/// Number of values that a list names.
+/// Maximum number of values in a list.
 const MAX_LISTED_VALUES: usize = 20;
 
 /// Append one step to a JSON Pointer.
@@ -19,7 +19,7 @@ pub(super) fn push_step(path: &mut String, step: &str) {
     }
 }
 
-/// Return the JSON of `value`, cut short where it is long.
+/// Return the JSON of `value`, truncated if it is long.
 pub(super) fn quote(value: &Value) -> String {
     let mut sink = Sink(Vec::new());
     // The only error is that the sink is full.
@@ -34,7 +34,7 @@ pub(super) fn quote(value: &Value) -> String {
     text
 }
 
-/// `value`, or the beginning of its JSON as a string where it is long.
+/// Return `value`, or the beginning of its JSON as a string if it is long.
 pub(super) fn cut(value: &Value) -> Value {
     let quoted = quote(value);
     if quoted.ends_with('…') && quoted.len() > MAX_QUOTED_BYTES {
@@ -44,7 +44,7 @@ pub(super) fn cut(value: &Value) -> Value {
     }
 }
 
-/// Takes [`MAX_QUOTED_BYTES`] bytes and no more.
+/// A writer that accepts [`MAX_QUOTED_BYTES`] bytes.
 struct Sink(Vec<u8>);
 
 impl std::io::Write for Sink {
@@ -63,14 +63,14 @@ impl std::io::Write for Sink {
     }
 }
 
-/// `"a", "b", "c"`, at most [`MAX_LISTED_VALUES`] of them.
+/// Format values as `"a", "b", "c"`, at most [`MAX_LISTED_VALUES`] of them.
 pub(super) fn list<'a>(values: impl ExactSizeIterator<Item = &'a Value>) -> String {
     let more = values.len().saturating_sub(MAX_LISTED_VALUES);
     let text = values.take(MAX_LISTED_VALUES).map(quote).collect::<Vec<_>>().join(", ");
     if more > 0 { format!("{text} and {more} more") } else { text }
 }
 
-/// `an integer, a string or null`.
+/// Format options as `an integer, a string or null`.
 pub(super) fn either(options: &[String]) -> String {
     match options {
         [] => "nothing".to_owned(),
@@ -79,7 +79,7 @@ pub(super) fn either(options: &[String]) -> String {
     }
 }
 
-/// `1 item`, `2 items`.
+/// Format a count as `1 item` or `2 items`.
 pub(super) fn counted(count: u64, noun: &str) -> String {
     match (count, noun) {
         (1, _) => format!("1 {noun}"),
@@ -88,7 +88,7 @@ pub(super) fn counted(count: u64, noun: &str) -> String {
     }
 }
 
-/// `an integer` for `integer`.
+/// Return a type with its article: `an integer` for `integer`.
 pub(super) fn with_article(json_type: &str) -> String {
     match json_type {
         "null" => "null".to_owned(),

@@ -4,7 +4,7 @@ use proptest::{prelude::*, sample::select};
 use serde_json::{Map, Value, json};
 
 use super::{
-    MAX_VISITS, Validator, excess, bounds,
+    MAX_VISITS, Validator, bounds, excess,
     metered::{Meter, Metered},
 };
 
@@ -55,7 +55,7 @@ fn keyword() -> impl Strategy<Value = Value> {
         select(vec!["email", "date-time", "uri"]).prop_map(|format| json!({"format": format})),
         any::<bool>().prop_map(|unique| json!({"uniqueItems": unique})),
         select(vec!["#/$defs/a", "#/$defs/b"]).prop_map(|to| json!({"$ref": to})),
-        // With these the looks are not known.
+        // The visits of these are unknown.
         select(vec![
             json!({"$ref": "#"}),
             json!({"contains": {"minimum": 2}}),
@@ -67,7 +67,7 @@ fn keyword() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Objects of a few keywords, and of such schemas within one another.
+/// Generate objects of a few keywords, with such schemas nested in them.
 fn part() -> impl Strategy<Value = Value> {
     let merged = |keywords: Vec<Value>| {
         let members = keywords.into_iter().filter_map(|one| match one {
@@ -108,7 +108,7 @@ proptest! {
     fn a_schema_looks_no_more_often_than_its_keywords_say(schema in schema(), value in value()) {
         let Ok(validator) = Validator::new(&schema) else { return Ok(()) };
         let bound = bounds::visits(&schema, validator.cost_model.reading());
-        prop_assert_eq!(validator.bounds, bound.map_or(0, |visits| MAX_VISITS / visits));
+        prop_assert_eq!(validator.unmetered_weight, bound.map_or(0, |visits| MAX_VISITS / visits));
         let weight = excess::weigh(&value).unwrap();
         let Some(bound) = bound.filter(|_| !weight.has_long_numbers) else { return Ok(()) };
         let meter = Rc::new(Meter::new(usize::MAX, validator.cost_model));
@@ -136,7 +136,7 @@ fn plain_schemas_are_judged_without_a_meter() {
         }},
         "properties": {"rows": {"type": "array", "items": {"$ref": "#/$defs/Row"}}},
     });
-    assert!(Validator::new(&schema).unwrap().bounds > 500);
+    assert!(Validator::new(&schema).unwrap().unmetered_weight > 500);
 }
 
 #[test]
@@ -149,6 +149,6 @@ fn schemas_that_refer_to_themselves_or_elsewhere_are_metered() {
         json!({"items": {"$anchor": "x"}}),
         json!({"pattern": "(?=a)b"}),
     ] {
-        assert_eq!(Validator::new(&schema).unwrap().bounds, 0, "{schema}");
+        assert_eq!(Validator::new(&schema).unwrap().unmetered_weight, 0, "{schema}");
     }
 }

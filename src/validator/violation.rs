@@ -1,4 +1,4 @@
-//! One way in which a value does not fit its schema.
+//! Violations of schemas.
 
 use serde_json::Value;
 
@@ -7,24 +7,24 @@ use super::{
     sentence::{cut, quote},
 };
 
-/// One way in which a value does not fit its schema.
+/// A violation of a schema by a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Violation {
-    /// Where in the value, as a JSON Pointer; empty for the whole value.
+    /// Location in the value, as a JSON Pointer; empty for the whole value.
     pub path: String,
-    /// The schema keyword that failed (`type`, `required`, ...), or `json` where the text is
-    /// no JSON at all or nothing that is looked at: too deep, or a number too large.
+    /// The schema keyword that failed (`type`, `required`, ...), or `json` for text that is not
+    /// JSON or exceeds a limit on depth or numbers.
     pub keyword: String,
-    /// A sentence that names the place and says what would be accepted.
+    /// A sentence with the location, which states what would be valid.
     pub message: String,
-    /// What the schema asks for, where that can be said as a value.
+    /// The value that the schema expects, where it can be given as a value.
     pub expected: Value,
-    /// What stood there, cut short where it is long.
+    /// The value there, truncated if it is long.
     pub actual: Value,
 }
 
 impl Violation {
-    /// Return the JSON of `value`, cut short where it is long.
+    /// Return the JSON of `value`, truncated if it is long.
     pub(crate) fn quote(value: &Value) -> String {
         quote(value)
     }
@@ -66,7 +66,7 @@ impl Violation {
         }
     }
 
-    /// For a value of which it takes too long to tell whether it fits.
+    /// Create the violation for a value whose validation takes too long.
     pub(crate) fn too_costly(value: &Value) -> Self {
         Self {
             path: String::new(),
@@ -79,7 +79,7 @@ impl Violation {
         }
     }
 
-    /// For a value that does not fit in a way that takes too long to explain.
+    /// Create the violation for an invalid value whose explanation takes too long.
     pub(crate) fn unexplained(value: &Value) -> Self {
         Self {
             path: String::new(),
