@@ -196,7 +196,7 @@ def test_what_cannot_be_ranked_is_refused() -> None:
         ranking.offer([(0, None)])
     with pytest.raises(IndexError, match="position must be less than"):
         ranking.offer([(2, None)])
-    with pytest.raises(ValueError, match="one for each"):
+    with pytest.raises(ValueError, match="one value for each"):
         Ranking(["a"], [1, 2])
     with pytest.raises(ValueError, match="early_stop must be a finite number"):
         Ranking(["a"], early_stop=math.inf)
