@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("toolweave.executor")
 
-_LONG = 65_536
+_LONG_ARGUMENTS = 65_536
 
 
 def has_long_arguments(call: ToolCall) -> bool:
     """Return True if validating the arguments takes longer than starting a thread."""
-    return len(call.raw) > _LONG
+    return len(call.raw) > _LONG_ARGUMENTS
 
 
 class _Refused(Exception):  # noqa: N818 - an outcome

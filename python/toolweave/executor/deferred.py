@@ -152,7 +152,9 @@ class DeferredResults:
                 return Outcome.NOT_FOUND
             earlier = self._resolved.get(key)
             if earlier is not None:
-                return Outcome.DUPLICATE if _same(earlier, resolution) else Outcome.CONFLICT
+                return (
+                    Outcome.DUPLICATE if _is_same_result(earlier, resolution) else Outcome.CONFLICT
+                )
             if entry.schema is not None and not is_error:
                 Validator(entry.schema).validate(resolution.value)
             self._resolved[key] = resolution
@@ -311,7 +313,7 @@ def _identity(call: ToolCall) -> tuple[str, str]:
     return call.id, ResultCache.key(call.name, call.arguments)
 
 
-def _same(one: Resolution, other: Resolution) -> bool:
+def _is_same_result(one: Resolution, other: Resolution) -> bool:
     # Compared as JSON, since 1 == True in Python.
     return one.is_error == other.is_error and ResultCache.key(
         "", {"value": one.value}

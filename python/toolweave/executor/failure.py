@@ -233,10 +233,10 @@ class RefusalBudget:
     each is truncated.
     """
 
-    __slots__ = ("_room",)
+    __slots__ = ("_remaining",)
 
     def __init__(self) -> None:
-        self._room = MAX_REFUSALS
+        self._remaining = MAX_REFUSALS
 
     def truncate(self, text: str, call: ToolCall | InvalidToolCall) -> str:
         """Return the text, truncated if the budget is used up.
@@ -245,10 +245,10 @@ class RefusalBudget:
             text: Text for the model.
             call: The refused call, whose length adds to the budget.
         """
-        self._room += len(call.raw)
-        if len(text) > max(self._room, _BEGINNING):
+        self._remaining += len(call.raw)
+        if len(text) > max(self._remaining, _BEGINNING):
             text = f"{text[: _BEGINNING - 1]}…"
-        self._room -= len(text)
+        self._remaining -= len(text)
         return text
 
 

@@ -78,15 +78,15 @@ class Permit:
 class _Limit:
     """Limit on concurrent calls, with a queue of permits that wait for it."""
 
-    __slots__ = ("__weakref__", "forget", "maximum", "permits", "queue", "used")
+    __slots__ = ("__weakref__", "on_unused", "maximum", "permits", "queue", "used")
 
-    def __init__(self, maximum: int, forget: Callable[[], object]) -> None:
+    def __init__(self, maximum: int, on_unused: Callable[[], object]) -> None:
         self.maximum = maximum
         self.used = 0
         # How many permits need it. It is removed with the last of them.
         self.permits = 0
         self.queue: deque[Permit] = deque()
-        self.forget = forget
+        self.on_unused = on_unused
 
 
 class ChatLimit(_Limit):
@@ -241,7 +241,7 @@ class ConcurrencyLimiter:
                 self._release_limit(limit)
             limit.permits -= 1
             if limit.permits == 0:
-                limit.forget()
+                limit.on_unused()
         if permit.reply is not None:
             permit.reply.on_finished(permit)
 

@@ -40,7 +40,7 @@ AnyObserver: TypeAlias = (
 _CALLABLE = "__call__"
 
 # How long to wait for a cancelled observer to end, in seconds.
-_STOPPING = 1.0
+_CANCEL_GRACE = 1.0
 
 _Notification: TypeAlias = tuple[str, tuple[Any, ...]]
 
@@ -97,7 +97,7 @@ class Observers:
                 queue.stop()
             if late:
                 _log.warning("observers were too slow for the end of a run and were stopped")
-                await asyncio.wait(late, timeout=_STOPPING)
+                await asyncio.wait(late, timeout=_CANCEL_GRACE)
 
     def _running_tasks(self) -> list[asyncio.Task[None]]:
         return [queue.task for queue in self._queues if queue.task and not queue.task.done()]

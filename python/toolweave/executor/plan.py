@@ -9,7 +9,7 @@ from .._single_flight import ResultCache
 from ..exceptions import ValidationError
 from ..tools import RateLimit, RetryPolicy, Tool
 from .rate_limit import TokenBucket
-from .styles import invoke_of
+from .styles import invoker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -70,21 +70,21 @@ class Plan:
         self._validate = None if tool.validator is None else tool.validator.validate
         self._bind: Callable[[Mapping[str, Any]], dict[str, Any]] = tool.bind
 
-        self.timeout = _either(tool.timeout, defaults.timeout)
-        self.idle_timeout = _either(tool.idle_timeout, defaults.idle_timeout)
+        self.timeout = _first_set(tool.timeout, defaults.timeout)
+        self.idle_timeout = _first_set(tool.idle_timeout, defaults.idle_timeout)
         self.timed = self.timeout is not None or self.idle_timeout is not None
-        self.retries = _retries(_either(tool.retries, defaults.retries))
-        self.max_result_chars = _either(tool.max_result_chars, defaults.max_result_chars)
+        self.retries = _retries(_first_set(tool.retries, defaults.retries))
+        self.max_result_chars = _first_set(tool.max_result_chars, defaults.max_result_chars)
         self.partial_results: bool = tool.partial_results
-        self.pool: Executor | Literal["inline"] | None = _either(tool.pool, defaults.pool)
+        self.pool: Executor | Literal["inline"] | None = _first_set(tool.pool, defaults.pool)
 
-        self.invoke = invoke_of(self)
+        self.invoke = invoker(self)
         """Function that runs the tool once."""
 
         self.needs_approval: bool | Callable[[ToolCall], bool] = tool.requires_approval
         self.idempotent: bool = tool.idempotent
-        self.ttl = _ttl(_either(tool.cache, defaults.cache))
-        limit: RateLimit | None = _either(tool.rate_limit, defaults.rate_limit)
+        self.ttl = _ttl(_first_set(tool.cache, defaults.cache))
+        limit: RateLimit | None = _first_set(tool.rate_limit, defaults.rate_limit)
         self.bucket = None if limit is None else TokenBucket(limit, defaults.clock)
         self.refuses = limit is not None and limit.on_limit == "refuse"
         self.max_concurrency: int | None = tool.max_concurrency
@@ -138,7 +138,7 @@ class Plans(dict[str, Plan]):
 _numbers = itertools.count()
 
 
-def _either(own: Any, default: Any) -> Any:
+def _first_set(own: Any, default: Any) -> Any:
     return default if own is None else own
 
 

@@ -29,12 +29,12 @@ class EventPublisher:
         """True if there is a reader or an observer."""
         self.event_queue: EventQueue[ToolEvent] = EventQueue()
         """Events that have not been read."""
-        self._watched = keep_events
+        self._keep_events = keep_events
         self._observers = observers
 
     def emit(self, event: ToolEvent, execution: Execution) -> None:
         """Emit an event of one call. Events of nested calls go to observers only."""
-        if self._watched and execution.parent is None:
+        if self._keep_events and execution.parent is None:
             if isinstance(event, ToolProgress):
                 self.event_queue.offer(event)
             else:
@@ -47,7 +47,7 @@ class EventPublisher:
 
         For results of calls that did not run, questions, decisions and the aggregate.
         """
-        if self._watched:
+        if self._keep_events:
             self.event_queue.put(event)
         if self._observers is not None:
             self._observers.notify(event, call)

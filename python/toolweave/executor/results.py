@@ -60,7 +60,7 @@ def to_text(value: object) -> str:
         return str(_integer(value, ()))
     if type(value) in (dict, list):
         # The fast encoder handles JSON values and rejects all other types.
-        text = _quick(value)
+        text = _fast_json(value)
         if text is not None:
             return text
     plain = to_json_value(value)
@@ -77,7 +77,7 @@ async def to_text_off_loop(value: Any) -> str:
         return to_text(value)
     if type(value) is dict or type(value) is list:
         # For most values, the fast encoder takes less time than starting a thread.
-        text = _quick(cast("object", value))
+        text = _fast_json(cast("object", value))
         if text is not None:
             return text
     value = cast("object", value)
@@ -98,7 +98,7 @@ def to_json_value(value: object) -> Any:
     Raises:
         ResultError: As `to_text`.
     """
-    return _plain(value, ())
+    return _to_json(value, ())
 
 
 def progress_text(value: object, max_chars: int) -> str:
@@ -145,7 +145,7 @@ def _orjson() -> ModuleType | None:
         return None
 
 
-def _quick(value: object) -> str | None:
+def _fast_json(value: object) -> str | None:
     orjson = _orjson()
     if orjson is None:
         return None
@@ -171,7 +171,7 @@ def _has_non_finite(value: object) -> bool:
 
 def _dump(plain: Any) -> str:
     # The slow encoder is used without orjson, and for integers of more than 64 bits.
-    return _quick(plain) or _ENCODER.encode(plain)
+    return _fast_json(plain) or _ENCODER.encode(plain)
 
 
 _NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
@@ -181,11 +181,11 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _STRICT = json.JSONEncoder(allow_nan=False, skipkeys=True, default=str)
 
 
-def _plain(value: Any, path: _Path) -> Any:
+def _to_json(value: Any, path: _Path) -> Any:
     if value is None or value is True or value is False:
         return value
     if isinstance(value, Enum):
-        return _plain(value.value, path)
+        return _to_json(value.value, path)
     if isinstance(value, str):
         return utf8(value)
     if isinstance(value, int):
@@ -228,7 +228,7 @@ def _other(value: Any, path: _Path) -> Any:
         return _object([(each.name, getattr(value, each.name)) for each in fields(value)], path)
     converted = _converted(value, path)
     if converted is not value:
-        return _plain(converted, (*path, None))
+        return _to_json(converted, (*path, None))
     if isinstance(value, AbstractSet):
         items = _array(cast("Iterable[Any]", value), path)
         return sorted(items, key=lambda item: (type(item).__name__, _dump(item)))
@@ -258,7 +258,7 @@ def _converted(value: Any, path: _Path) -> Any:
 
 
 def _array(items: Iterable[Any], path: _Path) -> list[Any]:
-    return [_plain(item, (*path, position)) for position, item in enumerate(items)]
+    return [_to_json(item, (*path, position)) for position, item in enumerate(items)]
 
 
 def _object(items: Iterable[tuple[Any, Any]], path: _Path) -> dict[str, Any]:
@@ -267,12 +267,12 @@ def _object(items: Iterable[tuple[Any, Any]], path: _Path) -> dict[str, Any]:
         name = _key(key, path)
         if name in result:
             raise _error(path, f"has two keys that are both written {name!r}")
-        result[name] = _plain(value, (*path, name))
+        result[name] = _to_json(value, (*path, name))
     return result
 
 
 def _key(key: Any, path: _Path) -> str:
-    plain = _plain(key, path)
+    plain = _to_json(key, path)
     if isinstance(plain, str):
         return plain
     if plain is None or isinstance(plain, (bool, int, float)):

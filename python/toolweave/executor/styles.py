@@ -23,7 +23,7 @@ Invoke: TypeAlias = "Callable[[Execution], Awaitable[Any]]"
 """Function that runs the tool of a call once, with the call's current arguments."""
 
 
-def invoke_of(plan: Plan) -> Invoke:
+def invoker(plan: Plan) -> Invoke:
     """Return the function that runs calls of a tool."""
     function = plan.function
     if plan.style == "generator":
@@ -44,23 +44,23 @@ def keyword_arguments(execution: Execution) -> dict[str, Any]:
 
 
 # How long, in seconds and items, a generator that never awaits may hold the event loop.
-_SLICE = 0.005
-_ITEMS = 100
+_MAX_SLICE_SECONDS = 0.005
+_MAX_SLICE_ITEMS = 100
 
 
 async def _run_generator(execution: Execution, values: AsyncGenerator[Any, None]) -> Any:
     last: Any = None
     time = execution.run.loop.time
-    items, until = 0, time() + _SLICE
+    items, until = 0, time() + _MAX_SLICE_SECONDS
     try:
         async for last in values:
             if not isinstance(last, Deferred):
                 execution.progress(last)
             items += 1
-            if items >= _ITEMS or time() >= until:
+            if items >= _MAX_SLICE_ITEMS or time() >= until:
                 # Lets timers fire, readers read, and cancellation arrive.
                 await asyncio.sleep(0)
-                items, until = 0, time() + _SLICE
+                items, until = 0, time() + _MAX_SLICE_SECONDS
     finally:
         await values.aclose()
     return last

@@ -1,10 +1,10 @@
-"""How a chosen tool runs: by a handler in Python, or by a POST to an endpoint.
+"""Execution of a selected tool by a Python handler, or by a POST request to an endpoint.
 
-A registry says which tools there are, a selector which one a query needs; `run_handler` runs it.
-A handler registered in Python comes first, then the dotted path that the registry names, which is
-imported only if it lies under an allowed prefix, then `method="url"`. Parameters are validated
-before anything starts. What cannot start is replaced by the fallback, and until something does
-start nothing of the application's has been touched.
+A registry defines the tools, a selector picks one for a query, and `run_handler` runs it. It looks
+for a handler registered in Python first, then for the registry's dotted path, which is imported
+only if it is under an allowed prefix, then for `method="url"`. Parameters are validated before the
+handler starts. If a handler cannot start, the fallback runs instead; until then, no code of the
+application has run.
 
     >>> async def main(registry, selection, handler) -> None:
     ...     allowed = ["myapp.handlers"]
@@ -13,8 +13,8 @@ start nothing of the application's has been touched.
     ...     )
     ...     print(run.tool.name, run.value, run.fell_back, run.error)
 
-A handler is a class as NLWeb has them, built as ``Handler(params, handler)`` and run with
-``do()``, a function, or a `Tool`.
+A handler is a class in the style of NLWeb, constructed as ``Handler(params, handler)`` and run
+with ``do()``, or a function, or a `Tool`.
 """
 
 from __future__ import annotations

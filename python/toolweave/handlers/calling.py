@@ -1,4 +1,4 @@
-"""Awaiting what a handler does: off the loop where it blocks, and within a time."""
+"""Invocation of handlers, with a timeout, and in a thread if they block."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 GRACE = 5.0
-"""How long a handler may take to end once it is cancelled, in seconds."""
+"""Time that a cancelled handler gets to end, in seconds."""
 
 _log = logging.getLogger("toolweave.handlers")
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Whether a function is awaited, and not to be run in a thread."""
+    """Return True if a function is async, so that it needs no thread."""
     while isinstance(function, functools.partial):
         function = function.func
-    called = getattr(function, "__call__", None)  # noqa: B004 - an object's own, if it is async
+    called = getattr(function, "__call__", None)  # noqa: B004 - inspected, not tested for existence
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
 
 
 async def call(function: Callable[[], Any]) -> Any:
-    """Calls a function, in a thread if it is not async, with the caller's context variables."""
+    """Call a function with the caller's context variables, in a thread if it is not async."""
     value = function() if is_async(function) else await run_blocking(None, function)
-    # Such as a wrapper of a coroutine function, which does not look like one.
+    # For instance a wrapper of a coroutine function, which `inspect` does not recognize.
     return await value if inspect.isawaitable(value) else value
 
 
 async def run_with_timeout(
     seconds: float | None, work: Coroutine[Any, Any, T], name: str, *, grace: float = GRACE
 ) -> T:
-    """Awaits the work of a tool, in a task of its own that never outlives this by much.
+    """Run a handler in its own task with a timeout.
 
-    Whoever cancels this cancels the work, and it is waited for.
+    On cancellation, the handler is cancelled, and this waits until it has ended.
 
     Args:
-        seconds: How long it may take; None for as long as it likes.
-        work: The work.
+        seconds: The timeout, in seconds; None for no limit.
+        work: The coroutine of the handler.
         name: The tool.
-        grace: How long it is waited for once it is cancelled, in seconds; then it is given up.
+        grace: Time that the cancelled handler gets to end, in seconds, before it is abandoned.
 
     Raises:
-        TimeoutError: It took too long.
-        RuntimeError: It cancelled itself.
+        TimeoutError: The handler timed out.
+        RuntimeError: The handler cancelled itself.
     """
     task = asyncio.ensure_future(work)
     try:
@@ -66,14 +66,14 @@ async def run_with_timeout(
             " and was stopped"
         )
     if task.cancelled():
-        # Raised as it is, it would look as if the caller had been cancelled.
+        # A CancelledError would look like a cancellation of the caller.
         raise RuntimeError(f"the handler of tool {name!r} cancelled itself")
     return task.result()
 
 
 async def _stop(task: asyncio.Task[T], name: str, grace: float) -> None:
     task.cancel()
-    # Whatever it still raises has nobody to hear it.
+    # Any later exception is ignored.
     task.add_done_callback(_consume_exception)
     await asyncio.wait({task}, timeout=grace)
     if not task.done():

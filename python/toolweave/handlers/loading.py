@@ -1,4 +1,4 @@
-"""Handlers by their dotted paths, from allowed places only.
+"""Import of handlers by dotted path, from allowed modules only.
 
 Example:
     >>> load_handler("os.path.join", ["json"])
@@ -23,66 +23,67 @@ from .._checks import check_items
 from ..exceptions import HandlerError
 
 LoadedHandler: TypeAlias = Callable[..., Any]
-"""What a dotted path leads to: a class or a function."""
+"""Class or function that a dotted path names."""
 
 
 def load_handler(path: str, allowed: Iterable[str]) -> LoadedHandler:
-    """Imports the class or function that a dotted path names.
+    """Import the class or function that a dotted path names.
 
-    As much of the path as is a module is imported, and the packages that it is in; the rest are
-    attributes: ``package.module.Class``, or ``package.module.Class.Inner``. What the path leads to
-    must itself be defined in an allowed place, so that names which a module has only imported, such
-    as ``subprocess``, cannot be reached through it.
+    The longest part of the path that is a module is imported, with its packages. The rest are
+    attributes: ``package.module.Class``, or ``package.module.Class.Inner``. The class or function
+    must itself be defined in an allowed module, so that names that a module only imports, such as
+    ``subprocess``, cannot be reached through it.
 
     Args:
         path: The dotted path.
-        allowed: Prefixes that it may have: modules, packages, or whole paths. Each stands for
-            itself and what is in it: ``myapp.handlers`` for ``myapp.handlers.search.Search``, not
-            for ``myapp.handlers_old``.
+        allowed: Allowed prefixes: modules, packages, or whole paths. A prefix allows itself and
+            everything in it: ``myapp.handlers`` allows ``myapp.handlers.search.Search``, but not
+            ``myapp.handlers_old``.
 
     Raises:
-        HandlerError: The path is none, is not allowed, or leads to nothing that can be called; the
-            message says which. What went wrong in a module is the `__cause__`.
-        TypeError: `allowed` is one string instead of several, or holds something else.
-        ValueError: One of the prefixes is no dotted name.
+        HandlerError: The path is invalid, not allowed, or does not name a class or function. If a
+            module failed on import, its exception is the `__cause__`.
+        TypeError: `allowed` is a single string, or contains other types.
+        ValueError: A prefix is not a dotted name.
     """
     prefixes = _prefixes(allowed)
     parts = tuple(path.strip().split("."))
     if len(parts) < 2 or not all(part.isidentifier() for part in parts):
         raise HandlerError(
-            f"handler {path!r} is no dotted path; it has to name a class or a function in a "
-            "module, as in 'myapp.handlers.Details'",
+            "handler must be the dotted path of a class or function, such as "
+            f"'myapp.handlers.Details', got {path!r}",
             path,
         )
     if not _is_allowed(parts, prefixes):
         raise HandlerError(_not_allowed(path, prefixes), path)
-    module, rest = _imported(path, parts)
+    module, rest = _import_module(path, parts)
     found = _attribute(path, module, rest)
-    home, name = _defined_in(found)
-    if not home:
+    module_name, name = _defined_in(found)
+    if not module_name:
         raise HandlerError(
-            f"handler {path!r} is not used: it does not say where it is defined, as methods of "
-            "objects written in C do not; name a function or a class that calls it",
+            f"handler {path!r} must be a Python class or function, got an object without a "
+            "__module__, such as a method of a C type; wrap it in a function",
             path,
         )
-    if not _is_allowed((*home.split("."), *name.split(".")), prefixes):
+    if not _is_allowed((*module_name.split("."), *name.split(".")), prefixes):
         raise HandlerError(
-            f"handler {path!r} is not used: it is defined in {home!r}, which is not allowed; "
-            "name it where it is defined, and allow that",
+            f"handler {path!r} is not used: it is defined in {module_name!r}, which is not "
+            "allowed; allow that module and use the path there",
             path,
         )
     return found
 
 
 def check_strings(allowed: Iterable[str], name: str = "allowed") -> tuple[str, ...]:
-    """What is allowed, several strings.
+    """Check an iterable of strings, and return them as a tuple.
 
     Args:
         allowed: The strings.
-        name: The parameter.
+        name: Name of the parameter, for errors.
 
     Raises:
-        TypeError: It is one string, which would be taken for its characters, or holds others.
+        TypeError: The value is a single string, which would be split into its characters, or
+            contains other types.
     """
     if isinstance(allowed, str):
         raise TypeError(f"{name} must be a list, as in [{allowed!r}], got one string")
@@ -93,12 +94,12 @@ def _prefixes(allowed: Iterable[str]) -> list[tuple[str, ...]]:
     prefixes: list[tuple[str, ...]] = []
     for prefix in check_strings(allowed):
         if not isinstance(cast("object", prefix), str):
-            raise TypeError(f"what is allowed has to be dotted names, not {prefix!r}")
+            raise TypeError(f"allowed must contain dotted names, got {prefix!r}")
         parts = tuple(prefix.split("."))
         if not all(part.isidentifier() for part in parts):
             raise ValueError(
-                f"{prefix!r} cannot be a prefix of handlers; it has to be a module, a package or "
-                "a class, as in 'myapp.handlers'"
+                "a prefix of handlers must be a module, a package or a class, such as "
+                f"'myapp.handlers', got {prefix!r}"
             )
         prefixes.append(parts)
     return prefixes
@@ -109,11 +110,13 @@ def _is_allowed(parts: tuple[str, ...], prefixes: list[tuple[str, ...]]) -> bool
 
 
 def _defined_in(found: object) -> tuple[str, str]:
-    """The module in which something is defined, if it says so, and its name there."""
+    """Return the module in which an object is defined, if known, and its name there."""
     while isinstance(found, functools.partial):
         found = found.func
-    home: object = getattr(found, "__module__", None)
-    return home if isinstance(home, str) else "", str(getattr(found, "__qualname__", ""))
+    module_name: object = getattr(found, "__module__", None)
+    return module_name if isinstance(module_name, str) else "", str(
+        getattr(found, "__qualname__", "")
+    )
 
 
 def _not_allowed(path: str, prefixes: list[tuple[str, ...]]) -> str:
@@ -126,14 +129,18 @@ def _not_allowed(path: str, prefixes: list[tuple[str, ...]]) -> str:
     )
 
 
-def _imported(path: str, parts: tuple[str, ...]) -> tuple[ModuleType, tuple[str, ...]]:
-    """The module of a path, and the attributes that are left."""
-    module = _import(path, parts[0])
+def _import_module(path: str, parts: tuple[str, ...]) -> tuple[ModuleType, tuple[str, ...]]:
+    """Import the module of a path; return it with the rest of the path."""
+    module = _import_if_exists(path, parts[0])
     if module is None:
         raise HandlerError(f"handler {path!r}: there is no module {parts[0]!r}", path)
-    # What comes last is an attribute, even where a module has the same name.
+    # The last part is an attribute, even if there is a module of the same name.
     for count in range(2, len(parts)):
-        inner = _import(path, ".".join(parts[:count])) if hasattr(module, "__path__") else None
+        inner = (
+            _import_if_exists(path, ".".join(parts[:count]))
+            if hasattr(module, "__path__")
+            else None
+        )
         if inner is None:
             if not _has(path, module, parts[count - 1]):
                 name = ".".join(parts[:count])
@@ -143,21 +150,21 @@ def _imported(path: str, parts: tuple[str, ...]) -> tuple[ModuleType, tuple[str,
     return module, parts[-1:]
 
 
-def _import(path: str, name: str) -> ModuleType | None:
-    """A module whose parent is imported; None if there is none."""
+def _import_if_exists(path: str, name: str) -> ModuleType | None:
+    """Import a module whose parent is imported; return None if it does not exist."""
     known: ModuleType | None = sys.modules.get(name)
     if known is not None:
         return known
     try:
-        # Asked first, so that a module that is missing is told from one that misses another.
+        # Distinguishes a missing module from one that fails to import another.
         if importlib.util.find_spec(name) is None:
             return None
         return importlib.import_module(name)
-    # A script that was never meant to be imported may well end with `sys.exit()`.
+    # A script that is not meant to be imported may call `sys.exit()`.
     except (Exception, SystemExit) as error:
         what = "cannot be imported" if isinstance(error, ImportError) else "fails on import"
         raise HandlerError(
-            f"handler {path!r}: its module {name!r} is there but {what}: "
+            f"handler {path!r}: its module {name!r} exists but {what}: "
             f"{type(error).__name__}: {error}",
             path,
         ) from error
@@ -167,10 +174,11 @@ def _attribute(path: str, module: ModuleType, names: tuple[str, ...]) -> LoadedH
     found: object = module
     for count, name in enumerate(names):
         where = ".".join((module.__name__, *names[:count]))
-        # Only classes are gone into: what else a module has may lead anywhere.
+        # Only classes are searched, since other attributes of a module may lead anywhere.
         if count and not inspect.isclass(found):
             raise HandlerError(
-                f"handler {path!r}: {where!r} is no module and no class, so nothing in it is used",
+                f"handler {path!r}: {where!r} must be a module or a class, got "
+                f"{type(found).__name__}",
                 path,
             )
         if name.startswith("__") or not _has(path, found, name):
@@ -179,8 +187,7 @@ def _attribute(path: str, module: ModuleType, names: tuple[str, ...]) -> LoadedH
         found = getattr(found, name)
     if isinstance(found, ModuleType) or not callable(found):
         raise HandlerError(
-            f"handler {path!r} is neither a class nor a function, but of the type "
-            f"{type(found).__name__}",
+            f"handler {path!r} must be a class or a function, got {type(found).__name__}",
             path,
         )
     return found
@@ -190,7 +197,7 @@ def _has(path: str, owner: object, name: str) -> bool:
     try:
         return hasattr(owner, name)
     except Exception as error:
-        # Modules may make their attributes at first need.
+        # A module may create attributes lazily.
         raise HandlerError(
-            f"handler {path!r}: {name!r} cannot be had: {type(error).__name__}: {error}", path
+            f"handler {path!r}: {name!r} cannot be loaded: {type(error).__name__}: {error}", path
         ) from error

@@ -1,4 +1,4 @@
-"""Parameters as a tool's structure asks for them, before anything is started with them."""
+"""Repair and validation of parameters before a handler starts."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ if TYPE_CHECKING:
 
 
 def repair_parameters(entry: ToolEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters, mended where they do not fit.
+    """Return the parameters, repaired where they violate the tool's structure.
 
-    They are mended as replies of models are: ``"3"`` where an integer is asked for becomes one,
-    and what the structure does not ask for is left out. A missing value is never invented. Where a
-    tool has no structure, they are what they are.
+    They are repaired like replies of models: ``"3"`` becomes an integer if one is expected, and
+    parameters that the structure does not contain are dropped. Missing values are never invented.
+    Without a structure, the parameters are unchanged.
 
     Args:
         entry: The tool.
-        parameters: What its handler is to be given; left as they are.
+        parameters: The parameters. They are not modified.
 
     Returns:
         A new dict.
 
     Raises:
-        ValidationError: They do not fit, and cannot be made to.
-        TypeError: Something in them is no JSON, where there is a structure.
-        ValueError: They are nested deeper than 128 levels.
+        ValidationError: The parameters are invalid and cannot be repaired.
+        TypeError: The tool has a structure, and a parameter is not a JSON value.
+        ValueError: The parameters are nested deeper than 128 levels.
     """
     if not isinstance(entry.return_struc, dict):
         return dict(parameters)
     validator = Validator(entry.parameters)
     if validator.is_valid(parameters):
         return dict(parameters)
-    # It reads replies, which have a score as well.
+    # The reader expects a reply, which has a score as well.
     reading = entry.reader.read({"score": 0, **parameters})
     if reading.error is not None:
         raise ValidationError(

@@ -1,9 +1,9 @@
-"""Tools that are endpoints elsewhere, such as another NLWeb: a POST of the parameters as JSON.
+"""Tools that run at remote endpoints, such as another NLWeb: the parameters are POSTed as JSON.
 
 Example:
-    >>> async def ask(entry) -> None:
+    >>> async def post(entry) -> None:
     ...     endpoint = Endpoint.of(entry, ["api.example.org", "127.0.0.1:8000"])
-    ...     print(await endpoint.ask({"query": "soup"}, max_bytes=MAX_RESPONSE_BYTES, client=None))
+    ...     print(await endpoint.post({"query": "soup"}, max_bytes=MAX_RESPONSE_BYTES, client=None))
 """
 
 from __future__ import annotations
@@ -29,42 +29,42 @@ if TYPE_CHECKING:
     from .._core import ToolEntry
 
 MAX_RESPONSE_BYTES = 4 * 1024 * 1024
-"""How long the answer of an endpoint may be, in bytes."""
+"""Maximum size of an endpoint's response, in bytes."""
 
 _MAX_REDIRECTS = 3
 _PORTS = {"http": 80, "https": 443}
 _JSON = Validator(True)
-# As the specification of server-sent events has it, and no more than that.
+# Only the line endings of the specification of server-sent events.
 _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An endpoint that may be asked."""
+    """Endpoint of a tool, on an allowed host."""
 
     tool: str
-    """The tool that it is."""
+    """Name of the tool."""
     url: httpx.URL
-    """Where it is."""
+    """URL of the endpoint."""
     allowed: frozenset[str]
-    """The hosts that may be asked, with their ports."""
+    """Allowed hosts, as ``host`` or ``host:port``."""
 
     @classmethod
     def of(
         cls, entry: ToolEntry, allowed_hosts: Iterable[str], base_url: str | None = None
     ) -> Endpoint:
-        """The endpoint that is the path of a tool.
+        """Create the endpoint from the path of a tool.
 
         Args:
             entry: The tool.
-            allowed_hosts: Which hosts may be asked. One without a port stands for the usual port
-                of the scheme.
-            base_url: What a relative path is relative to, as links of a page at that URL are.
+            allowed_hosts: Allowed hosts. Without a port, a host stands for the default port of
+                the scheme.
+            base_url: Base of a relative path, resolved like links of a page at that URL.
 
         Raises:
-            HandlerError: The path is no URL that may be asked.
+            HandlerError: The path is not an allowed URL.
             ImportError: httpx is not installed.
-            TypeError: `allowed_hosts` is one string instead of several.
+            TypeError: `allowed_hosts` is a single string.
         """
         allowed = frozenset(host.lower() for host in check_strings(allowed_hosts))
         library = require("httpx", "nlweb")
@@ -74,7 +74,8 @@ class Endpoint:
                 url = library.URL(base_url).join(url)
         except library.InvalidURL as error:
             raise HandlerError(
-                f"tool {entry.name!r} cannot run: its path {entry.path!r} is no URL: {error}",
+                f"tool {entry.name!r} cannot run: its path must be a URL, got {entry.path!r}: "
+                f"{error}",
                 entry.path,
             ) from error
         endpoint = cls(entry.name, url, allowed)
@@ -86,11 +87,11 @@ class Endpoint:
         return endpoint
 
     def _refusal(self, url: httpx.URL) -> str | None:
-        """Why a URL may not be asked."""
+        """Return the reason why a URL is not allowed, or None."""
         if url.scheme not in _PORTS or not url.host:
-            return "has to be an absolute URL, http or https, or relative to a base_url"
+            return "must be an absolute http or https URL, or relative to a base_url"
         if url.userinfo:
-            return "holds a name or a password, which belong in the client"
+            return "must not contain a user name or password; configure them in the client"
         if self.allowed.isdisjoint(host_forms(url)):
             return (
                 f"leads to {host_forms(url)[0]}, which is not allowed; allow it with "
@@ -98,26 +99,26 @@ class Endpoint:
             )
         return None
 
-    async def ask(
+    async def post(
         self,
         parameters: Mapping[str, Any],
         *,
         max_bytes: int,
         client: httpx.AsyncClient | None,
     ) -> Any:
-        """Posts the parameters and reads the answer.
+        """Post the parameters and read the response.
 
         Args:
-            parameters: What is sent, as a JSON object.
-            max_bytes: How long the answer may be.
-            client: What to ask with; None for a client that is made for this request.
+            parameters: The parameters, sent as a JSON object.
+            max_bytes: Maximum size of the response.
+            client: The client; None for a new client for this request.
 
         Returns:
-            JSON as Python has it; of an event stream, a list of the data of its events, each as
-            JSON where it is; of any other text, a string; None for an empty answer.
+            The parsed JSON; for an event stream, a list of the data of its events, parsed if it
+            is JSON; for any other text, a string; for an empty response, None.
 
         Raises:
-            ToolServerError: It cannot be reached, refuses, or does not answer as described.
+            ToolServerError: The server cannot be reached, or its response is an error or invalid.
         """
         library = require("httpx", "nlweb")
         server = host_forms(self.url)[0]
@@ -126,20 +127,20 @@ class Endpoint:
         )
         try:
             async with _client(client) as asked:
-                return await self._post(asked, content, max_bytes)
+                return await self._send(asked, content, max_bytes)
         except (library.HTTPError, library.InvalidURL, library.StreamError) as error:
-            said = str(error) or type(error).__name__
+            reason = str(error) or type(error).__name__
             raise ToolServerError(
-                f"tool {self.tool!r}: {server} cannot be asked: {said}", server
+                f"tool {self.tool!r}: the request to {server} failed: {reason}", server
             ) from error
 
-    async def _post(self, client: httpx.AsyncClient, content: bytes, max_bytes: int) -> Any:
+    async def _send(self, client: httpx.AsyncClient, content: bytes, max_bytes: int) -> Any:
         url = self.url
         for _ in range(_MAX_REDIRECTS + 1):
             headers = {
                 "Content-Type": "application/json",
                 "Accept": "application/json, text/event-stream, text/*;q=0.5",
-                # What unpacks to a thousand times its size would be past any limit at once.
+                # Compressed content could exceed any size limit in one chunk.
                 "Accept-Encoding": "identity",
             }
             request = client.build_request("POST", url, content=content, headers=headers)
@@ -153,7 +154,7 @@ class Endpoint:
         raise self._server_error(url, f"redirects more than {_MAX_REDIRECTS} times")
 
     def _next(self, response: httpx.Response) -> httpx.URL:
-        """Where a redirect leads that keeps what is asked."""
+        """Return the target of a redirect, if it may be followed."""
         here = response.request.url
         there = here.join(response.headers.get("Location", ""))
         if there.host != here.host or (here.scheme, there.scheme) == ("https", "http"):
@@ -168,13 +169,11 @@ class Endpoint:
         status = response.status_code
         if not 200 <= status < 300:
             location = response.headers.get("Location")
-            more = f" to {location}; only 307 and 308 keep what is asked" if location else ""
+            more = f" to {location}; only 307 and 308 redirect a POST" if location else ""
             raise self._server_error(url, f"answered {status} {response.reason_phrase}{more}")
-        packing = response.headers.get("Content-Encoding", "identity")
-        if packing.lower() != "identity":
-            raise self._server_error(
-                url, f"packed its answer as {packing}, which it was told not to"
-            )
+        encoding = response.headers.get("Content-Encoding", "identity")
+        if encoding.lower() != "identity":
+            raise self._server_error(url, f"must answer without content encoding, got {encoding}")
         body = bytearray()
         async for piece in response.aiter_bytes():
             body += piece
@@ -194,8 +193,10 @@ class Endpoint:
         try:
             return _JSON.validate_json(body)
         except (ToolweaveError, ValueError) as error:
-            said = f"as {kind}" if kind else "without saying what it is"
-            raise self._server_error(url, f"answered {said}, but not with JSON: {error}") from error
+            described = f"as {kind}" if kind else "without a content type"
+            raise self._server_error(
+                url, f"answered {described}, but not with JSON: {error}"
+            ) from error
 
     def _server_error(self, url: httpx.URL, what: str) -> ToolServerError:
         server = host_forms(url)[0]
@@ -203,7 +204,7 @@ class Endpoint:
 
 
 def event_data(text: str) -> list[str]:
-    r"""The data of the events in a stream of server-sent events.
+    r"""Return the data of each event in a stream of server-sent events.
 
     Example:
         >>> event_data(": hello\n\ndata: 1\ndata: 2\n\nevent: end\ndata:3")
@@ -231,7 +232,7 @@ def _json_or_text(data: str) -> Any:
 
 
 def host_forms(url: httpx.URL) -> tuple[str, ...]:
-    """How a host may be allowed, the shortest first."""
+    """Return the forms in which the host of a URL can be allowed, shortest first."""
     host = f"[{url.host}]" if ":" in url.host else url.host
     usual = _PORTS.get(url.scheme)
     port = usual if url.port is None else url.port
@@ -243,13 +244,13 @@ async def _client(client: httpx.AsyncClient | None) -> AsyncGenerator[httpx.Asyn
     if client is not None:
         yield client
         return
-    # How long it may take is said by who asks, for the whole of it.
+    # No timeout here: the caller limits the time of the whole request.
     async with require("httpx", "nlweb").AsyncClient(timeout=None, verify=_ssl_context()) as made:
         yield made
 
 
 @functools.cache
 def _ssl_context() -> ssl.SSLContext:
-    """Whom to trust. Reading it takes a tenth of a second, in which the event loop would stand."""
+    """Return the SSL context. Cached, since loading it blocks for a tenth of a second."""
     context: ssl.SSLContext = require("httpx", "nlweb").create_ssl_context()
     return context

@@ -1,4 +1,4 @@
-"""Running the tool that was chosen, or the fallback where it cannot start."""
+"""Execution of a selected tool, or of the fallback if it cannot start."""
 
 from __future__ import annotations
 
@@ -37,52 +37,52 @@ _log = logging.getLogger("toolweave.handlers")
 
 
 class SelectedTool(Protocol):
-    """A tool for a query, with the parameters for it: a `Selection`."""
+    """Tool that was selected for a query, with its parameters, such as a `Selection`."""
 
     @property
     def query(self) -> str:
-        """What was asked."""
+        """The query."""
         ...
 
     @property
     def item_type(self) -> str:
-        """The type that it is about."""
+        """Item type of the query."""
         ...
 
     @property
     def site(self) -> str | None:
-        """The site that it is about, if any."""
+        """Site of the query, if any."""
         ...
 
     @property
     def tool(self) -> ToolEntry | None:
-        """The tool."""
+        """The selected tool."""
         ...
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What its handler is given."""
+        """Parameters for its handler."""
         ...
 
 
 @dataclass(frozen=True)
 class HandlerRun:
-    """What came of running a tool."""
+    """Outcome of running a tool."""
 
     tool: ToolEntry
     """The tool that ran."""
     value: Any
-    """What its handler returned, or the endpoint answered."""
+    """Return value of its handler, or response of its endpoint."""
     duration: float
-    """How long that took, in seconds."""
+    """Duration, in seconds."""
     fell_back: bool = False
-    """Whether this is the fallback, since the tool that was chosen could not start."""
+    """True if the fallback ran, because the selected tool could not start."""
     error: Exception | None = None
-    """Why it could not."""
+    """Reason why the selected tool could not start."""
 
 
 class HandlerOptions(TypedDict, total=False):
-    """The options of `run_handler`, for what calls it."""
+    """Options of `run_handler`, for functions that call it."""
 
     allowed_handlers: Iterable[str]
     allowed_hosts: Iterable[str]
@@ -115,48 +115,47 @@ async def run_handler(
 ) -> HandlerRun:
     """Runs a tool.
 
-    What runs is the handler registered for it in Python; else the class or function that its
-    dotted path names; else, with ``method="url"``, the endpoint that is its path. Parameters are
-    validated first, and mended as arguments in replies are.
+    The handler is the one registered in Python; or else the class or function that the tool's
+    dotted path names; or else, with ``method="url"``, the endpoint at its path. Parameters are
+    validated first, and repaired like the arguments of calls in replies.
 
-    A tool that cannot start is replaced by the fallback, and the record says why. It cannot start
-    if its handler cannot be had, if the parameters do not fit, or if a constructor raises. Once it
-    has started there is no way back: what it raises is raised.
+    If the tool cannot start, the fallback runs and the returned record has the reason. A tool
+    cannot start if its handler cannot be loaded, its parameters are invalid, or a constructor
+    raises. After it has started, there is no fallback: its exceptions propagate.
 
-    Functions, and methods ``do()``, that are not async run in a thread, with the caller's context
-    variables. Cancelling this cancels an async one, and waits for it.
+    Functions and ``do()`` methods that are not async run in a thread, with the caller's context
+    variables. Cancelling this coroutine cancels an async handler and waits for it.
 
     Args:
-        registry: Where handlers are registered, and the fallback is found.
-        chosen: The selection, or a tool alone.
-        parameters: What the handler is given; None for those of the selection.
-        handler: What handlers get besides: the application's own object, such as NLWeb's handler
-            of the query.
+        registry: The registry of handlers and fallbacks.
+        chosen: The selection, or a tool.
+        parameters: Parameters for the handler; None for those of the selection.
+        handler: The application's own object for handlers, such as NLWeb's handler of the query.
         allowed_handlers: Prefixes of dotted paths that may be imported; see `load_handler`.
-        allowed_hosts: Hosts that may be asked, as ``host`` or ``host:port``.
-        base_url: What relative paths of endpoints are relative to, as links of a page at that URL
-            are; by default that of the registry.
-        timeout: How long the handler may take, in seconds; None for as long as it likes.
-        client: What endpoints are asked with; None for a client that is made for each request.
-        max_response_bytes: How long an endpoint's answer may be.
-        fallback: What runs if the tool cannot start: a tool, or the name of one that the type of
-            the selection has, or else that of the tool; None for nothing.
-        fallback_parameters: What the fallback is given, as it is, since no model wrote it. If it
-            is None, the query of the selection, as ``search_query`` or ``query``.
-        on_start: Called with the tool, just before its handler starts. The place to give up what
-            only the fallback would need.
-        on_question: Answers what a handler that is a `Tool` asks with `ToolContext.ask`; it may be
-            async. Without it such a question fails at once.
+        allowed_hosts: Hosts to which requests may be sent, as ``host`` or ``host:port``.
+        base_url: Base of relative endpoint paths, which are resolved like links of a page at that
+            URL; by default that of the registry.
+        timeout: Time limit of the handler, in seconds; None for no limit.
+        client: HTTP client for endpoints; None for a new client for each request.
+        max_response_bytes: Maximum size of an endpoint's response.
+        fallback: Tool to run if the selected one cannot start: a tool, or the name of a tool of
+            the selection's type, or else of the tool's type; None for no fallback.
+        fallback_parameters: Parameters for the fallback, passed on without repair. If None, the
+            query of the selection, as ``search_query`` or ``query``.
+        on_start: Function that is called with the tool just before its handler starts. Use it to
+            cancel work that only the fallback needs.
+        on_question: Function that answers `ToolContext.ask` of a handler that is a `Tool`; it may
+            be async. Without it, such a question fails at once.
 
     Raises:
-        HandlerError: The handler cannot be had, and there is no fallback that can start.
-        ValidationError: The parameters do not fit, and there is no fallback that can start.
-        TimeoutError: The handler took too long.
-        ToolServerError: The endpoint cannot be reached, or does not answer as one.
-        ToolFailed: The handler is a `Tool`, and failed; the text says why.
+        HandlerError: The handler cannot be loaded, and no fallback can start.
+        ValidationError: The parameters are invalid, and no fallback can start.
+        TimeoutError: The handler timed out.
+        ToolServerError: The endpoint cannot be reached, or its response is an error or invalid.
+        ToolFailed: The handler is a `Tool` that failed; the text has the reason.
         LookupError: The selection has no tool.
-        TypeError: One string is given for allowed handlers or hosts, instead of several.
-        Exception: What the handler raised, as it raised it.
+        TypeError: `allowed_handlers` or `allowed_hosts` is a single string.
+        Exception: The handler raised. Its exception propagates unchanged.
     """
     running_loop()
     began = time.monotonic()
@@ -198,16 +197,16 @@ async def run_handler(
         _log.warning(
             "a tool cannot start", exc_info=failed, extra={"tool": entry.name, "type": entry.type}
         )
-        instead = _fallback(registry, chosen, entry, fallback)
-        if instead is None:
+        replacement = _fallback(registry, chosen, entry, fallback)
+        if replacement is None:
             raise
         if fallback_parameters is None:
-            fallback_parameters = _query_parameters(instead, chosen)
+            fallback_parameters = _query_parameters(replacement, chosen)
         try:
-            start = find(instead, dict(fallback_parameters))
+            start = find(replacement, dict(fallback_parameters))
         except Exception as worse:
             raise failed from worse
-        error, running = failed, instead
+        error, running = failed, replacement
     if on_start is not None:
         on_start(running)
     value = await run_with_timeout(timeout, _await(start), running.name)
@@ -236,7 +235,7 @@ def _find(
     max_response_bytes: int,
     on_question: QuestionHandler | None,
 ) -> PreparedHandler:
-    """What runs a tool, ready to start."""
+    """Return the handler of a tool, prepared to start."""
     found = find_handler(
         registry,
         entry,
@@ -245,7 +244,9 @@ def _find(
         base_url=base_url,
     )
     if isinstance(found, Endpoint):
-        return functools.partial(found.ask, parameters, max_bytes=max_response_bytes, client=client)
+        return functools.partial(
+            found.post, parameters, max_bytes=max_response_bytes, client=client
+        )
     return prepare_handler(registry, found, entry, parameters, handler, on_question)
 
 
@@ -255,7 +256,7 @@ def _fallback(
     entry: ToolEntry,
     fallback: str | ToolEntry | None,
 ) -> ToolEntry | None:
-    """The tool to run instead; never the same again."""
+    """Return the fallback tool, unless it is the tool that cannot start."""
     if isinstance(fallback, str):
         name = fallback
         kind = chosen.type if isinstance(chosen, ToolEntry) else chosen.item_type
@@ -267,7 +268,7 @@ def _fallback(
 
 
 def _query_parameters(entry: ToolEntry, chosen: SelectedTool | ToolEntry) -> dict[str, Any]:
-    """The parameters of a fallback that no model was asked for."""
+    """Return parameters for a fallback: the query, under the name that its schema uses."""
     if isinstance(chosen, ToolEntry):
         return {}
     properties: Mapping[str, Any] = entry.parameters.get("properties") or {}

@@ -1,4 +1,4 @@
-"""What handlers look like, and how each is made ready to start.
+"""Preparation of handlers of each style: classes, functions and tools.
 
 Example:
     >>> def compare(item1_name, item2_name, handler): ...
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from ..tools.function import AnyTool
 
 QuestionHandler: TypeAlias = Callable[[ToolQuestion], object]
-"""Answer the question of a tool: return the answer, or something to await that gives it."""
+"""Function that answers the question of a tool. It returns the answer, or an awaitable of it."""
 
 PreparedHandler: TypeAlias = Callable[[], Awaitable[Any]]
-"""Starts a handler that is ready. Nothing of it has run before, but its constructor."""
+"""Function that starts a prepared handler. Only the handler's constructor has run before."""
 
 
 def prepare_handler(
@@ -43,26 +43,26 @@ def prepare_handler(
     handler: object,
     on_question: QuestionHandler | None = None,
 ) -> PreparedHandler:
-    """Makes a handler ready to start.
+    """Prepare a handler so that it can be started.
 
-    - A class is built as ``Handler(params, handler)`` and run with ``do()``.
-    - A function is given the parameters of the tool by their names, all of them in a dict as
-      ``params``, and the application's object as ``handler``. One that takes two arguments of
-      other names is called as classes are built.
-    - A `Tool` is run as an executor runs it, and finds the application's object in the
-      ``metadata`` of its context, as ``handler``.
+    - A class is constructed as ``Handler(params, handler)`` and run with ``do()``.
+    - A function gets the parameters of the tool by name, a dict of all of them as ``params``, and
+      the application's object as ``handler``. A function of two arguments with other names is
+      called with the same arguments as a class.
+    - A `Tool` is run by an executor. The application's object is in the ``metadata`` of its
+      context, as ``handler``.
 
     Args:
-        registry: Where the handler is from.
+        registry: The registry that the handler belongs to.
         target: The handler.
         entry: The tool that it serves.
-        parameters: The parameters, validated.
+        parameters: The validated parameters.
         handler: The application's object: in NLWeb, the one that serves the query.
-        on_question: Answers what a `Tool` asks.
+        on_question: Function that answers the questions of a `Tool`.
 
     Raises:
-        HandlerError: It is none of these, or takes something that there is not.
-        Exception: Whatever a constructor raises.
+        HandlerError: The handler is of another type, or requires an argument that is missing.
+        Exception: The handler's constructor raised.
     """
     if is_tool(target):
         return functools.partial(_run_tool, registry, target, parameters, handler, on_question)
@@ -76,7 +76,7 @@ def prepare_handler(
     if not callable(target):
         raise _handler_error(
             entry,
-            "its handler has to be a class with a method do(), a function or a Tool, not "
+            "its handler must be a class with a method do(), a function or a Tool, got "
             f"{type(target).__name__}",
         )
     if inspect.isasyncgenfunction(target):
@@ -92,11 +92,11 @@ def _handler_error(entry: ToolEntry, reason: str) -> HandlerError:
 def _arguments(
     function: Callable[..., Any], entry: ToolEntry, parameters: dict[str, Any], handler: object
 ) -> tuple[list[Any], dict[str, Any]]:
-    """What a function is called with."""
+    """Return the positional and keyword arguments for a function."""
     try:
         taken = inspect.signature(function).parameters
     except (TypeError, ValueError):
-        # Some that are written in C do not say.
+        # Some functions written in C have no signature.
         return [parameters, handler], {}
     properties: Mapping[str, Any] = entry.parameters.get("properties") or {}
     known: set[str] = {*properties, *parameters}
@@ -130,12 +130,12 @@ def _is_required(parameter: inspect.Parameter) -> bool:
     )
 
 
-# The application's object of the run that is going on.
+# The application's object of the current run.
 _handler: contextvars.ContextVar[object] = contextvars.ContextVar("toolweave_handler", default=None)
 
 
 class _HandlerMetadata(Mapping[str, Any]):
-    """What tools find in their context: one executor serves many runs."""
+    """Metadata of tools that looks up the handler of the current run; runs share an executor."""
 
     def __getitem__(self, key: str) -> Any:
         if key != "handler":
@@ -150,9 +150,9 @@ class _HandlerMetadata(Mapping[str, Any]):
 
 
 class _ExecutorCache(threading.local):
-    """Executors by registry and tool: limits, rates and kept results count over all runs.
+    """Executors by registry and tool, so that limits and caches apply across runs.
 
-    An executor serves one event loop at a time, and so does a thread.
+    The cache is per thread, since an executor serves one event loop at a time.
     """
 
     def __init__(self) -> None:
@@ -183,7 +183,7 @@ async def _run_tool(
     finally:
         _handler.reset(token)
     if not aggregate.tool_results:
-        raise ToolFailed(f"Tool {tool.name!r} answers later, but nobody waits for that here.")
+        raise ToolFailed(f"Tool {tool.name!r} deferred its result, which is not supported here.")
     [result] = aggregate.tool_results
     if result.is_error:
         raise ToolFailed(result.result)
@@ -193,7 +193,7 @@ async def _run_tool(
 async def _run_call(
     executor: ToolExecutor, call: ToolCall, on_question: QuestionHandler | None
 ) -> ToolAggregateMessage:
-    """Run a call, and answer what its tool asks; with nobody to ask, it is told so at once."""
+    """Run a call and answer its tool's questions; without `on_question`, they fail at once."""
     async with executor.open() as run:
         run.submit(call)
         run.close()
@@ -210,8 +210,8 @@ async def _answer(
 ) -> None:
     if on_question is None:
         message = (
-            f"Tool {name!r} asks {question.question!r}, and there is nobody to answer: "
-            "give run_handler an on_question"
+            f"Tool {name!r} asks {question.question!r}, but no on_question was passed to "
+            "run_handler to answer it"
         )
         executor.resolve(question.key, message, is_error=True)
         return

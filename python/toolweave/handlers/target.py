@@ -1,4 +1,4 @@
-"""Which handler serves a tool."""
+"""Lookup of the handler that serves a tool."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .remote import Endpoint
 
 
 class HandlerSource(Protocol):
-    """What is asked of a registry.
+    """Registry of tools and, optionally, their handlers.
 
-    One in which handlers are registered has a method ``handler_for`` as well, as `ToolRegistry`
-    does: of a `ToolEntry`, to the handler or None.
+    A registry of handlers, such as `ToolRegistry`, also has a method ``handler_for``, which takes a
+    `ToolEntry` and returns its handler or None.
     """
 
     def tools_for(self, item_type: str, site: str | None = None, /) -> Sequence[ToolEntry]:
-        """The tools that a type has."""
+        """Return the tools of a type."""
         ...
 
 
@@ -32,23 +32,22 @@ def find_handler(
     allowed_hosts: Iterable[str] = (),
     base_url: str | None = None,
 ) -> object:
-    """What runs a tool: what is registered for it in Python, its dotted path, or its endpoint.
+    """Find the handler of a tool: registered in Python, by dotted path, or its endpoint.
 
     Args:
-        registry: Where handlers are registered.
+        registry: The registry with the handlers.
         entry: The tool.
         allowed_handlers: Prefixes of dotted paths that may be imported; see `load_handler`.
-        allowed_hosts: Hosts that may be asked, as ``host`` or ``host:port``.
-        base_url: What a relative path of an endpoint is relative to; by default that of the
-            registry, if it has one.
+        allowed_hosts: Hosts to which requests may be sent, as ``host`` or ``host:port``.
+        base_url: Base of relative endpoint paths; by default that of the registry, if it has one.
 
     Returns:
         A class, a function, a `Tool`, or an `Endpoint`.
 
     Raises:
-        HandlerError: There is none, or it cannot be had.
+        HandlerError: The tool has no handler, or it cannot be loaded.
         ImportError: The tool is an endpoint, and httpx is not installed.
-        TypeError: One string is given for allowed handlers or hosts, instead of several.
+        TypeError: `allowed_handlers` or `allowed_hosts` is a single string.
     """
     check_methods("registry", registry, "a registry with the method tools_for", "tools_for")
     check_type("entry", entry, ToolEntry, "a ToolEntry")
@@ -72,7 +71,7 @@ def find_handler(
 
 
 def registered_handler(registry: HandlerSource, entry: ToolEntry) -> object | None:
-    """What is registered in Python for a tool."""
+    """Return the handler that is registered in Python for a tool, if any."""
     handler_for: object = getattr(registry, "handler_for", None)
     if handler_for is None:
         return None

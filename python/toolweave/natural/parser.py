@@ -26,7 +26,7 @@ from ..kinds import FinishReason
 from ..models import as_messages, as_model, closing
 from ..models.excess_calls import drop_excess_calls
 from ..models.serialization import serialize_request
-from ..tools.search import listed
+from ..tools.search import list_contracts
 from .fallback import Fallback
 from .prepared_tools import PreparedToolsCache, reiterable
 from .reader import CUT_OFF, MAX_PIECE_CHARS, read_updates
@@ -164,7 +164,7 @@ class NaturalToolUseParser:
     def describe(self, contracts: Sequence[FunctionContract]) -> str:
         """Describes tools that the model has found, in the form of its prompt."""
         # A contract shows how calls are written in text, which would mislead in native mode.
-        return listed(contracts) if self.native else self._style.describe(contracts)
+        return list_contracts(contracts) if self.native else self._style.describe(contracts)
 
     def request(
         self,

@@ -1,4 +1,4 @@
-"""The tools of a request, made ready once."""
+"""Tools prepared for requests, and a cache of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .._core import (
     system_prompt,
 )
 from ..tools import Toolset
-from ..tools.search import found_in, search_tool
+from ..tools.search import found_tool_names, search_tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from ..options import HasContract, ParserOptions, Tools
 
 Tag: TypeAlias = Literal["name", "tool_call"]
-"""How calls are written: ``<Name>`` or ``<tool_call name="Name">``."""
+"""Form of calls: ``<Name>`` or ``<tool_call name="Name">``."""
 
 _MAX_PROMPTS = 16
 _MAX_PREPARED = 8
 
 
 class PreparedTools:
-    """Tools, as requests to a model need them.
+    """Tools prepared for requests: their parser and their prompts.
 
     Args:
         contracts: The tools.
-        searchable: The names of those that the model is told of only once it has found them. With
-            them comes a tool that finds them.
-        **options: As for `Parser`.
+        searchable: Names of the tools that are described only after the model has found them. For
+            these, a search tool is added.
+        **options: Options of `Parser`.
     """
 
     def __init__(
@@ -48,32 +48,31 @@ class PreparedTools:
         searchable: frozenset[str] = frozenset(),
         **options: Unpack[ParserOptions],
     ) -> None:
-        self.given = (contracts, searchable)
-        """What it was made of."""
+        self.source = (contracts, searchable)
+        """Contracts and searchable names, for comparison."""
         finder = search_tool(contracts, searchable)
         self._finder = None if finder is None else finder.name
         self.contracts = contracts if finder is None else (*contracts, finder.contract)
-        """All tools that can be called, in order."""
+        """All callable tools, in order."""
         self._always = tuple(tool for tool in self.contracts if tool.name not in searchable)
         self._searchable = searchable
         self.parser = Parser(self.contracts, **options)
-        """Judges native calls. It is never fed: each reply has a fresh one."""
+        """Parser with these tools. Its own state does not change; each reply has a fresh copy."""
         self._prompts: dict[tuple[str | None, Tag, bool, tuple[str, ...]], str] = {}
 
     @cached_property
     def by_name(self) -> Mapping[str, FunctionContract]:
-        """The tools by name."""
+        """Tools by name."""
         return {contract.name: contract for contract in self.contracts}
 
     def found(self, messages: Sequence[Message], chosen: str | None = None) -> tuple[str, ...]:
-        """The names of searchable tools that a conversation knows, in that order.
+        """Return the names of the searchable tools that a conversation has found or called.
 
-        It knows those that were found or called in it. Only messages of calls and results count,
-        not text.
+        Names are in order of appearance. Only messages with calls and results count, not text.
 
         Args:
             messages: The conversation.
-            chosen: The tool that is to be called now.
+            chosen: Tool that the request chooses.
         """
         if self._finder is None:
             return ()
@@ -84,29 +83,29 @@ class PreparedTools:
             if isinstance(message, (ToolResultMessage, ToolAggregateMessage)):
                 for result in message.tool_results:
                     if result.name == self._finder and not result.is_error:
-                        names += found_in(result.result)
+                        names += found_tool_names(result.result)
         if chosen is not None:
             names.append(chosen)
         return tuple(name for name in dict.fromkeys(names) if name in self._searchable)
 
     def described(self, found: Iterable[str] = ()) -> tuple[FunctionContract, ...]:
-        """What the model is told of.
+        """Return the contracts of the tools that the model is shown.
 
         Args:
-            found: The names of the searchable tools among them. They come last: what stands before
-                them stays as it was, and in the caches of providers.
+            found: Names of the searchable tools among them. They come last, so that the prompt
+                before them does not change and stays in the caches of providers.
         """
         return (*self._always, *(self.by_name[name] for name in found))
 
     def prompt(
         self, existing: str | None, tag: Tag, *, fenced: bool, found: tuple[str, ...] = ()
     ) -> str:
-        """The system prompt with the tools in it that are described; see `system_prompt`."""
+        """Return the system prompt with the tools; see `system_prompt`."""
         key = (existing, tag, fenced, found)
         prompt = self._prompts.get(key)
         if prompt is None:
             prompt = system_prompt(self.described(found), existing, tag=tag, fenced=fenced)
-            # An application has few system prompts, but each of them goes out many times.
+            # An application has few system prompts, and sends each of them many times.
             if len(self._prompts) >= _MAX_PROMPTS:
                 self._prompts.clear()
             self._prompts[key] = prompt
@@ -114,14 +113,14 @@ class PreparedTools:
 
 
 class PreparedToolsCache:
-    """The offers of one application: the tools may change between requests, but seldom do."""
+    """Cache of prepared tools: tools may change between requests, but rarely do."""
 
     def __init__(self, **options: Unpack[ParserOptions]) -> None:
         self._options = options
         self._tool_cache: list[PreparedTools] = []
 
     def of(self, tools: Tools) -> PreparedTools:
-        """The offer of these tools.
+        """Return these tools, prepared.
 
         Raises:
             ContractError: The name of a tool is invalid, or two tools share a name.
@@ -129,7 +128,7 @@ class PreparedToolsCache:
             TypeError: An item of `tools` is not a tool.
         """
         given = _contracts_of(tools)
-        # As a rule the contracts are the very same objects as last time, which compare at once.
+        # Usually the contracts are the same objects as before, so the comparison is fast.
         for prepared in self._tool_cache:
             if prepared.given == given:
                 return prepared
@@ -139,17 +138,17 @@ class PreparedToolsCache:
 
 
 def reiterable(tools: Tools) -> Tools:
-    """The tools in a form that can be read again for every request."""
-    # What is no iterable at all is found out when it is read.
-    once = hasattr(tools, "__next__")
-    return tuple(cast("Iterable[HasContract]", tools)) if once else tools
+    """Return the tools in a form that can be iterated for every request."""
+    # A value that is not iterable is rejected when it is read.
+    is_iterator = hasattr(tools, "__next__")
+    return tuple(cast("Iterable[HasContract]", tools)) if is_iterator else tools
 
 
 def _contracts_of(tools: Tools) -> tuple[tuple[FunctionContract, ...], frozenset[str]]:
-    """The contracts of tools in any form, and the names of those that are to be searched for.
+    """Return the contracts of tools in any form, and the names of the searchable ones.
 
     Raises:
-        ContractError: A definition is wrong.
+        ContractError: A definition is invalid.
         TypeError: An item of `tools` is not a tool.
     """
     if isinstance(tools, Toolset):
@@ -162,7 +161,7 @@ def _contracts_of(tools: Tools) -> tuple[tuple[FunctionContract, ...], frozenset
     elif isinstance(given, Iterable) and not isinstance(given, str):
         read = [(_contract(tool), tool) for tool in cast("Iterable[object]", given)]
     else:
-        raise TypeError(f"tools are given as a list or a mapping, not as {type(given).__name__}")
+        raise TypeError(f"tools must be a list or a mapping, got {type(given).__name__}")
     searchable = frozenset(contract.name for contract, tool in read if _is_searchable(tool))
     return tuple(contract for contract, _ in read), searchable
 
@@ -184,12 +183,12 @@ def _contract(tool: object) -> FunctionContract:
     if isinstance(contract, FunctionContract):
         return contract
     raise TypeError(
-        "a tool is a FunctionContract, an object with a contract, a dict with a name, or a name; "
-        f"not {tool!r}"
+        "a tool must be a FunctionContract, an object with a contract, a dict with a name, or a "
+        f"name, got {tool!r}"
     )
 
 
-# What makes a dict a definition; otherwise it is a schema of the arguments.
+# A dict with one of these keys is a definition; any other is a schema of the arguments.
 _DEFINITION = ("function", "name", "parameters", "input_schema", "inputSchema")
 
 

@@ -31,7 +31,7 @@ class Binder:
             cannot do it itself.
     """
 
-    __slots__ = ("_converters", "_extra", "_fills", "_required", "_untouched")
+    __slots__ = ("_converters", "_extra", "_default_factories", "_required", "_unchanged_types")
 
     def __init__(
         self,

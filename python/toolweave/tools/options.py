@@ -193,7 +193,7 @@ def check_pool(tool: str, pool: Pool | None, style: str, context: str | None) ->
             "leave pool out, it runs on the event loop",
             tool,
         )
-    if context is not None and _is_elsewhere(pool):
+    if context is not None and _runs_in_other_process(pool):
         raise ToolDefinitionError(
             f"tool {tool!r}: parameter {context!r} is a ToolContext, which cannot be sent to "
             "another process: leave the parameter out, or run the tool in threads",
@@ -264,7 +264,7 @@ def _are_names(value: object) -> bool:
     return all(isinstance(name, str) for name in cast("Sequence[object]", value))
 
 
-def _is_elsewhere(pool: Executor) -> bool:
+def _runs_in_other_process(pool: Executor) -> bool:
     """Whether a pool is known to run what it is given in another process."""
     processes = sys.modules.get("concurrent.futures.process")
     if processes is not None and isinstance(pool, processes.ProcessPoolExecutor):

@@ -69,7 +69,7 @@ def number_converter(hint: Any) -> Convert:
 
 def unchanged_types(convert: Convert | None) -> frozenset[type]:
     """The types whose values stay as they are: those need not go through it."""
-    return _ATOMS if convert is None else _UNTOUCHED.get(convert, frozenset())
+    return _ATOMS if convert is None else _UNCHANGED_TYPES.get(convert, frozenset())
 
 
 copy_json: Convert = _copy_json
@@ -103,7 +103,7 @@ def _copy_real(value: Any) -> Any:
 
 
 _ATOMS: frozenset[type] = frozenset({str, int, float, bool, type(None)})
-_UNTOUCHED: dict[Convert, frozenset[type]] = {
+_UNCHANGED_TYPES: dict[Convert, frozenset[type]] = {
     copy_json: _ATOMS,
     _whole: _ATOMS - {float},
     _copy_whole: _ATOMS - {float},

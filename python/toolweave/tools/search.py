@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from .function import AnyTool
 
 _NAME = "find_tools"
-_MOST_FOUND = 5
-_MOST_NAMED = 50
+_MAX_FOUND = 5
+_MAX_NAMED = 50
 
 # A word of the name says more of a tool than one in its description.
 _NAME_WEIGHT = 3
@@ -53,7 +53,7 @@ class ToolIndex:
         self._contracts = tuple(contracts)
         self._index = SearchIndex(map(_texts, self._contracts))
 
-    def search(self, query: str, limit: int = _MOST_FOUND) -> list[FunctionContract]:
+    def search(self, query: str, limit: int = _MAX_FOUND) -> list[FunctionContract]:
         """The tools that fit best, the best one first.
 
         Args:
@@ -96,7 +96,7 @@ def search_tool(
             index.append(ToolIndex(hidden))
         return _answer(index[0].search(query), hidden)
 
-    there_are = "is 1 more tool" if len(hidden) == 1 else f"are {len(hidden)} more tools"
+    count_text = "is 1 more tool" if len(hidden) == 1 else f"are {len(hidden)} more tools"
     return Tool.from_schema(
         name,
         {
@@ -112,19 +112,19 @@ def search_tool(
         },
         find,
         description=(
-            f"Finds further tools. There {there_are} that you are told of only once you have found "
+            f"Finds further tools. There {count_text} that you are told of only once you have found "
             "them here. Look before you say that something cannot be done; then call what was found"
         ),
     )
 
 
-def found_in(result: str) -> list[str]:
+def found_tool_names(result: str) -> list[str]:
     """The names of the tools that were found, from the result of a search."""
     line = _FOUND.match(result)
     return [] if line is None else _QUOTED.findall(line[1])
 
 
-def listed(contracts: Sequence[FunctionContract]) -> str:
+def list_contracts(contracts: Sequence[FunctionContract]) -> str:
     """Describes tools in a line each, for a model that is given the rest natively."""
     return "\n".join(
         f"- {contract.name}: {' '.join(contract.description.split())}"
@@ -136,13 +136,13 @@ def listed(contracts: Sequence[FunctionContract]) -> str:
 
 def _answer(found: Sequence[FunctionContract], hidden: Sequence[FunctionContract]) -> str:
     if found:
-        # What is described from now on is read from this line; see `found_in`.
+        # What is described from now on is read from this line; see `found_tool_names`.
         return f"Found {_named(found)}. Call them as any other tool.\n\n{describe.get()(found)}"
-    more = len(hidden) - _MOST_NAMED
+    more = len(hidden) - _MAX_NAMED
     rest = f" and {more} more" if more > 0 else ""
     return (
         "No tool fits these words. Search again with others, or for a name. There are "
-        f"{_named(hidden[:_MOST_NAMED])}{rest}."
+        f"{_named(hidden[:_MAX_NAMED])}{rest}."
     )
 
 

@@ -57,7 +57,7 @@ class Toolset:
         self._version = 0
         check_mapping("handlers", handlers, none=True)
         unused = dict(handlers or {})
-        for item in _listed(tools):
+        for item in _as_items(tools):
             contract = _contract_of(item)
             name = _name_of_item(item) if contract is None else contract.name
             self._insert(_resolve_tool(item, contract, unused.pop(name, None)))
@@ -187,15 +187,15 @@ def _is_mapping(value: object) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(value, Mapping)
 
 
-def _listed(tools: Any) -> Iterable[Any]:
+def _as_items(tools: Any) -> Iterable[Any]:
     if _is_mapping(tools):
-        return [_named(name, item) for name, item in tools.items()]
+        return [_tool_from_entry(name, item) for name, item in tools.items()]
     if isinstance(tools, str) or callable(tools) or not hasattr(tools, "__iter__"):
         raise TypeError(f"tools are given as a list; put a single one in a list: [{tools!r}]")
     return cast("Iterable[Any]", tools)
 
 
-def _named(name: str, item: Any) -> ToolLike:
+def _tool_from_entry(name: str, item: Any) -> ToolLike:
     """An item of a mapping from names to tools, to schemas or to None, as the core reads it."""
     if item is None:
         return name

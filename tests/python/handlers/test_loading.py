@@ -132,38 +132,38 @@ def test_a_prefix_may_be_a_package_a_module_or_a_class(prefix: str) -> None:
         ),
         (
             "app_of_handlers.details.Details.limit",
-            "is neither a class nor a function, but of the type int",
+            "must be a class or a function, got int",
         ),
         (
             "app_of_handlers.details.built.run",
-            "is no module and no class, so nothing in it is used",
+            "'app_of_handlers.details.built' must be a module or a class, got ",
         ),
-        ("app_of_handlers.details", "is neither a class nor a function, but of the type module"),
+        ("app_of_handlers.details", "must be a class or a function, got module"),
         (
             "app_of_handlers.needs.Details",
             (
-                "its module 'app_of_handlers.needs' is there but cannot be imported: "
+                "its module 'app_of_handlers.needs' exists but cannot be imported: "
                 "ModuleNotFoundError: No module named 'a_package_that_is_missing'"
             ),
         ),
         (
             "app_of_handlers.fails.Details",
             (
-                "its module 'app_of_handlers.fails' is there but fails on import: "
+                "its module 'app_of_handlers.fails' exists but fails on import: "
                 "OSError: no such disk"
             ),
         ),
         ("app_of_handlers.script.Main", "fails on import: SystemExit: 2"),
         (
             "app_of_handlers.lazy.Late",
-            "'Late' cannot be had: ModuleNotFoundError: No module named 'a_package_that_is_miss",
+            "'Late' cannot be loaded: ModuleNotFoundError: No module named 'a_package_that_is_miss",
         ),
         ("app_of_handlers.lazy.Never", "module 'app_of_handlers.lazy' has no 'Never'"),
-        ("Details", "is no dotted path"),
-        ("", "is no dotted path"),
-        ("app_of_handlers..Details", "is no dotted path"),
-        (".details.Details", "is no dotted path"),
-        ("app_of_handlers.details.Details()", "is no dotted path"),
+        ("Details", "must be the dotted path of a class or function"),
+        ("", "must be the dotted path of a class or function"),
+        ("app_of_handlers..Details", "must be the dotted path of a class or function"),
+        (".details.Details", "must be the dotted path of a class or function"),
+        ("app_of_handlers.details.Details()", "must be the dotted path of a class or function"),
     ],
 )
 def test_what_is_wrong_with_a_path_is_said(path: str, message: str) -> None:
@@ -208,7 +208,7 @@ def test_one_string_is_not_taken_for_many_prefixes() -> None:
 
 @pytest.mark.parametrize("prefix", ["", "app.", "app/handlers", "app*"])
 def test_a_prefix_that_is_no_name_is_refused(prefix: str) -> None:
-    with pytest.raises(ValueError, match="cannot be a prefix"):
+    with pytest.raises(ValueError, match="a prefix of handlers must be"):
         load_handler("app.handlers.Details", [prefix])
 
 

@@ -58,7 +58,7 @@ def run(**options: Any) -> Any:
 
 
 def test_a_question_that_nobody_can_answer_fails_at_once() -> None:
-    with pytest.raises(ToolFailed, match="'details' asks 'Which one\\?', and there is nobody"):
+    with pytest.raises(ToolFailed, match="'details' asks 'Which one\\?', but no on_question"):
         run()
 
 

@@ -189,7 +189,7 @@ async def generator(item_name: str) -> AsyncGenerator[str]:
     ("handler", "message"),
     [
         (type("Done", (), {"__init__": lambda *_: None}), "the class Done, has no method do()"),
-        (17, "has to be a class with a method do(), a function or a Tool, not int"),
+        (17, "must be a class with a method do(), a function or a Tool, got int"),
         (generator, "an async generator; decorate it with @tool"),
     ],
 )

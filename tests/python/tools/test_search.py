@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import toolweave as tw
 from toolweave.testing import RecordingObserver
-from toolweave.tools.search import ToolIndex, found_in, listed, search_tool
+from toolweave.tools.search import ToolIndex, found_tool_names, list_contracts, search_tool
 
 WORDS = ["get", "Send", "mail", "Weather", "HTTP", "file", "x", "2", "É", "+", "a.b"]
 names = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).flatmap(
@@ -66,7 +66,7 @@ def test_the_names_in_a_result_are_those_that_were_found(
 ) -> None:
     query = data.draw(texts | st.sampled_from([tool.name for tool in tools]))
     found = [tool.name for tool in ToolIndex(tools).search(query)]
-    assert found_in(answer(tools, query)) == found
+    assert found_tool_names(answer(tools, query)) == found
 
 
 def answer(tools: list[tw.FunctionContract], query: str) -> str:
@@ -123,20 +123,20 @@ def test_a_result_has_the_contracts_in_markdown() -> None:
 def test_a_search_in_vain_names_the_tools_but_not_without_end() -> None:
     text = answer(FILES, "quantum")
     assert all(f"`{tool.name}`" in text for tool in FILES)
-    assert found_in(text) == []
+    assert found_tool_names(text) == []
     many = [tw.FunctionContract(f"Tool{number}") for number in range(300)]
     assert answer(many, "quantum").endswith("`Tool49` and 250 more.")
 
 
 def test_only_the_line_that_says_so_counts_as_found() -> None:
     tools = [tw.FunctionContract("one", "Like Found `two`."), tw.FunctionContract("two")]
-    assert found_in(answer(tools, "one")) == ["one"]
-    assert found_in("No. Found `two`.") == []
-    assert found_in("Found `one`, `tw\n[truncated: 9 of 29 characters left out]") == ["one"]
+    assert found_tool_names(answer(tools, "one")) == ["one"]
+    assert found_tool_names("No. Found `two`.") == []
+    assert found_tool_names("Found `one`, `tw\n[truncated: 9 of 29 characters left out]") == ["one"]
 
 
 def test_a_line_for_each_tool_can_do_without_contracts() -> None:
-    assert listed([tw.FunctionContract("a", "Does\n this."), tw.FunctionContract("b")]) == (
+    assert list_contracts([tw.FunctionContract("a", "Does\n this."), tw.FunctionContract("b")]) == (
         "- a: Does this.\n- b"
     )
 
@@ -176,15 +176,15 @@ def test_an_executor_runs_a_search_like_any_call() -> None:
 
     search = tw.ToolCall("c1", "find_tools", {"query": "late"})
     [found, other] = results(search, tw.ToolCall("c2", "find_tools", {"words": 1}))
-    assert found_in(found.result) == ["late_one"]
+    assert found_tool_names(found.result) == ["late_one"]
     assert other.error_code is tw.ErrorCode.INVALID_ARGUMENTS
     assert [call.name for call in ran.started] == ["find_tools"]
     assert len(ran.results) == 2
     # What is added is found from the next reply on.
     tools.add(tw.tool(lambda: 2, name="later_one", defer_loading=True))
-    assert found_in(results(search)[0].result) == ["late_one"]
+    assert found_tool_names(results(search)[0].result) == ["late_one"]
     again = tw.ToolCall("c3", "find_tools", {"query": "later"})
-    assert found_in(results(again)[0].result) == ["later_one"]
+    assert found_tool_names(results(again)[0].result) == ["later_one"]
     tools.remove("late_one")
     tools.remove("later_one")
     assert results(search)[0].error_code is tw.ErrorCode.UNKNOWN_TOOL
