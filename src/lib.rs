@@ -1,66 +1,65 @@
 //! Inline tool calls for language models.
 //!
-//! Models write tool calls inside their text. This crate finds them while the
-//! reply streams, checks and mends their arguments, and turns the structured
-//! history back into text. It is sans-I/O but for [`endpoint`]: everything is fed and
-//! answers with plain data, and nothing waits.
+//! Models write tool calls inside their text. This crate finds them while the reply streams,
+//! validates and repairs their arguments, and writes the structured history as text again. Apart
+//! from [`endpoint`] it performs no I/O: functions take and return plain data, and nothing blocks.
 //!
-//! The modules below stand in floors. A module may use those above it in this
-//! list, never one further down; `tests/core/layering.rs` keeps it so.
+//! The modules below form layers. A module may use those above it in this list, never those below;
+//! `tests/core/layering.rs` checks this.
 
-// Ground floor: plain data.
+// Layer 0: plain data.
 
-// Messages and tool calls: the vocabulary every other module speaks.
+// Messages and tool calls, which all other modules use.
 pub mod message;
 
-// What a tool is called, does, takes and returns.
+// The name, description, parameters and result of a tool.
 pub mod contract;
 
-// What happens in a chat, event by event, and what the events come to.
+// The events of a chat, and the state that they produce.
 pub mod lifecycle;
 
-// First floor: pure functions of text and data.
+// Layer 1: pure functions of text and data.
 
-// JSON Schema: compile once, validate many; violations are data.
+// JSON Schema validation: compile once, validate many; violations are data.
 pub mod validator;
 
 // The size of JSON text, counted before it is parsed.
 pub mod meter;
 
-// Broken JSON to JSON, and JSON of the wrong type to JSON that fits.
+// Repair of invalid JSON, and coercion of values to the declared types.
 pub mod repair;
 
 // Contracts as Markdown, for the system prompt.
 pub mod prompt;
 
-// Finding tool calls in a reply while it streams.
+// Incremental parsing of tool calls in a streamed reply.
 pub mod parser;
 
-// From a found payload to a call that can be trusted.
+// Validation and repair of calls.
 pub mod calls;
 
 // The structured history as natural text, and back.
 pub mod consolidate;
 
-// Reading one reply: calls in its text, and calls that the provider carries.
+// Reading of one reply: inline calls and native calls.
 pub mod reply;
 
-// The tools of a `tools.xml`: reading, checking, looking up, writing.
+// The tools of a `tools.xml`: reading, checking, lookup, writing.
 pub mod registry;
 
-// Choosing a tool by the scores that a model gives.
+// Selection of a tool by scores from a model.
 pub mod selection;
 
-// Texts by the words in them.
+// An index of texts by their words.
 pub mod search;
 
-// Second floor: native I/O.
+// Layer 2: native I/O.
 
-// Asking a model over HTTP, from the socket to events.
+// Requests to models over HTTP, from the socket to events.
 #[cfg(feature = "endpoint")]
 pub mod endpoint;
 
-// Top floor: what Python sees.
+// Layer 3: the Python bindings.
 
 #[cfg(feature = "python")]
 mod python;

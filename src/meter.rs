@@ -1,7 +1,7 @@
 //! The size of JSON text, counted before it is parsed.
 //!
-//! A megabyte of text may become one string or half a million arrays. Feed a [`JsonMeter`] the
-//! text as it arrives and compare its counts with your limits; nothing is kept but the counts.
+//! A megabyte of text may become one string or half a million arrays. Feed a [`JsonMeter`] the text
+//! as it arrives and compare its counts with your limits. It stores only the counts.
 //!
 //! ```
 //! use toolweave::meter::JsonMeter;
@@ -12,22 +12,22 @@
 //! assert_eq!((meter.values(), meter.depth(), meter.longest_number()), (9, 3, 4));
 //! ```
 
-/// Where in the text the next byte stands.
+/// The position of the next byte in the text.
 #[derive(Clone, Copy, Debug, Default)]
 enum Place {
     #[default]
     Between,
     String,
-    /// Behind a backslash in a string.
+    /// After a backslash in a string.
     Escape,
-    /// In a number or a word such as `null`, so many bytes in.
+    /// In a number or a word such as `null`, after this many bytes.
     Scalar(usize),
 }
 
-/// Counts of JSON text that arrives in pieces, in time linear in its bytes.
+/// Counts of JSON text that arrives in chunks, in linear time.
 ///
-/// Text that is no JSON has counts as well. They are no smaller than those of the part before its
-/// first error, so what a parser builds until then is bounded by them.
+/// Invalid text has counts as well. They are at least those of the part before the first error, so
+/// they bound what a parser builds before it fails.
 #[derive(Clone, Debug, Default)]
 pub struct JsonMeter {
     place: Place,
@@ -38,7 +38,7 @@ pub struct JsonMeter {
 }
 
 impl JsonMeter {
-    /// Count the next piece of the text; characters may be split between pieces.
+    /// Count the next chunk of the text; characters may be split between chunks.
     pub fn push(&mut self, piece: &[u8]) {
         for &byte in piece {
             self.place = self.next(byte);
@@ -77,19 +77,20 @@ impl JsonMeter {
         }
     }
 
-    /// Return the values: containers, strings, names of members, numbers, booleans and nulls.
+    /// Return the number of values: containers, strings, names of members, numbers, booleans and
+    /// nulls.
     #[must_use]
     pub const fn values(&self) -> usize {
         self.values
     }
 
-    /// Depth of the deepest container.
+    /// Return the depth of the deepest container.
     #[must_use]
     pub const fn depth(&self) -> usize {
         self.depth
     }
 
-    /// Return the length of the longest number, or other word outside of strings, in bytes.
+    /// Return the length of the longest number, or other word outside strings, in bytes.
     #[must_use]
     pub const fn longest_number(&self) -> usize {
         self.longest_number

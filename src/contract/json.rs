@@ -1,4 +1,4 @@
-//! Contracts as JSON: our own layout, and the tool definitions of provider clients.
+//! Contracts as JSON: the project's own layout, and the tool definitions of provider clients.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use super::{ContractError, FunctionContract, schema::kind};
 const OWN_KEYS: [&str; 4] = ["name", "description", "parameters", "returns"];
 
 impl FunctionContract {
-    /// `{"name", "description", "parameters", "returns"}`; what is not given is left out.
+    /// Return `{"name", "description", "parameters", "returns"}`, without absent fields.
     pub fn to_json(&self) -> Value {
         let mut members = self.named();
         members.extend(self.parameters.clone().map(|schema| ("parameters".to_owned(), schema)));
@@ -15,7 +15,7 @@ impl FunctionContract {
         Value::Object(members)
     }
 
-    /// Create the inverse of [`to_json`](Self::to_json). A key that it does not know is an error.
+    /// Create a contract from the output of [`to_json`](Self::to_json). An unknown key is an error.
     pub fn from_json(definition: &Value) -> Result<Self, ContractError> {
         let members = object(definition, None)?;
         let name = name_of(members)?;
@@ -26,17 +26,17 @@ impl FunctionContract {
         build(name, members, "parameters", "returns")
     }
 
-    /// Return the tool definition of `OpenAI`'s chat API: `{"type": "function", "function":
-    /// {...}}`. It has no place for what a tool returns.
+    /// Return the tool definition for `OpenAI`'s chat API: `{"type": "function", "function":
+    /// {...}}`. It has no field for the result of a tool.
     pub fn to_openai(&self) -> Value {
         let mut function = self.named();
         function.extend(self.parameters.clone().map(|schema| ("parameters".to_owned(), schema)));
         json!({"type": "function", "function": function})
     }
 
-    /// Create a contract from a tool definition as provider clients write it: [`to_openai`]'s form,
+    /// Create a contract from a tool definition of a provider client: the form of [`to_openai`],
     /// the same without its wrapper, `Anthropic`'s with `input_schema`, or MCP's with
-    /// `inputSchema`. Keys that mean nothing here are ignored.
+    /// `inputSchema`. Unknown keys are ignored.
     ///
     /// [`to_openai`]: Self::to_openai
     pub fn from_openai(definition: &Value) -> Result<Self, ContractError> {
@@ -68,7 +68,7 @@ impl FunctionContract {
     }
 }
 
-/// `custom` is how Anthropic marks a tool that the client runs.
+/// Return true for a function; Anthropic marks a tool that the client runs as `custom`.
 fn is_function(kind: &Value) -> bool {
     kind == "function" || kind == "custom"
 }

@@ -1,9 +1,9 @@
-//! Function contracts: what a tool is called, does, takes and returns.
+//! Function contracts: the name, description, parameters and result of a tool.
 //!
-//! A [`FunctionContract`] is what the model is told about one tool and what its calls are held
-//! to. Contracts come from a JSON Schema or from the tool definitions of provider clients, and
-//! are checked when they are made: whatever has a contract can be written as a tag, and its
-//! parameters are a schema for an object.
+//! A [`FunctionContract`] is what the model is shown of a tool, and what its calls are validated
+//! against. Contracts come from a JSON Schema or from the tool definitions of provider clients.
+//! They are checked when they are created: the name of every contract can be written as a tag, and
+//! its parameters are a schema for an object.
 //!
 //! ```
 //! use serde_json::json;
@@ -43,49 +43,49 @@ use std::{collections::HashSet, fmt};
 use serde_json::Value;
 use thiserror::Error;
 
-/// What the model is told about one tool.
+/// The contract of a tool, as shown to the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionContract {
-    /// What the model calls it by.
+    /// The name by which the model calls the tool.
     pub name: String,
-    /// What it does, for the model to read.
+    /// The description for the model.
     pub description: Option<String>,
-    /// The JSON Schema of its arguments; without one nothing is validated.
+    /// The JSON Schema of the arguments. Without one, nothing is validated.
     pub parameters: Option<Value>,
-    /// What it returns: a JSON Schema, or prose as a JSON string.
+    /// The result: a JSON Schema, or prose as a JSON string.
     pub returns: Option<Value>,
 }
 
-/// A contract that cannot be used.
+/// An invalid contract.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ContractError {
-    /// The name cannot stand in a tag.
+    /// The name cannot be used in a tag.
     #[error("tool name {name:?} {reason}")]
     Name {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The defect.
         reason: &'static str,
     },
-    /// The parameters are not a schema for an object, or what is returned has no schema.
+    /// The parameters are not a schema for an object, or the schema of the result is invalid.
     #[error("{part} of tool {name:?}: at {}: {reason}", place_or_top(.place))]
     Schema {
         /// The tool.
         name: String,
-        /// Which of its two schemas.
+        /// The part that has the schema.
         part: Part,
-        /// Where in the schema, as a JSON Pointer; empty for the whole schema.
+        /// Location in the schema, as a JSON Pointer; empty for the whole schema.
         place: String,
-        /// What is wrong there, and what would be right.
+        /// The defect, and what would be valid.
         reason: String,
     },
-    /// A tool definition is not laid out as one.
+    /// A tool definition has an unknown form.
     #[error("tool definition{}: {reason}", name_if_known(.name.as_deref()))]
     Definition {
-        /// The tool, where the definition gets that far.
+        /// The tool, if the definition has a name.
         name: Option<String>,
-        /// What is wrong, and what would be right.
+        /// The defect, and what would be valid.
         reason: String,
     },
     /// Two tools share a name.
@@ -96,12 +96,12 @@ pub enum ContractError {
     },
 }
 
-/// The part of a contract that a schema stands in.
+/// The part of a contract that has a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     /// The arguments.
     Parameters,
-    /// What the tool returns.
+    /// The result of the tool.
     Returns,
 }
 
@@ -123,22 +123,22 @@ fn name_if_known(name: Option<&str>) -> String {
 }
 
 impl FunctionContract {
-    /// Create a contract for a tool that takes anything.
+    /// Create a contract for a tool that accepts any arguments.
     pub fn new(name: impl Into<String>) -> Result<Self, ContractError> {
         let name = name.into();
         check_name(&name)?;
         Ok(Self { name, description: None, parameters: None, returns: None })
     }
 
-    /// Create the same contract with words on what the tool does.
+    /// Set the description.
     #[must_use]
     pub fn with_description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// Create the same contract with a JSON Schema for its arguments: an object schema, at most
-    /// [`MAX_SCHEMA_DEPTH`] levels deep.
+    /// Set the JSON Schema of the arguments: an object schema, at most [`MAX_SCHEMA_DEPTH`] levels
+    /// deep.
     pub fn with_parameters(mut self, schema: Value) -> Result<Self, ContractError> {
         schema::check_parameters(&schema)
             .map_err(|fault| fault.of(&self.name, Part::Parameters))?;
@@ -146,8 +146,7 @@ impl FunctionContract {
         Ok(self)
     }
 
-    /// Create the same contract with what the tool returns: a JSON Schema, or prose as a JSON
-    /// string.
+    /// Set the result: a JSON Schema, or prose as a JSON string.
     pub fn with_returns(mut self, returns: Value) -> Result<Self, ContractError> {
         schema::check_returns(&returns).map_err(|fault| fault.of(&self.name, Part::Returns))?;
         self.returns = Some(returns);
@@ -155,7 +154,7 @@ impl FunctionContract {
     }
 }
 
-/// Return true if each of `contracts` has a name of its own.
+/// Check that no two contracts share a name.
 pub fn check_distinct(contracts: &[FunctionContract]) -> Result<(), ContractError> {
     let mut seen = HashSet::new();
     match contracts.iter().find(|contract| !seen.insert(contract.name.as_str())) {

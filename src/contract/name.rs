@@ -1,8 +1,8 @@
-//! Names of tools, and the tags that they are called by.
+//! Names of tools, and the tags of their calls.
 
 use super::ContractError;
 
-/// The longest name a tool may have, in bytes.
+/// Maximum length of a tool's name, in bytes.
 pub const MAX_NAME_BYTES: usize = 256;
 
 /// The tag of a call that names its tool in an attribute.
@@ -11,10 +11,10 @@ pub const TOOL_CALL: &str = "tool_call";
 /// The tag of a result.
 pub const TOOL_RESPONSE: &str = "tool_response";
 
-/// How a call is written in text.
+/// The markup of a call in text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tag {
-    /// `<Name>`: the form that small models close most reliably.
+    /// `<Name>`, the form that small models close most reliably.
     Name,
     /// `<tool_call name="Name">`.
     #[default]
@@ -22,7 +22,7 @@ pub enum Tag {
 }
 
 impl Tag {
-    /// Return the name of this option.
+    /// Return the value of the option for this tag.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -30,12 +30,12 @@ impl Tag {
         }
     }
 
-    /// Return the tag with this name of the option.
+    /// Return the tag for a value of the option.
     pub fn from_wire(name: &str) -> Option<Self> {
         [Self::Name, Self::ToolCall].into_iter().find(|tag| tag.as_str() == name)
     }
 
-    /// Return the tag that opens a call of `name`, a name that passes [`check_name`].
+    /// Return the opening tag of a call to `name`, which passes [`check_name`].
     pub fn opening(self, name: &str) -> String {
         match self {
             Self::Name => format!("<{name}>"),
@@ -43,7 +43,7 @@ impl Tag {
         }
     }
 
-    /// Return the tag that closes a call of `name`.
+    /// Return the closing tag of a call to `name`.
     pub fn closing(self, name: &str) -> String {
         match self {
             Self::Name => format!("</{name}>"),
@@ -52,14 +52,14 @@ impl Tag {
     }
 }
 
-/// Return true if `ch` may stand in the name of a tool.
+/// Return true if `ch` is allowed in the name of a tool.
 pub(crate) fn is_name_char(ch: char) -> bool {
     !(ch.is_whitespace()
         || ch.is_control()
         || matches!(ch, '<' | '>' | '"' | '\'' | '=' | '`' | '&' | '\\'))
 }
 
-/// Return true if `name` can be told apart inside `<name>` and `name="..."`.
+/// Check that `name` is unambiguous in `<name>` and `name="..."`.
 pub fn check_name(name: &str) -> Result<(), ContractError> {
     let reason = if name.is_empty() {
         "is empty"

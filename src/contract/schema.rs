@@ -1,19 +1,19 @@
-//! What of a JSON Schema can be checked without compiling it.
+//! Checks of a JSON Schema that need no compilation.
 //!
-//! The validator judges a schema in full. A contract is made long before it is
-//! validated against, so the mistakes that people make are found here, with their place:
-//! a property that is no schema, a list where a map belongs, `"type": "str"`.
+//! The validator checks a schema in full, but long after the contract is created. Common mistakes
+//! are reported here, with their location: a property that is not a schema, a list instead of a
+//! map, `"type": "str"`.
 
 use serde_json::{Map, Value};
 
 use super::{ContractError, Part};
 
-/// How deep a schema may be nested.
+/// Maximum nesting depth of a schema.
 pub const MAX_SCHEMA_DEPTH: usize = 100;
 
 const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
-/// A mistake in a schema that belongs to no tool yet.
+/// A mistake in a schema, not yet attributed to a tool.
 #[derive(Debug)]
 pub(super) struct Fault {
     place: String,
@@ -27,7 +27,7 @@ impl Fault {
     }
 }
 
-/// Return true if `schema` can be the schema of a call's arguments, which are an object.
+/// Check that `schema` can be the schema of a call's arguments, which are an object.
 pub(super) fn check_parameters(schema: &Value) -> Result<(), Fault> {
     let Value::Object(members) = schema else {
         return Err(Fault {
@@ -52,12 +52,12 @@ pub(super) fn check_parameters(schema: &Value) -> Result<(), Fault> {
     check(schema)
 }
 
-/// Return true if `returns` says what a tool returns: prose or a schema.
+/// Check that `returns` is prose or a schema.
 pub(super) fn check_returns(returns: &Value) -> Result<(), Fault> {
     if returns.is_string() { Ok(()) } else { check(returns) }
 }
 
-/// What stands under a keyword.
+/// The form of a keyword's value.
 enum Holds {
     Schema,
     Schemas,
@@ -97,7 +97,7 @@ fn holds(keyword: &str) -> Option<Holds> {
     })
 }
 
-/// Walk all schemas inside `schema` without recursion.
+/// Check all schemas inside `schema`, without recursion.
 fn check(schema: &Value) -> Result<(), Fault> {
     check_depth(schema)?;
     let mut waiting = vec![(String::new(), schema)];
@@ -203,7 +203,7 @@ fn step(place: &str, name: &str) -> String {
     format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// What a JSON value is, in words.
+/// Describe the type of a JSON value in words.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -1,4 +1,4 @@
-//! What every class of plain data has: matching, comparing, printing, pickling.
+//! Common methods of plain data classes: matching, comparison, repr and pickling.
 
 use pyo3::{
     PyTypeInfo,
@@ -7,11 +7,11 @@ use pyo3::{
     types::{PyDict, PyString, PyTuple},
 };
 
-/// A frozen class whose fields, in the order of its constructor, are all there is to it.
+/// A frozen class that is fully described by its fields.
 pub(crate) trait Record: PyTypeInfo {
     /// The fields, in the order of the constructor.
     const FIELDS: &'static [&'static str];
-    /// Fields that a hash leaves out, since they may have none.
+    /// Fields that are not hashed, since they may not be hashable.
     const UNHASHED: &'static [&'static str];
 }
 
@@ -19,7 +19,7 @@ fn values<'py, R: Record>(this: &Bound<'py, R>) -> PyResult<Vec<Bound<'py, PyAny
     R::FIELDS.iter().map(|field| this.as_any().getattr(*field)).collect()
 }
 
-/// `Name(field=value, ...)`.
+/// Return `Name(field=value, ...)`.
 pub(crate) fn repr<R: Record>(this: &Bound<'_, R>) -> PyResult<String> {
     let mut text = this.as_any().get_type().name()?.to_str()?.to_owned();
     let mut separator = '(';
@@ -37,7 +37,7 @@ pub(crate) fn repr<R: Record>(this: &Bound<'_, R>) -> PyResult<String> {
     Ok(text)
 }
 
-/// `==` and `!=` by class and fields; any other comparison is not ours to make.
+/// Compare by class and fields with `==` or `!=`; return `NotImplemented` for other operators.
 pub(crate) fn compare<R: Record>(
     this: &Bound<'_, R>,
     other: &Bound<'_, PyAny>,
@@ -62,14 +62,14 @@ pub(crate) fn compare<R: Record>(
     Ok((equal == wanted).into_pyobject(py)?.to_owned().into_any().unbind())
 }
 
-/// Return the hash of the fields; a `TypeError` where one of them has none.
+/// Return the hash of the fields; raise `TypeError` if one of them is not hashable.
 pub(crate) fn hash<R: Record>(this: &Bound<'_, R>) -> PyResult<isize> {
     let fields = R::FIELDS.iter().zip(values(this)?);
     let hashed = fields.filter(|(field, _)| !R::UNHASHED.contains(field)).map(|(_, value)| value);
     PyTuple::new(this.py(), hashed.collect::<Vec<_>>())?.hash()
 }
 
-/// What `pickle` needs: the class, and the fields as keyword arguments through [`rebuild`].
+/// Return the value for `pickle`: the class, and the fields as keyword arguments for [`rebuild`].
 pub(crate) fn reduce<'py, R: Record>(this: &Bound<'py, R>) -> PyResult<Bound<'py, PyTuple>> {
     let py = this.py();
     let fields = PyDict::new(py);
@@ -80,7 +80,7 @@ pub(crate) fn reduce<'py, R: Record>(this: &Bound<'py, R>) -> PyResult<Bound<'py
     (rebuild, (this.as_any().get_type(), fields)).into_pyobject(py)
 }
 
-/// Call a class with keyword arguments; the other half of [`reduce`].
+/// Call a class with keyword arguments; the counterpart of [`reduce`].
 #[pyfunction(name = "_rebuild")]
 pub(crate) fn rebuild<'py>(
     class: &Bound<'py, PyAny>,
@@ -89,9 +89,9 @@ pub(crate) fn rebuild<'py>(
     class.call((), Some(fields))
 }
 
-/// Implements [`Record`] for a class, with the methods that come with it and those given.
+/// Implement [`Record`] for a class, with its methods and those given.
 ///
-/// The class itself is declared by its own file: `#[pyclass(frozen, get_all, ...)]`.
+/// The class itself is declared in its own file: `#[pyclass(frozen, get_all, ...)]`.
 macro_rules! record {
     ($class:ty { $($field:ident),* $(,)? } unhashed: [$($unhashed:ident),*], $($methods:tt)*) => {
         impl $crate::python::class::Record for $class {

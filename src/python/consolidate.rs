@@ -24,7 +24,7 @@ use crate::{
     parser::Dialect,
 };
 
-/// Write a history as natural text: calls and results become tags in it.
+/// Write a history as natural text, with calls and results as tags.
 #[pyfunction(name = "consolidate")]
 #[pyo3(signature = (messages, *, tools=None, form="single", tag="tool_call", fenced=false))]
 #[pyo3(text_signature = "(messages, *, tools=(), form='single', tag='tool_call', fenced=False)")]
@@ -43,7 +43,7 @@ pub(crate) fn consolidated<'py>(
     listed(py, &written)
 }
 
-/// Read calls and results in the texts of a transcript.
+/// Read the calls and results in the texts of a transcript.
 #[pyfunction]
 #[pyo3(signature = (transcript, tools=None, dialects=None))]
 #[pyo3(text_signature = "(transcript, tools=(), dialects=('natural',))")]
@@ -88,14 +88,14 @@ fn listed<'py>(py: Python<'py>, messages: &[Message]) -> PyResult<Bound<'py, PyL
     Ok(list)
 }
 
-/// Writes a history down while it grows.
+/// An incremental writer of a history as natural text.
 #[pyclass(name = "Consolidator", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyConsolidator(Mutex<Consolidator>);
 
 impl PyConsolidator {
     fn lock(&self) -> MutexGuard<'_, Consolidator> {
-        // Nothing in the core panics half-way; if it did, the text so far would still be right.
+        // The core does not panic half-way; if it did, the text so far would still be valid.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -152,15 +152,15 @@ impl PyConsolidator {
     }
 }
 
-/// What streams, as far as it is of any use here.
+/// An item of a stream, as far as it is relevant here.
 enum StreamItem {
     Update(Update),
-    /// A call that comes whole, or in a message, or not at all.
+    /// A call that may follow, complete or in a message.
     CallId(String),
     Nothing,
 }
 
-/// What a model, a parser or an executor yields; None for messages.
+/// Convert what a model, a parser or an executor yields; return None for messages.
 fn stream_item(piece: &Bound<'_, PyAny>) -> PyResult<Option<StreamItem>> {
     let call_id = |id: &Py<PyString>| {
         let id = id.bind(piece.py()).to_str()?.to_owned();
@@ -169,7 +169,7 @@ fn stream_item(piece: &Bound<'_, PyAny>) -> PyResult<Option<StreamItem>> {
     if let Ok(start) = piece.cast::<PyToolCallStart>() {
         return call_id(&start.get().id);
     }
-    // Its arguments come with the message that tells the model what was wrong with them.
+    // Its arguments follow in the message with the error for the model.
     if let Ok(invalid) = piece.cast::<PyInvalidToolCall>() {
         return call_id(&invalid.get().id);
     }
@@ -182,7 +182,7 @@ fn stream_item(piece: &Bound<'_, PyAny>) -> PyResult<Option<StreamItem>> {
     Ok(try_update(piece)?.map(StreamItem::Update))
 }
 
-/// Return true if an agent or an executor yields it beside what belongs to the history.
+/// Return true for an item of an agent or executor that is not part of the history.
 fn is_executor_event(piece: &Bound<'_, PyAny>) -> PyResult<bool> {
     const EVENTS: [&str; 6] = [
         "ToolStarted",

@@ -1,4 +1,4 @@
-//! Python class for [`crate::contract`], and what is taken wherever tools are expected.
+//! Python class for [`crate::contract`], and conversion of tools to contracts.
 
 use pyo3::{
     exceptions::PyTypeError,
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::contract::{self, FunctionContract, Part};
 
-/// What the model is told about one tool.
+/// The contract of a tool, as shown to the model.
 #[pyclass(name = "FunctionContract", module = "toolweave", frozen, from_py_object)]
 #[derive(Clone, Debug)]
 pub(crate) struct PyFunctionContract(pub(crate) FunctionContract);
@@ -51,7 +51,7 @@ record!(PyFunctionContract { name, description, parameters, returns }
         self.0.description.as_deref()
     }
 
-    // A new object each time: a contract does not change behind the back of those who hold it.
+    // A new object each time: callers cannot modify the contract through it.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.0.parameters.as_ref().map(|schema| to_python(py, schema)).transpose()
@@ -81,9 +81,9 @@ record!(PyFunctionContract { name, description, parameters, returns }
     }
 );
 
-/// Return the contracts that `tools` stands for: an iterable of contracts, of things that have one
-/// (an attribute `contract`), of tool definitions as provider clients write them, or of bare names;
-/// or a mapping from names to any of these, to a schema of the arguments, or to None.
+/// Return the contracts of `tools`: an iterable of contracts, of objects with an attribute
+/// `contract`, of tool definitions of provider clients, or of names; or a mapping from names to any
+/// of these, to a schema of the arguments, or to None.
 pub(crate) fn extract_contracts(tools: &Bound<'_, PyAny>) -> PyResult<Vec<FunctionContract>> {
     if tools.is_none() {
         return Ok(Vec::new());
@@ -125,7 +125,7 @@ fn one(tool: &Bound<'_, PyAny>) -> PyResult<FunctionContract> {
     )))
 }
 
-/// One item of a mapping from names to tools.
+/// Return the contract of one item of a mapping from names to tools.
 fn named(item: &Bound<'_, PyAny>) -> PyResult<FunctionContract> {
     let (name, tool): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
     let Ok(name) = name.cast::<PyString>() else {
@@ -162,14 +162,14 @@ fn named(item: &Bound<'_, PyAny>) -> PyResult<FunctionContract> {
     Ok(contract)
 }
 
-/// Return true if a dict is a tool definition; otherwise it is a schema.
+/// Return true if a dict is a tool definition rather than a schema.
 fn is_definition(members: &Map<String, Value>) -> bool {
     ["function", "name", "parameters", "input_schema", "inputSchema"]
         .iter()
         .any(|key| members.contains_key(*key))
 }
 
-/// Return the contract that `tool` is, or that it has as an attribute.
+/// Return the contract that `tool` is or has as an attribute.
 fn contract_of(tool: &Bound<'_, PyAny>) -> PyResult<Option<FunctionContract>> {
     if let Ok(contract) = tool.cast::<PyFunctionContract>() {
         return Ok(Some(contract.get().0.clone()));
@@ -196,8 +196,7 @@ fn json_of(name: &str, part: Part, schema: &Bound<'_, PyAny>) -> PyResult<Value>
     })
 }
 
-/// Return the error of a value that is no JSON, as one about a contract, with the first as its
-/// cause.
+/// Return a contract error for a value that is not JSON, with the original error as its cause.
 fn contract_error(py: Python<'_>, cause: &PyErr, arguments: (String, String, String)) -> PyErr {
     let error = ContractError::new_err(arguments);
     error.set_cause(py, Some(cause.clone_ref(py)));

@@ -1,7 +1,7 @@
-//! JSON values on their way between Rust and Python.
+//! Conversion of JSON values between Rust and Python.
 //!
-//! Numbers keep every digit both ways, and nothing here recurses further than
-//! [`MAX_DEPTH`]: a Python object may be deeper than the stack, or hold itself.
+//! Numbers keep all their digits, and recursion ends at [`MAX_DEPTH`]: a Python object may be
+//! deeper than the stack, or contain itself.
 
 use pyo3::{
     exceptions::{PyRecursionError, PyTypeError, PyValueError},
@@ -10,16 +10,16 @@ use pyo3::{
 };
 use serde_json::{Map, Number, Value};
 
-/// How deep a value may be nested to cross the boundary.
+/// Maximum nesting depth of a value that is converted.
 pub(crate) const MAX_DEPTH: usize = 128;
 
-/// Return a JSON value as plain Python objects.
+/// Convert a JSON value to plain Python objects.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     convert(py, value, &mut ())
 }
 
-/// Return a JSON value as plain Python objects. Other threads have the interpreter in between, so
-/// the caller may hold no lock.
+/// Convert a JSON value to plain Python objects. The interpreter is released in between, so the
+/// caller must not hold a lock.
 pub(crate) fn to_python_yielding<'py>(
     py: Python<'py>,
     value: &Value,
@@ -27,7 +27,7 @@ pub(crate) fn to_python_yielding<'py>(
     convert(py, value, &mut PeriodicYield::default())
 }
 
-/// Return a JSON object as a Python `dict`.
+/// Convert a JSON object to a Python `dict`.
 pub(crate) fn object_to_python<'py>(
     py: Python<'py>,
     members: &Map<String, Value>,
@@ -35,9 +35,9 @@ pub(crate) fn object_to_python<'py>(
     convert_object(py, members, &mut ())
 }
 
-/// What happens between two objects that are made.
+/// A policy of releasing the interpreter between objects.
 pub(crate) trait Yielding {
-    /// One more object is about to be made.
+    /// Called before each object is created.
     fn next(&mut self, py: Python<'_>);
 }
 
@@ -45,14 +45,14 @@ impl Yielding for () {
     fn next(&mut self, _: Python<'_>) {}
 }
 
-/// Lets other threads have the interpreter after every few thousand objects.
+/// A policy that releases the interpreter after every few thousand objects.
 #[derive(Debug, Default)]
 pub(crate) struct PeriodicYield {
     count: usize,
 }
 
 impl PeriodicYield {
-    /// Making so many objects takes less than a millisecond.
+    /// Number of objects that are created in less than a millisecond.
     const INTERVAL: usize = 4096;
 }
 
@@ -99,8 +99,7 @@ fn convert_object<'py>(
     Ok(dict)
 }
 
-/// Return a JSON value whose lists and dicts are its own. All else is shared, since nobody can
-/// change it.
+/// Copy the lists and dicts of a JSON value; other values are immutable and shared.
 #[pyfunction(name = "_copy_json")]
 pub(crate) fn copy_json<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     copy(value, 0)
@@ -140,12 +139,12 @@ fn number_to_python<'py>(py: Python<'py>, number: &Number) -> PyResult<Bound<'py
     class.call1((digits,))
 }
 
-/// Return a Python object as JSON; the error says where it is no JSON.
+/// Convert a Python object to JSON; the error gives the location of a value that is not JSON.
 pub(crate) fn to_json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     JsonBuilder::default().value(object)
 }
 
-/// Return a Python mapping as a JSON object.
+/// Convert a Python mapping to a JSON object.
 pub(crate) fn to_json_object(object: &Bound<'_, PyAny>) -> PyResult<Map<String, Value>> {
     match to_json(object)? {
         Value::Object(members) => Ok(members),
@@ -156,13 +155,13 @@ pub(crate) fn to_json_object(object: &Bound<'_, PyAny>) -> PyResult<Map<String, 
     }
 }
 
-/// One walk through a Python object, with the way that led to where it is.
+/// A conversion of a Python object, with the path to the current position.
 #[derive(Default)]
 struct JsonBuilder<'py> {
     path: Vec<Step<'py>>,
 }
 
-/// A step of the way, written out only for an error: there may be half a million.
+/// A step of the path, formatted only for an error: there may be half a million.
 enum Step<'py> {
     Index(usize),
     Key(Bound<'py, PyString>),
@@ -221,7 +220,7 @@ impl<'py> JsonBuilder<'py> {
         if let Ok(small) = object.extract::<i64>() {
             return Ok(small.into());
         }
-        // Not `str()`: an `IntEnum` has its own idea of that.
+        // Not `str()`, which an `IntEnum` overrides.
         let digits = object.py().get_type::<PyInt>().call_method1("__repr__", (object,))?;
         let digits = digits.cast::<PyString>()?.to_str()?.to_owned();
         match digits.parse::<Number>() {

@@ -5,7 +5,7 @@ use pyo3::{exceptions::PyValueError, prelude::*, types::PyTuple};
 use super::class::record;
 use crate::registry;
 
-/// Something to say about a `tools.xml`, with the place it is about.
+/// An error or warning about a `tools.xml`, with its location.
 #[pyclass(name = "Diagnostic", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyDiagnostic {
@@ -52,7 +52,7 @@ impl From<&registry::Diagnostic> for PyDiagnostic {
     }
 }
 
-/// Diagnostics as a tuple of Python objects.
+/// Convert diagnostics to a tuple of Python objects.
 pub(crate) fn diagnostics<'py>(
     py: Python<'py>,
     diagnostics: &[registry::Diagnostic],

@@ -1,7 +1,7 @@
-//! Rust errors as Python exceptions.
+//! Conversion of Rust errors to Python exceptions.
 //!
-//! The classes are written in Python, in `toolweave/exceptions.py`. The matches
-//! below are exhaustive: a new variant does not compile until it has a class.
+//! The classes are written in Python, in `toolweave/exceptions.py`. The matches below are
+//! exhaustive: a new variant does not compile until it has a class.
 
 use pyo3::{exceptions::PyValueError, import_exception, prelude::*};
 
@@ -102,7 +102,7 @@ impl From<ReaderError> for PyErr {
     }
 }
 
-/// Return the schema of this tool is at fault.
+/// Return the error for an invalid schema of a tool's parameters.
 pub(crate) fn in_tool(tool: &str, err: &validator::SchemaError) -> PyErr {
     SchemaError::new_err((format!("parameters of tool {tool:?}: {err}"), err.path().to_owned()))
 }

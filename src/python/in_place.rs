@@ -1,8 +1,8 @@
-//! Python objects as a validator sees them, judged where they stand.
+//! Validation of Python objects in place, without a copy.
 //!
-//! Only what the parser makes, and what is as plain, comes here. What is not cheap to judge in
-//! place gives the meter up, and the core judges a copy: integers past 64 bits, floats that are
-//! long when written out, and values that a schema looks at more often than
+//! Only plain objects, such as the parser creates, are validated here. What is expensive to
+//! validate in place exhausts the meter, and the core validates a copy: integers beyond 64 bits,
+//! floats that are long when written out, and values that a schema visits more often than
 //! [`MAX_VISITS`].
 
 use std::borrow::Cow;
@@ -18,16 +18,16 @@ use pyo3::{
 };
 use serde_json::{Number, Value};
 
-use crate::validator::{Keys, MAX_VISITS, Meter, CostModel, equal};
+use crate::validator::{CostModel, Keys, MAX_VISITS, Meter, equal};
 
 /// A Python object that is plain JSON.
 type Plain<'py> = Borrowed<'py, 'py, PyAny>;
 /// The items of a list.
 type List<'py> = <Plain<'py> as Node<'py, Pyo3>>::Array;
-/// A number as the crate sees it.
+/// A number of the crate.
 type PlainNumber<'py> = <Plain<'py> as Node<'py, Pyo3>>::Number;
 
-/// Python objects, each with the meter that counts looks at it.
+/// Python objects with a meter of visits.
 #[derive(Debug)]
 pub(crate) struct InPlace;
 
@@ -40,7 +40,7 @@ impl Json for InPlace {
         Pyo3::prepare_key(key)
     }
 
-    // Schemas that judge names are left to the core.
+    // The core handles schemas that validate names.
     fn with_string_node<T>(
         buffer: &mut (),
         string: &str,
@@ -51,7 +51,7 @@ impl Json for InPlace {
     }
 }
 
-/// Number of digits that a number has at most that is judged in place.
+/// Maximum number of digits of a number that is validated in place.
 const MAX_DIGITS: usize = 20;
 
 /// An object, or one of its parts.
@@ -66,7 +66,7 @@ impl<'py> Metered<'py> {
         Self { node: value.as_borrowed(), meter }
     }
 
-    /// Append what only equal values share.
+    /// Append bytes that are equal for equal values only.
     fn write_key(self, keys: &mut Keys) {
         self.meter.visit();
         if self.meter.is_exhausted() {
@@ -201,7 +201,7 @@ impl<'py> Node<'py, InPlace> for Metered<'py> {
     }
 }
 
-/// Return true if a float has few digits even where it is written without an exponent.
+/// Return true if a float has few digits when written without an exponent.
 fn is_short(float: f64) -> bool {
     float == 0.0 || (1e-4..1e15).contains(&float.abs())
 }
@@ -233,7 +233,7 @@ impl<'py> Object<'py, InPlace> for Members<'py> {
     }
 }
 
-/// Walks the members of a dictionary until the meter has run out.
+/// An iterator over the members of a dictionary, until the meter is exhausted.
 pub(crate) struct MembersIter<'py> {
     members: <Borrowed<'py, 'py, PyDict> as Object<'py, Pyo3>>::MembersIter,
     meter: &'py Meter,
@@ -280,7 +280,7 @@ impl<'py> Array<'py, InPlace> for Items<'py> {
     }
 }
 
-/// Walks the items of a list until the meter has run out.
+/// An iterator over the items of a list, until the meter is exhausted.
 pub(crate) struct ItemsIter<'py> {
     items: <List<'py> as Array<'py, Pyo3>>::ElementsIter,
     meter: &'py Meter,

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::lifecycle::{StreamEvent, StreamReducer};
 
-/// Turns the events of a chat, in whatever order they come, into what they come to.
+/// A reducer of the events of a chat, in any order, to a snapshot.
 #[pyclass(name = "StreamReducer", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyStreamReducer(Mutex<StreamReducer>);
@@ -74,13 +74,13 @@ impl PyStreamReducer {
     }
 }
 
-/// Raise unless this is a stream event.
+/// Raise unless `event` is a stream event.
 #[pyfunction]
 pub(crate) fn check_stream_event(event: &Bound<'_, PyAny>) -> PyResult<()> {
     read(event).map(drop)
 }
 
-/// Return an event as a mapping, or as JSON text.
+/// Parse an event from a mapping or from JSON text.
 fn read(event: &Bound<'_, PyAny>) -> PyResult<StreamEvent> {
     if let Ok(text) = event.cast::<PyString>() {
         return Ok(StreamEvent::from_json(text.to_str()?)?);
@@ -88,10 +88,10 @@ fn read(event: &Bound<'_, PyAny>) -> PyResult<StreamEvent> {
     Ok(StreamEvent::from_json_value(to_json(event)?)?)
 }
 
-/// Seconds as whole milliseconds.
+/// Convert seconds to whole milliseconds.
 fn milliseconds(seconds: f64, name: &str) -> PyResult<u64> {
     let milliseconds = (seconds * 1000.0).round();
-    // Times beyond that are no longer exact, and are in a far future.
+    // Larger times are not exact, and lie in the far future.
     if !(0.0..=9_007_199_254_740_991.0).contains(&milliseconds) {
         let message = format!("{name} must be a number of seconds from 0 up, not {seconds}");
         return Err(PyValueError::new_err(message));

@@ -1,10 +1,10 @@
-//! Decisions, on the record: one `logging` record each, with its particulars as fields.
+//! Logging of decisions: one `logging` record each, with its details as fields.
 //!
-//! Arguments and results are never among them.
+//! Arguments and results are never logged.
 
 use pyo3::{prelude::*, sync::PyOnceLock, types::PyDict};
 
-/// How much a record matters, as `logging` counts.
+/// The level of a record, as `logging` defines it.
 #[derive(Clone, Copy, Debug)]
 enum Level {
     Info = 20,
@@ -22,10 +22,9 @@ impl Log {
         Self { area, logger: PyOnceLock::new() }
     }
 
-    /// Record a decision, if anybody listens; `fields` fills in the particulars.
+    /// Log a decision, if its level is enabled; `fields` adds the details.
     ///
-    /// A listener that fails is reported as Python reports what nobody can catch; it changes no
-    /// decision.
+    /// An exception of a handler is reported as unraisable and does not change the decision.
     pub(crate) fn decision<'py>(
         &self,
         py: Python<'py>,
@@ -35,7 +34,7 @@ impl Log {
         self.log(py, Level::Info, message, fields);
     }
 
-    /// Record something that should not be, as [`decision`](Self::decision) does.
+    /// Log a warning, as [`decision`](Self::decision) does.
     pub(crate) fn warning<'py>(
         &self,
         py: Python<'py>,

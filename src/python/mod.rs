@@ -1,7 +1,7 @@
 //! Python bindings.
 //!
-//! Each file wraps the core module of the same name; no logic lives here. This
-//! is the only place in the crate that names `pyo3`.
+//! Each file wraps the core module of the same name and has no logic of its own. Only this module
+//! uses `pyo3`.
 
 mod class;
 mod consolidate;
@@ -41,7 +41,7 @@ mod core {
     use super::diagnostic::PyDiagnostic;
     #[pymodule_export]
     use super::endpoint::{
-        PyHttpBatch, PyHttpWakeup, PyHttpClient, PyHttpLargeEvents, PyHttpReply, without_keys,
+        PyHttpBatch, PyHttpClient, PyHttpLargeEvents, PyHttpReply, PyHttpWakeup, without_keys,
     };
     #[pymodule_export]
     use super::lifecycle::{PyStreamReducer, check_stream_event};
@@ -81,7 +81,7 @@ mod core {
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 
-    /// True if this is a debug build, which is some ten times slower than a release build.
+    /// True for a debug build, which is about ten times slower than a release build.
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const _is_debug_build: bool = cfg!(debug_assertions);

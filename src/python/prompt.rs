@@ -8,7 +8,7 @@ use crate::{
     prompt::{self, Style},
 };
 
-/// Return the tag with this name of the option.
+/// Parse the option `tag`.
 pub(crate) fn tag(name: &str) -> PyResult<Tag> {
     Tag::from_wire(name).ok_or_else(|| {
         PyValueError::new_err(format!("tag is \"name\" or \"tool_call\", not {name:?}"))

@@ -25,12 +25,11 @@ use crate::{
     selection::ReplyReader,
 };
 
-/// A tool as a registry has it: the element `Tool` of `NLWeb`'s `tools.xml`.
+/// A tool of a registry: the element `Tool` of `NLWeb`'s `tools.xml`.
 #[pyclass(name = "ToolEntry", module = "toolweave", frozen, eq)]
 pub(crate) struct PyToolEntry {
     tool: Arc<Tool>,
-    // What is made of it, when it is first asked for: most tools of a file never are. Entries are
-    // small until then.
+    // Derived values, created on first use: most tools of a file never need them.
     prompt: OnceLock<Box<Template>>,
     schema: OnceLock<Box<Value>>,
     reader: PyOnceLock<Py<PyReplyReader>>,
@@ -57,7 +56,7 @@ impl PartialEq for PyToolEntry {
     }
 }
 
-/// Text as the format has it: without white space around it.
+/// Strip the white space around a text.
 fn stripped(text: Option<&str>) -> Option<Box<str>> {
     text.map(str::trim).filter(|text| !text.is_empty()).map(Into::into)
 }
@@ -174,7 +173,7 @@ impl PyToolEntry {
         self.tool.prompt.as_deref()
     }
 
-    // A new object each time: an entry does not change behind the back of those who hold it.
+    // A new object each time: callers cannot modify the entry through it.
     #[getter]
     fn return_struc<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, self.tool.return_struc.as_ref().unwrap_or(&Value::Null))
@@ -210,7 +209,7 @@ impl PyToolEntry {
         self.reader.get_or_try_init(py, make).map(|reader| reader.bind(py).clone())
     }
 
-    // Equal entries have the same name, type and site; that those differ is enough for a hash.
+    // Equal entries have the same name, type and site, which is enough for a hash.
     fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
         let Tool { name, type_name, site, .. } = &*self.tool;
         (&**name, &**type_name, site.as_deref()).into_pyobject(py)?.hash()
@@ -254,7 +253,7 @@ impl PyToolEntry {
     }
 }
 
-/// Where a tool that a type has comes from, and what it stands in for.
+/// The origin of a tool of a type, and the tools that it replaces.
 #[pyclass(name = "Origin", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyOrigin {
@@ -279,11 +278,11 @@ record!(PyOrigin { tool, owner, site, replaces }
     }
 );
 
-/// Number of answers that a snapshot keeps. Callers ask for the same few types again and again;
-/// names that somebody makes up must not fill the memory.
+/// Maximum number of cached lookups. Callers look up the same few types again and again; invented
+/// names must not fill the memory.
 const MAX_CACHED_LOOKUPS: usize = 1024;
 
-/// Answers by type, as it was spelled, and site.
+/// A cache of lookups by type, as written, and site.
 #[derive(Debug, Default)]
 struct LookupCache {
     by_type: HashMap<Box<str>, HashMap<Box<str>, Py<PyTuple>>>,
@@ -295,7 +294,7 @@ impl LookupCache {
         Some(self.by_type.get(type_)?.get(site)?.clone_ref(py))
     }
 
-    /// Keep an answer; what is given back is to be dropped when nothing is locked.
+    /// Add a lookup; drop the returned value only after the lock is released.
     fn put(&mut self, type_: &str, site: &str, answer: Py<PyTuple>) -> Option<Self> {
         let full = self.count >= MAX_CACHED_LOOKUPS;
         let dropped = full.then(|| std::mem::take(self));
@@ -305,11 +304,11 @@ impl LookupCache {
     }
 }
 
-/// All that a `tools.xml` says. It never changes.
+/// The immutable content of a `tools.xml`.
 #[pyclass(name = "RegistrySnapshot", module = "toolweave", frozen)]
 pub(crate) struct PyRegistrySnapshot {
     registry: Registry,
-    /// The tools as Python objects, each made when it is first asked for.
+    /// The tools as Python objects, each created on first use.
     tool_entries: Vec<PyOnceLock<Py<PyToolEntry>>>,
     entries: PyOnceLock<Py<PyTuple>>,
     cache: Mutex<LookupCache>,
@@ -328,8 +327,8 @@ impl PyRegistrySnapshot {
                 return Ok(entry.bind(py));
             }
             let entry = Py::new(py, PyToolEntry::of(Arc::clone(self.registry.tool(position))))?;
-            // Not by `get_or_try_init`, which lets go of the interpreter: that takes longer than to
-            // make an entry. One that another thread has made meanwhile is as good.
+            // Not `get_or_try_init`, which releases the interpreter: that takes longer than
+            // creating an entry. An entry of another thread is just as good.
             drop(slot.set(py, entry));
         }
     }
@@ -437,7 +436,7 @@ impl PyRegistrySnapshot {
         r#type: &str,
         site: Option<&str>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        // No site can be called nothing.
+        // No site has an empty name.
         let key = site.unwrap_or("");
         if let Some(answer) = self.lock().get(py, r#type, key) {
             return Ok(answer.into_bound(py));
@@ -513,7 +512,7 @@ pub(crate) fn type_name(spelling: &str) -> &str {
     registry::type_name(spelling)
 }
 
-/// Return a type and all it is a kind of, the most specific first.
+/// Return a type and all its supertypes, the most specific first.
 #[pyfunction]
 #[pyo3(signature = (r#type))]
 pub(crate) fn supertypes<'py>(py: Python<'py>, r#type: &str) -> PyResult<Bound<'py, PyTuple>> {

@@ -5,7 +5,7 @@ use pyo3::{prelude::*, types::PyTuple};
 use super::{error::InvalidJSONError, message::PyRepair};
 use crate::repair;
 
-/// JSON for text that should be one JSON object, and what was changed.
+/// Repair text that should be one JSON object; return it with the changes.
 #[pyfunction]
 pub(crate) fn repair_json<'py>(
     py: Python<'py>,
@@ -22,7 +22,7 @@ pub(crate) fn repair_json<'py>(
     Ok((repaired.text, PyTuple::new(py, repairs)?))
 }
 
-/// Report where `text` stops being JSON; what is wrong there is the best hint there is.
+/// Return the error for text that cannot be repaired, with the position where it stops being JSON.
 fn not_mendable(text: &str) -> PyErr {
     match serde_json::from_str::<serde_json::Value>(text) {
         Err(err) => {

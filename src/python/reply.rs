@@ -10,7 +10,9 @@ use pyo3::{
 use super::{
     log::Log,
     message::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},
-    parser::{Collector, IdFactory, OpenIds, PyParser, PyToolCallDelta, Tools, single_event, ending},
+    parser::{
+        Collector, IdFactory, OpenIds, PyParser, PyToolCallDelta, Tools, ending, single_event,
+    },
 };
 use crate::{
     parser::Plain,
@@ -19,7 +21,7 @@ use crate::{
 
 static LOG: Log = Log::new("natural");
 
-/// Reads what a model yields for one reply, in its text and through the provider's protocol.
+/// A reader of the updates of one reply: inline calls and native calls.
 // Not frozen, for the same reason as `Parser`.
 #[pyclass(name = "UpdateReader", module = "toolweave")]
 #[derive(Debug)]
@@ -72,7 +74,7 @@ impl PyUpdateReader {
     }
 }
 
-/// Put on the record what is odd about a fragment.
+/// Log a defect of a fragment.
 fn record(py: Python<'_>, problem: FragmentProblem<'_>, open: &OpenIds) {
     match problem {
         FragmentProblem::Late { id, .. } => {
@@ -115,13 +117,13 @@ impl PyUpdateReader {
         self.reader.calls()
     }
 
-    /// How many bytes of calls may be waiting for the end of their call, at most.
+    /// Upper bound on the bytes that are buffered for incomplete calls.
     #[getter]
     fn buffered(&self) -> usize {
         self.reader.buffered()
     }
 
-    /// Take the next update and return what it makes certain.
+    /// Read the next update and return what it makes certain.
     fn push<'py>(&mut self, update: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
         let py = update.py();
         if let Ok(delta) = update.cast::<PyTextDelta>() {

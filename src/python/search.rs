@@ -8,7 +8,7 @@ use pyo3::{
 
 use crate::search::{Index, MAX_WEIGHT};
 
-/// Texts by the words in them, ranked with BM25.
+/// An index of texts by their words, ranked with BM25.
 #[pyclass(name = "SearchIndex", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PySearchIndex(Index);
@@ -50,6 +50,6 @@ fn weighted(pair: &Bound<'_, PyAny>) -> PyResult<(String, u32)> {
     let weight = weight.ok_or_else(|| {
         PyValueError::new_err(format!("a text counts from 0 to {MAX_WEIGHT} times"))
     })?;
-    // Half a character is no word.
+    // A lone surrogate is not part of a word.
     Ok((text.to_string_lossy().into_owned(), weight))
 }

@@ -15,10 +15,10 @@ use super::{
     validator::PyViolation,
 };
 use crate::selection::{
-    Policy, Ranking, RankingError, RankingResult, ScoredReply, ReplyReader, ScoreError,
+    Policy, Ranking, RankingError, RankingResult, ReplyReader, ScoreError, ScoredReply,
 };
 
-/// What a reply to a scoring prompt says.
+/// The parsed reply to a scoring prompt.
 #[pyclass(name = "ScoredReply", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyScoredReply(ScoredReply);
@@ -47,7 +47,7 @@ impl PyScoredReply {
         self.0.score.as_ref().ok().copied()
     }
 
-    // A new object each time: a reading does not change behind the back of those who hold it.
+    // A new object each time: callers cannot modify the reply through it.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         object_to_python(py, &self.0.parameters)
@@ -80,7 +80,7 @@ impl PyScoredReply {
     }
 }
 
-/// Reads replies that should fit a schema.
+/// A reader of replies that should match a schema.
 #[pyclass(name = "ReplyReader", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyReplyReader(pub(crate) ReplyReader);
@@ -102,7 +102,7 @@ impl PyReplyReader {
         } else {
             match to_json(reply) {
                 Ok(value) => self.0.read_value(value),
-                // What a scorer made of a model's reply is no more to be trusted than the reply.
+                // The value that a scorer returns is as untrusted as a model's reply.
                 Err(err) => {
                     let reason = err.value(reply.py()).to_string();
                     ScoredReply::failure(ScoreError::InvalidValue { reason })
@@ -112,7 +112,7 @@ impl PyReplyReader {
     }
 }
 
-/// Who won, and in which order the others come.
+/// The winner, and the order of the others.
 #[pyclass(name = "RankingResult", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyRankingResult {
@@ -147,14 +147,14 @@ impl PyRankingResult {
     }
 }
 
-/// Decides between tools by their scores.
+/// A ranking of tools by their scores.
 #[pyclass(name = "Ranking", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyRanking(Mutex<Ranking>);
 
 impl PyRanking {
     fn lock(&self) -> MutexGuard<'_, Ranking> {
-        // Nothing that panics leaves a ranking half changed.
+        // A panic cannot leave a ranking half-changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -49,8 +49,7 @@ pub(crate) fn placeholders<'py>(
     PyTuple::new(py, template.placeholders().collect::<Vec<_>>())
 }
 
-/// Return a prompt filled with the values of a Python mapping, of which only those are asked for
-/// that it has places for.
+/// Fill a prompt with the values of a Python mapping, of which only the placeholders are looked up.
 pub(crate) fn render(template: &Template, values: &Bound<'_, PyAny>) -> PyResult<String> {
     let Ok(values) = values.cast::<PyMapping>() else {
         let class = values.get_type().name()?;
@@ -82,11 +81,11 @@ fn value<'v>(values: &Bound<'_, PyMapping>, name: &str) -> PyResult<Option<Cow<'
         let class = value.get_type().name()?;
         return Err(PyTypeError::new_err(format!("the value of {name:?} is a str, not {class}")));
     };
-    // Half a character that got into a query is no reason to answer none.
+    // A lone surrogate in a query is no reason to reject it.
     Ok(Some(text.to_string_lossy().into_owned().into()))
 }
 
-/// Return the JSON Schema that an example object stands for.
+/// Return the JSON Schema of an example object.
 #[pyfunction]
 pub(crate) fn structure_schema<'py>(structure: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     to_python(structure.py(), &structure::schema(&to_json(structure)?))

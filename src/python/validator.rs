@@ -1,8 +1,7 @@
 //! Python classes for [`crate::validator`].
 //!
-//! Text goes straight into Python objects, which are judged where they stand;
-//! only what does not fit is turned into a [`Value`], to be explained by the
-//! core in the words that the core uses.
+//! Text is parsed directly into Python objects, which are validated in place. Only an invalid value
+//! is converted to a [`Value`], for the messages of the core.
 
 use jiter::{PythonParse, StringCacheMode};
 use memchr::memchr2;
@@ -20,10 +19,10 @@ use super::{
     in_place::{InPlace, Metered},
 };
 use crate::validator::{
-    MAX_VISITS, MAX_DEPTH, Meter, Resources, SchemaError, Validator, Violation, compile,
+    MAX_DEPTH, MAX_VISITS, Meter, Resources, SchemaError, Validator, Violation, compile,
 };
 
-/// One way in which a value does not fit its schema.
+/// A violation of a schema by a value.
 #[pyclass(name = "Violation", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyViolation {
@@ -58,7 +57,7 @@ impl PyViolation {
         })
     }
 
-    /// Violations as the tuple that Python sees.
+    /// Convert violations to a tuple of Python objects.
     pub(crate) fn tuple<'py>(
         py: Python<'py>,
         violations: &[Violation],
@@ -73,7 +72,7 @@ impl PyViolation {
 #[derive(Debug)]
 pub(crate) struct Compiled {
     in_place: jsonschema::Validator<InPlace>,
-    /// Explains what `in_place` refuses, and judges what is unsafe to judge in place.
+    /// The validator of the core, for explanations and for what cannot be validated in place.
     core: Validator,
 }
 
@@ -85,18 +84,18 @@ impl Compiled {
         })
     }
 
-    /// Return the schema as the core knows it.
+    /// Return the validator of the core.
     pub(crate) fn core(&self) -> &Validator {
         &self.core
     }
 
-    /// Return the object that `text` spells; the error is a sentence.
+    /// Parse `text` into an object; the error is a sentence.
     pub(crate) fn parse<'py>(py: Python<'py>, text: &str) -> Result<Bound<'py, PyAny>, String> {
         parse(py, text.as_bytes()).map_err(|err| err.reason)
     }
 
-    /// Return true if `value` fits. Only for what [`Compiled::parse`] made: an object of another
-    /// origin may be deeper than the stack.
+    /// Return true if `value` is valid. Only for results of [`Compiled::parse`]: any other object
+    /// may be deeper than the stack.
     pub(crate) fn is_valid(&self, value: &Bound<'_, PyAny>) -> bool {
         let cost_model = self.core.cost_model();
         if !cost_model.backtracks() && !cost_model.validates_names() {
@@ -109,16 +108,17 @@ impl Compiled {
         to_json(value).is_ok_and(|value| self.core.is_valid(&value))
     }
 
-    /// In which ways `value` does not fit; none if it does. Only for what [`Compiled::parse`]
-    /// made.
+    /// Return the violations by `value`; none if it is valid. Only for results of
+    /// [`Compiled::parse`].
     pub(crate) fn violations(&self, value: &Bound<'_, PyAny>) -> Vec<Violation> {
         if self.is_valid(value) {
             return Vec::new();
         }
-        self.explain(value).unwrap_or_else(|err| vec![Violation::invalid_json(&err.value(value.py()))])
+        self.explain(value)
+            .unwrap_or_else(|err| vec![Violation::invalid_json(&err.value(value.py()))])
     }
 
-    /// As [`Compiled::violations`], for an object of any origin; an error if it is no JSON.
+    /// Return the violations by any object; raise if it is not JSON.
     fn violations_of_any(&self, value: &Bound<'_, PyAny>) -> PyResult<Vec<Violation>> {
         if !is_plain(value, 0) {
             return Ok(self.core.violations(&to_json(value)?));
@@ -129,7 +129,7 @@ impl Compiled {
         self.explain(value)
     }
 
-    /// Why `value` is refused.
+    /// Explain why `value` is invalid.
     fn explain(&self, value: &Bound<'_, PyAny>) -> PyResult<Vec<Violation>> {
         let json = to_json(value)?;
         let mut violations = self.core.violations(&json);
@@ -140,8 +140,8 @@ impl Compiled {
     }
 }
 
-/// Return true if `value` is made of nothing but what `json.loads` makes, and safe to judge in
-/// place. Integers past 64 bits and subclasses are not: turning them into JSON decides.
+/// Return true if `value` consists only of what `json.loads` returns and is safe to validate in
+/// place. Integers beyond 64 bits and subclasses are left to the conversion to JSON.
 fn is_plain(value: &Bound<'_, PyAny>, depth: usize) -> bool {
     if depth > MAX_DEPTH {
         return false;
@@ -187,7 +187,7 @@ fn parse<'py>(py: Python<'py>, text: &[u8]) -> Result<Bound<'py, PyAny>, Invalid
         return Err(InvalidJson { reason, line: 1, column: 1 });
     }
     let parser = PythonParse {
-        // Caching values as well would keep what users wrote alive.
+        // Caching values as well would keep user data alive.
         cache_mode: StringCacheMode::Keys,
         ..PythonParse::default()
     };
@@ -207,16 +207,16 @@ fn parse<'py>(py: Python<'py>, text: &[u8]) -> Result<Bound<'py, PyAny>, Invalid
     Ok(value)
 }
 
-/// What can be told of JSON text before it is parsed.
+/// A scan of JSON text before it is parsed.
 struct JsonSurvey {
     /// True if it is nested deeper than [`MAX_DEPTH`].
     too_deep: bool,
-    /// True if it may hold a number past the range of a float, which the parser makes infinite.
-    /// Wrong only on the careful side.
+    /// True if it may contain a number beyond the range of a float, which the parser turns into
+    /// infinity. Errs on the safe side.
     may_overflow: bool,
 }
 
-/// The bytes that [`JsonSurvey::of`] stops at, outside of strings.
+/// The bytes outside strings that [`JsonSurvey::of`] examines.
 const NOTABLE: [bool; 256] = {
     let mut notable = [false; 256];
     let mut at = 0;
@@ -253,26 +253,27 @@ impl JsonSurvey {
     }
 }
 
-/// Where the string ends whose first character is at `at`: behind its quote, or with the text.
+/// Return the end of the string whose first character is at `at`: after its quote, or the end of
+/// the text.
 fn after_string(text: &[u8], mut at: usize) -> usize {
     while let Some(step) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
         at += step + 1;
         if text[at - 1] == b'"' {
             return at;
         }
-        // Whatever is escaped ends nothing.
+        // An escaped character does not end the string.
         at += 1;
     }
     text.len()
 }
 
-/// Return true if an exponent that goes on with `rest` has three digits or more.
+/// Return true if an exponent that continues with `rest` has three digits or more.
 fn has_large_exponent(rest: &[u8]) -> bool {
     let digits = rest.strip_prefix(b"+").unwrap_or(rest);
     digits.get(..3).is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))
 }
 
-/// Return true if there is a number of more digits than the largest float has, which is 309.
+/// Return true if there is a number with more digits than the largest float, which has 309.
 fn has_long_number(text: &[u8]) -> bool {
     // Any run of 309 covers one of these blocks.
     const BLOCK: usize = 150;
@@ -308,7 +309,7 @@ impl PyValidator {
     fn validate_json<'py>(&self, text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = text.py();
         let value = if let Ok(text) = text.cast::<PyString>() {
-            // A lone surrogate is no more than a wrong byte would be in `bytes`.
+            // A lone surrogate is an encoding error, like an invalid byte in `bytes`.
             let text = text.to_str().map_err(|_| InvalidJson {
                 reason: "not JSON: the text holds a lone surrogate".to_owned(),
                 line: 1,
@@ -346,7 +347,7 @@ impl PyValidator {
     }
 }
 
-/// Return the exception that carries `violations`.
+/// Return the exception for `violations`.
 fn validation_error(py: Python<'_>, violations: &[Violation]) -> PyErr {
     let message = match violations {
         [first, rest @ ..] if !rest.is_empty() => {

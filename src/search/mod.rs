@@ -1,7 +1,7 @@
-//! Texts by the words in them, ranked with BM25.
+//! An index of texts by their words, ranked with BM25.
 //!
-//! An [`Index`] knows a number of documents, each a few texts that count for more or less: a tool
-//! by its name, its examples and its description. [`words()`] says what counts as a word.
+//! An [`Index`] has documents, each with a few weighted texts: a tool has its name, its examples
+//! and its description. [`words()`] defines the words of a text.
 //!
 //! ```
 //! use toolweave::search::Index;
@@ -19,33 +19,33 @@ pub use self::words::words;
 
 use std::collections::{HashMap, HashSet};
 
-/// How many characters of a query are read.
+/// Maximum number of characters of a query that are read.
 const MAX_QUERY_CHARACTERS: usize = 10_000;
 
-/// Number of different that words of a query count, of those that any document has.
+/// Maximum number of different words of a query, of those that occur in any document.
 const MAX_QUERY_WORDS: usize = 64;
 
-/// Number of times that as much as another a text may count.
+/// Maximum weight of a text.
 pub const MAX_WEIGHT: u32 = 100;
 
-/// How soon more of the same word in a document stops counting.
+/// BM25 parameter `k1`: how quickly the weight of a repeated word saturates.
 const SATURATION: f32 = 1.2;
 
-/// How much the length of a document counts, from 0 to 1.
+/// BM25 parameter `b`, from 0 to 1: the influence of a document's length.
 const LENGTH: f32 = 0.75;
 
-/// Documents, known by their positions.
+/// An index of documents, which are identified by their positions.
 #[derive(Debug)]
 pub struct Index {
-    /// The numbers of the words.
+    /// Numbers of the words.
     vocabulary: HashMap<String, usize>,
-    /// By the number of a word: the documents that have it, in order, and its weight in each.
+    /// By number of a word: the documents with it, in order, and its weight in each.
     postings: Vec<Vec<(usize, f32)>>,
     documents: usize,
 }
 
 impl Index {
-    /// Create an index of documents: texts, each with how many times it counts, at most
+    /// Create an index of documents, each a sequence of texts with weights of at most
     /// [`MAX_WEIGHT`].
     pub fn new<D, T>(documents: impl IntoIterator<Item = D>) -> Self
     where
@@ -71,10 +71,11 @@ impl Index {
         Self { vocabulary, postings, documents: counted.len() }
     }
 
-    /// Return the positions of the documents that have a word of `query`, with their scores, the
-    /// best first; among equals the order is that of the documents.
+    /// Return positions and scores of the documents with a word of `query`, best first; equal
+    /// scores in the order of the documents.
     ///
-    /// Of a long query the first 10,000 characters count, and the first 64 words that any document has.
+    /// Of a long query, only the first 10,000 characters are read, and the first 64 words that
+    /// occur in any document.
     pub fn search(&self, query: &str, limit: usize) -> Vec<(usize, f32)> {
         let mut known: Vec<usize> = Vec::new();
         for word in words(read_part(query)) {
@@ -103,11 +104,11 @@ impl Index {
 }
 
 impl Index {
-    /// How much of what a query says some documents have, from 0 to 1: the share of its words that
-    /// stand in at least one of them, the rarer ones counting more, and those that no document has
-    /// most. 0 where the query has no word.
+    /// Return the share of the words of `query` that occur in at least one of `documents`, from 0
+    /// to 1. Rare words count more, and words that no document has count most. The result is 0 if
+    /// the query has no words.
     ///
-    /// Of a long query the first 10,000 characters count, and the first 64 words.
+    /// Of a long query, only the first 10,000 characters and the first 64 words are read.
     pub fn coverage(&self, query: &str, documents: &[usize]) -> f32 {
         let mut seen: HashSet<String> = HashSet::new();
         let (mut all, mut had) = (0.0, 0.0);
@@ -128,14 +129,14 @@ impl Index {
     }
 }
 
-/// As much of a query as counts.
+/// Return the part of a query that is read.
 fn read_part(query: &str) -> &str {
     let end = query.char_indices().nth(MAX_QUERY_CHARACTERS).map_or(query.len(), |(at, _)| at);
     &query[..end]
 }
 
-/// Return the documents of each word, and what it weighs there: the more often it comes, the more,
-/// but less and less so; and in a long document less than in a short one.
+/// Return, for each word, the documents with it and its weight in each. The weight grows with the
+/// number of occurrences, with saturation, and is lower in long documents.
 #[expect(clippy::cast_precision_loss, reason = "weights are no more exact than that")]
 fn postings(words: usize, documents: &[HashMap<usize, u64>]) -> Vec<Vec<(usize, f32)>> {
     let lengths: Vec<u64> = documents.iter().map(|counts| counts.values().sum()).collect();
@@ -152,7 +153,7 @@ fn postings(words: usize, documents: &[HashMap<usize, u64>]) -> Vec<Vec<(usize, 
     postings
 }
 
-/// How much it says that a word is there which `having` of all documents have.
+/// Return the inverse document frequency of a word that occurs in `having` of all documents.
 #[expect(clippy::cast_precision_loss, reason = "weights are no more exact than that")]
 fn rarity(having: usize, documents: usize) -> f32 {
     let having = having as f32;

@@ -32,7 +32,7 @@ fn words_of(document: &[(String, u32)]) -> HashSet<String> {
     counted.flat_map(|(text, _)| words(text)).collect()
 }
 
-/// BM25 as it is defined, in twice the precision: how much each document says to a query.
+/// Return the BM25 scores by definition, in double precision.
 #[expect(clippy::cast_precision_loss, reason = "counts are small")]
 fn defined(documents: &[Vec<(String, u32)>], query: &str) -> Vec<f64> {
     let repeated = |document: &Vec<(String, u32)>| -> Vec<String> {

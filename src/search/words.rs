@@ -1,11 +1,11 @@
-//! What counts as a word.
+//! Words of a text.
 
-/// Return the words of a text, as an index knows them.
+/// Return the words of a text, as the index defines them.
 ///
-/// Words are split at punctuation, digits and changes of case. What only digits or case divide
-/// counts in pairs and as a whole as well: `GitHub` is *git*, *hub* and *github*. Case does not
-/// matter, nor does an *s* at the end. Of scripts without blanks between words, as Chinese and
-/// Japanese are written, each character counts, and each pair of neighbours.
+/// Words are split at punctuation, digits and changes of case. Parts that are separated only by
+/// digits or case also count in pairs and as a whole: `GitHub` is *git*, *hub* and *github*. Case
+/// is ignored, and so is a final *s*. In scripts without spaces between words, such as Chinese and
+/// Japanese, each character counts, and each pair of adjacent characters.
 ///
 /// ```
 /// # use toolweave::search::words;
@@ -24,7 +24,7 @@ pub fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// What a character is to its neighbours.
+/// The class of a character.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Digit,
@@ -45,8 +45,8 @@ fn kind(ch: char) -> Kind {
     }
 }
 
-/// Return true if a character is of a script that is written without blanks: Han, Kana, Thai, Lao,
-/// Myanmar and Khmer.
+/// Return true if a character belongs to a script without spaces: Han, Kana, Thai, Lao, Myanmar and
+/// Khmer.
 fn is_unspaced(ch: char) -> bool {
     matches!(ch,
         '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
@@ -55,7 +55,7 @@ fn is_unspaced(ch: char) -> bool {
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Return the parts of a run of letters and digits.
+/// Split a run of letters and digits.
 fn parts(run: &str) -> Vec<&str> {
     let characters: Vec<(usize, Kind)> =
         run.char_indices().map(|(at, ch)| (at, kind(ch))).collect();
@@ -80,12 +80,13 @@ fn parts(run: &str) -> Vec<&str> {
     parts
 }
 
-/// Return a word without regard to case, and without the *s* of a plural.
+/// Return a word in lower case, without a plural *s*.
 fn stem(word: &str) -> String {
     let mut word = if word.is_ascii() {
         word.to_ascii_lowercase()
     } else {
-        // There and back: `ß` and `ẞ` are `ss`, and `ς` is `σ`, as in full case folding.
+        // To upper case and back, as in full case folding: `ß` and `ẞ` become `ss`, and `ς` becomes
+        // `σ`.
         let lower = word.chars().flat_map(char::to_lowercase);
         lower.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
     };

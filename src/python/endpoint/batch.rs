@@ -20,14 +20,14 @@ use pyo3_async_runtimes::{TaskLocals, generic::future_into_py_with_locals};
 use tokio::{sync::Notify, task::AbortHandle};
 
 use super::{
-    wakeup::{PyHttpWakeup, Notifier},
     client::PyHttpClient,
     process::Owned,
     reply::failure_tuple,
     runtime::{ToolweaveRuntime, handle},
+    wakeup::{Notifier, PyHttpWakeup},
 };
 use crate::{
-    endpoint::{Event, Failure, EventSink, stream_reply},
+    endpoint::{Event, EventSink, Failure, stream_reply},
     message::{FinishReason, UsageUpdate},
     python::message::PyUsageUpdate,
 };
@@ -227,7 +227,8 @@ impl PyHttpBatch {
     fn new(client: Py<PyHttpClient>, wakeup: Option<&PyHttpWakeup>) -> PyResult<Self> {
         let notifier = wakeup.map(PyHttpWakeup::notifier).transpose()?;
         let key = notifier.as_ref().map_or(0, |notifier| notifier.key);
-        let requests = Requests { queue: Arc::new(CompletionQueue::new(notifier)), tasks: HashMap::new() };
+        let requests =
+            Requests { queue: Arc::new(CompletionQueue::new(notifier)), tasks: HashMap::new() };
         Ok(Self { client, requests: Owned::new(requests), key })
     }
 

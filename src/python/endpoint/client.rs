@@ -17,17 +17,17 @@ use reqwest::{
 };
 
 use super::{
-    wakeup::PyHttpWakeup,
-    queue::{QueueWriter, queue},
     objects::ObjectBuilder,
     process::Owned,
-    reply::{RequestTask, PyHttpReply},
+    queue::{QueueWriter, queue},
+    reply::{PyHttpReply, RequestTask},
     runtime::handle,
+    wakeup::PyHttpWakeup,
 };
 use crate::{
     endpoint::{
-        Client, HttpVersion, Limits, ProxyChoice, CallParsing, Request, Retries, Settings, Timeouts,
-        stream_reply,
+        CallParsing, Client, HttpVersion, Limits, ProxyChoice, Request, Retries, Settings,
+        Timeouts, stream_reply,
     },
     python::parser::{IdFactory, PyParser},
 };
@@ -224,7 +224,12 @@ impl PyHttpClient {
     }
 }
 
-async fn run(client: Client, request: Request, parsing: Option<CallParsing>, mut writer: QueueWriter) {
+async fn run(
+    client: Client,
+    request: Request,
+    parsing: Option<CallParsing>,
+    mut writer: QueueWriter,
+) {
     let end = stream_reply(&client, &request, parsing, &mut writer).await;
     writer.end(end);
 }
@@ -243,7 +248,7 @@ fn parse_url(url: &str) -> PyResult<Url> {
     Url::parse(url).map_err(|err| PyValueError::new_err(format!("the URL is invalid: {err}")))
 }
 
-/// Headers; an error does not repeat the values, which may be secret.
+/// Return the header map; an error does not repeat the values, which may be secret.
 fn header_map(headers: &Bound<'_, PyDict>) -> PyResult<HeaderMap> {
     let mut map = HeaderMap::with_capacity(headers.len());
     for (name, value) in headers {

@@ -5,16 +5,16 @@
 //! objects are created by the reader, many at once.
 
 mod batch;
-mod wakeup;
 mod client;
-mod queue;
 mod objects;
 mod process;
+mod queue;
 mod reply;
 mod runtime;
 mod secrets;
+mod wakeup;
 
 pub(crate) use self::{
-    batch::PyHttpBatch, wakeup::PyHttpWakeup, client::PyHttpClient, objects::PyHttpLargeEvents,
-    reply::PyHttpReply, secrets::without_keys,
+    batch::PyHttpBatch, client::PyHttpClient, objects::PyHttpLargeEvents, reply::PyHttpReply,
+    secrets::without_keys, wakeup::PyHttpWakeup,
 };

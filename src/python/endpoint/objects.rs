@@ -16,8 +16,8 @@ use crate::{
     python::{
         message::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},
         parser::{
-            CallEnd, OpenIds, PyDiscarded, PyToolCallDelta, PyToolCallStart, Tools, fabricated_result,
-            outcome_to_python,
+            CallEnd, OpenIds, PyDiscarded, PyToolCallDelta, PyToolCallStart, Tools,
+            fabricated_result, outcome_to_python,
         },
     },
 };
@@ -114,7 +114,13 @@ impl ObjectBuilder {
     }
 
     /// Return a call that has ended, without its outcome.
-    fn call_end(&mut self, py: Python<'_>, index: usize, name: &str, raw: &str) -> PyResult<CallEnd> {
+    fn call_end(
+        &mut self,
+        py: Python<'_>,
+        index: usize,
+        name: &str,
+        raw: &str,
+    ) -> PyResult<CallEnd> {
         let id = match self.open.remove(index) {
             Some(id) => id,
             None => self.id(py, index)?,
@@ -147,7 +153,9 @@ impl ObjectBuilder {
                 let reason = PyString::intern(py, reason.as_str()).unbind();
                 bound(py, PyDiscarded { raw: string(&raw), reason })?
             }
-            Event::Fabricated { name, raw } => fabricated_result(py, name.as_deref(), string(&raw))?,
+            Event::Fabricated { name, raw } => {
+                fabricated_result(py, name.as_deref(), string(&raw))?
+            }
             Event::Usage(usage) => bound(py, PyUsageUpdate::from_core(&usage))?,
             Event::Finish(reason) => bound(py, PyFinishUpdate { reason })?,
         })

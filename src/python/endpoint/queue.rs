@@ -2,8 +2,8 @@
 
 use std::{future::Future, sync::Arc};
 
-use super::{wakeup::Notifier, runtime::has_ended};
-use crate::endpoint::{Capacity, Event, Failure, EventQueue, EventSink, Wake};
+use super::{runtime::has_ended, wakeup::Notifier};
+use crate::endpoint::{Capacity, Event, EventQueue, EventSink, Failure, Wake};
 
 /// Maximum number of queued events, however small.
 const MAX_EVENTS: usize = 1024;

@@ -11,7 +11,7 @@ use super::{
     process::Owned,
     runtime::{ToolweaveRuntime, handle, has_ended},
 };
-use crate::endpoint::{Failure, EventQueue};
+use crate::endpoint::{EventQueue, Failure};
 
 /// A request that has been sent, with its reply.
 // Not frozen: PyO3 refuses a second borrow with an error, where a lock would wait for a thread

@@ -82,8 +82,11 @@ impl PyHttpWakeup {
 impl PyHttpWakeup {
     #[new]
     fn new() -> PyResult<Self> {
-        let state =
-            State { notified: VecDeque::new(), signalled: false, sockets: Some(Arc::new(SocketPair::new()?)) };
+        let state = State {
+            notified: VecDeque::new(),
+            signalled: false,
+            sockets: Some(Arc::new(SocketPair::new()?)),
+        };
         let wakeup = Wakeup { state: Mutex::new(state), next: AtomicU64::new(0) };
         Ok(Self(Owned::new(Arc::new(wakeup))))
     }

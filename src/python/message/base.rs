@@ -1,4 +1,4 @@
-//! What all classes of messages have in common: the envelope, and how they are made.
+//! The base class of messages: their envelope, and their construction.
 
 use pyo3::{
     PyClass,
@@ -17,11 +17,11 @@ use crate::{
     python::convert::{object_to_python, to_json_object, to_python},
 };
 
-/// What every message carries besides its content.
+/// The envelope that every message has.
 #[pyclass(name = "MessageBase", module = "toolweave", frozen, subclass)]
 #[derive(Debug)]
 pub(crate) struct PyMessageBase {
-    /// None where this version does not know the kind.
+    /// None if this version does not know the kind.
     kind: Option<MessageKind>,
     role: Role,
     #[pyo3(get)]
@@ -133,14 +133,14 @@ impl PyMessageBase {
 
 /// A class for one kind of message.
 pub(super) trait Kind: PyClass<BaseType = PyMessageBase> {
-    /// Who speaks, if nobody says otherwise.
+    /// The default role.
     const ROLE: Role;
     const KIND: Option<MessageKind>;
 
     fn content(&self, py: Python<'_>) -> PyResult<Content>;
 }
 
-/// Return a message from content and the envelope's keywords.
+/// Build a message from its content and the keywords of the envelope.
 pub(super) fn build<K: Kind>(
     py: Python<'_>,
     content: K,
@@ -155,7 +155,7 @@ pub(super) fn build<K: Kind>(
     Ok(PyClassInitializer::from(base).add_subclass(content))
 }
 
-/// Refuse fields that would be read as something else once they were on the wire.
+/// Reject extra fields whose names have a meaning on the wire.
 fn check_extra(message: &Message) -> PyResult<()> {
     let name = if matches!(message.content, Content::Unknown { .. }) { "fields" } else { "extra" };
     match Message::from_json_value(message.to_json_value()) {

@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// One change that made a call acceptable.
+/// A change that made a call valid.
 #[pyclass(name = "Repair", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyRepair {
@@ -95,7 +95,7 @@ entity!(PyToolCall {
         index: usize,
         repairs: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        // A copy: what was checked once stays so.
+        // A copy, so that the validated arguments cannot change.
         let arguments = object_to_python(py, &to_json_object(arguments)?)?;
         Ok(Self {
             id,
@@ -112,7 +112,7 @@ entity!(PyToolCall {
 );
 
 impl PyToolCall {
-    /// Create a call from parts that are known to be right; `arguments` is a `dict`.
+    /// Create a call from validated parts; `arguments` is a `dict`.
     pub(crate) fn from_parts(
         id: Py<PyString>,
         name: Py<PyString>,
@@ -155,7 +155,7 @@ impl PyToolCall {
     }
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 #[pyclass(name = "ToolResult", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyToolResult {
@@ -258,7 +258,7 @@ impl PyToolResult {
     }
 }
 
-/// Return the items of an iterable, all of one class.
+/// Return the items of an iterable as a tuple; all must have one class.
 pub(super) fn tuple_of<'py, T: pyo3::PyTypeInfo>(
     items: &Bound<'py, PyAny>,
     parameter: &str,

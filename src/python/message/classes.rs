@@ -1,4 +1,4 @@
-//! One class a kind of message.
+//! Message classes, one for each kind.
 
 use pyo3::{
     exceptions::PyValueError,
@@ -16,7 +16,7 @@ use crate::{
     python::convert::{object_to_python, to_json_object},
 };
 
-/// Text.
+/// A message with text.
 #[pyclass(name = "TextMessage", module = "toolweave", extends = PyMessageBase, frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyTextMessage {
@@ -51,7 +51,7 @@ impl Kind for PyTextMessage {
     }
 }
 
-/// What the model thought before it answered.
+/// A message with reasoning that precedes an answer.
 #[pyclass(name = "ReasoningMessage", module = "toolweave", extends = PyMessageBase, frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyReasoningMessage {
@@ -84,7 +84,7 @@ impl Kind for PyReasoningMessage {
     }
 }
 
-/// Calls that the model made.
+/// A message with calls by the model.
 #[pyclass(name = "ToolCallMessage", module = "toolweave", extends = PyMessageBase, frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyToolCallMessage {
@@ -118,7 +118,7 @@ impl Kind for PyToolCallMessage {
     }
 }
 
-/// Results of calls.
+/// A message with results of calls.
 #[pyclass(name = "ToolResultMessage", module = "toolweave", extends = PyMessageBase, frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyToolResultMessage {
@@ -152,7 +152,7 @@ impl Kind for PyToolResultMessage {
     }
 }
 
-/// Calls with their results, in the order of the calls.
+/// A message with calls and their results, in the order of the calls.
 #[pyclass(name = "ToolAggregateMessage", module = "toolweave", extends = PyMessageBase, frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyToolAggregateMessage {
@@ -193,7 +193,7 @@ impl Kind for PyToolAggregateMessage {
     }
 }
 
-/// What a model request used.
+/// A message with the token usage of a model request.
 #[pyclass(name = "UsageMessage", module = "toolweave", extends = PyMessageBase, frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyUsageMessage {
@@ -240,7 +240,7 @@ impl Kind for PyUsageMessage {
     }
 }
 
-/// A kind that this version does not know, kept as it came.
+/// A message of a kind that this version does not know, kept unchanged.
 #[pyclass(name = "UnknownMessage", module = "toolweave", extends = PyMessageBase, frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyUnknownMessage {
@@ -289,7 +289,7 @@ fn results_to_core(py: Python<'_>, results: &Py<PyTuple>) -> PyResult<Vec<ToolRe
     results.map(|result| result.cast::<PyToolResult>()?.get().to_core(py)).collect()
 }
 
-/// Return the results of an aggregate, brought into the order of its calls.
+/// Return the results of an aggregate in the order of its calls.
 fn in_call_order<'py>(
     calls: &Bound<'py, PyTuple>,
     results: &Bound<'py, PyTuple>,

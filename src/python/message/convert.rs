@@ -1,4 +1,4 @@
-//! Messages on their way between Rust and Python.
+//! Conversion of messages between Rust and Python.
 
 use pyo3::{
     PyClass,
@@ -20,7 +20,7 @@ use crate::{
     python::convert::{object_to_python, to_json},
 };
 
-/// Return a message as an object of the class for its kind.
+/// Convert a message to an object of the class for its kind.
 pub(crate) fn message_to_python<'py>(
     py: Python<'py>,
     message: &Message,
@@ -28,7 +28,7 @@ pub(crate) fn message_to_python<'py>(
     message_with_results(py, message, &|result| Bound::new(py, PyToolResult::from_core(py, result)))
 }
 
-/// As [`message_to_python`], with the objects for results from elsewhere.
+/// Convert a message as [`message_to_python`] does, with the given objects for its results.
 pub(super) fn message_with_results<'py>(
     py: Python<'py>,
     message: &Message,
@@ -89,7 +89,7 @@ fn calls_to_python(py: Python<'_>, calls: &[ToolCall]) -> PyResult<Py<PyTuple>> 
     Ok(PyTuple::new(py, calls)?.unbind())
 }
 
-/// Return the message that an object of one of our classes stands for, or None for other objects.
+/// Convert an object of a message class; return None for other objects.
 pub(super) fn try_to_core(object: &Bound<'_, PyAny>) -> PyResult<Option<Message>> {
     fn content<K: Kind + PyClass<Frozen = pyo3::pyclass::boolean_struct::True> + Sync>(
         object: &Bound<'_, PyAny>,
@@ -114,7 +114,7 @@ pub(super) fn try_to_core(object: &Bound<'_, PyAny>) -> PyResult<Option<Message>
     Ok(Some(Message { envelope, content: content? }))
 }
 
-/// Return the message that an object of one of our classes stands for.
+/// Convert an object of a message class.
 pub(super) fn to_core(object: &Bound<'_, PyAny>) -> PyResult<Message> {
     match try_to_core(object)? {
         Some(message) => Ok(message),

@@ -1,4 +1,4 @@
-//! Classes of plain data of which not every field counts in comparison, hash and `repr`.
+//! Plain data classes of which some fields are excluded from comparison, hash and `repr`.
 
 use pyo3::{
     PyTypeInfo,
@@ -7,17 +7,17 @@ use pyo3::{
     types::{PyDict, PyString, PyTuple},
 };
 
-/// A frozen class with optional fields, and perhaps some that have no hash.
+/// A frozen class with optional fields, of which some may not be hashable.
 pub(super) trait Entity: PyTypeInfo {
-    /// The fields, those for matching by position first; all can be passed by keyword.
+    /// The fields, those for positional matching first; all are keyword arguments.
     const FIELDS: &'static [&'static str];
-    /// Number of of that the first fields `repr` always shows; others only if they say something.
+    /// Number of leading fields that `repr` always shows; others only if they are truthy.
     const SHOWN: usize;
-    /// The fields that do not count in comparisons.
+    /// Fields that are not compared.
     const SILENT: &'static [&'static str];
-    /// The field that is not pickled, nor copied by `copy`.
+    /// The field that is neither pickled nor copied by `copy`.
     const UNPICKLED: Option<&'static str>;
-    /// The fields that make the hash: hashable, and equal wherever the objects are.
+    /// The fields that are hashed: hashable, and equal if the objects are.
     const HASHED: &'static [&'static str];
 }
 
@@ -25,7 +25,7 @@ pub(super) fn match_args<E: Entity>(py: Python<'_>) -> PyResult<Bound<'_, PyTupl
     PyTuple::new(py, E::FIELDS)
 }
 
-/// `Name(field=value, ...)`, without fields at their defaults.
+/// Return `Name(field=value, ...)`, without fields at their defaults.
 pub(super) fn repr<E: Entity>(this: &Bound<'_, E>) -> PyResult<String> {
     let this = this.as_any();
     let mut fields = Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn repr<E: Entity>(this: &Bound<'_, E>) -> PyResult<String> {
     Ok(format!("{}({})", this.get_type().name()?.to_str()?, fields.join(", ")))
 }
 
-/// `==` and `!=` by class and fields.
+/// Compare by class and fields with `==` or `!=`.
 pub(super) fn compare<E: Entity>(
     this: &Bound<'_, E>,
     other: &Bound<'_, PyAny>,
@@ -69,7 +69,7 @@ pub(super) fn hash<E: Entity>(this: &Bound<'_, E>) -> PyResult<isize> {
     PyTuple::new(this.py(), values)?.hash()
 }
 
-/// What `pickle` and `copy` need.
+/// Return the value for `pickle` and `copy`.
 pub(super) fn reduce<'py, E: Entity>(this: &Bound<'py, E>) -> PyResult<Bound<'py, PyTuple>> {
     let py = this.py();
     let rebuild = py.import("toolweave._core")?.getattr("_rebuild")?;
@@ -80,7 +80,7 @@ pub(super) fn reduce<'py, E: Entity>(this: &Bound<'py, E>) -> PyResult<Bound<'py
     (rebuild, (this.as_any().get_type(), fields)).into_pyobject(py)
 }
 
-/// `copy.replace` (Python 3.13): the same with some fields changed.
+/// Return a copy with some fields changed, for `copy.replace` (Python 3.13).
 pub(super) fn replace<'py, E: Entity>(
     this: &Bound<'py, E>,
     changes: Option<&Bound<'py, PyDict>>,
@@ -100,12 +100,12 @@ fn fields<'py, E: Entity>(this: &Bound<'py, E>) -> PyResult<Bound<'py, PyDict>> 
     Ok(fields)
 }
 
-/// Return the one name of a list, or none.
+/// Return the one name of a list, or None.
 pub(super) const fn optional(names: &[&'static str]) -> Option<&'static str> {
     if let [name] = names { Some(*name) } else { None }
 }
 
-/// Implements [`Entity`], with the methods that come with it and those given.
+/// Implement [`Entity`] for a class, with its methods and those given.
 macro_rules! entity {
     (
         $class:ty {

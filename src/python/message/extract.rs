@@ -1,4 +1,4 @@
-//! Messages in any of the forms that callers have them in.
+//! Extraction of messages from the forms that callers pass.
 
 use pyo3::{
     exceptions::PyTypeError,
@@ -13,8 +13,8 @@ use crate::{
     python::convert::to_json,
 };
 
-/// Return a conversation: a `str` (one text of the user), or an iterable of messages, of strings,
-/// of their wire dicts (those with a `kind`) and of `OpenAI`'s dicts and response objects. Errors
+/// Extract a conversation from a `str` (one text of the user), or from an iterable of messages,
+/// strings, wire dicts (those with a `kind`), and `OpenAI`'s dicts and response objects. Errors
 /// name the position.
 pub(crate) fn extract_messages(messages: &Bound<'_, PyAny>) -> PyResult<Vec<Message>> {
     if let Ok(text) = messages.cast::<PyString>() {
@@ -37,7 +37,8 @@ pub(crate) fn extract_messages(messages: &Bound<'_, PyAny>) -> PyResult<Vec<Mess
                 value @ Value::Object(_) if value.get("kind").is_some() => {
                     flush(&mut all, &mut foreign, position)?;
                     let mut read = Message::from_json_after(&all, value, Place::message(position))?;
-                    // A dict may come from anywhere; the mark is for those who build messages.
+                    // A dict may come from anywhere; only programs may set this mark, on message
+                    // objects.
                     read.envelope.natural = false;
                     read
                 }
@@ -65,7 +66,7 @@ fn user_text(text: &Bound<'_, PyString>) -> PyResult<Message> {
     Ok(Message::new(Role::User, Content::Text(text.to_str()?.to_owned())))
 }
 
-/// Return the items of a list of messages.
+/// Return an iterator over a list of messages.
 pub(super) fn items<'py>(
     messages: &Bound<'py, PyAny>,
 ) -> PyResult<impl Iterator<Item = PyResult<Bound<'py, PyAny>>> + use<'py>> {
@@ -82,7 +83,7 @@ pub(super) fn items<'py>(
     }
 }
 
-/// Return a dict, or what a client's object dumps.
+/// Convert a dict, or the dump of a client's object, to JSON.
 pub(super) fn item_to_json(
     item: &Bound<'_, PyAny>,
     position: usize,

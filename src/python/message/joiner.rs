@@ -1,4 +1,4 @@
-//! The joiner.
+//! Python classes for the joiner.
 
 use std::{
     collections::HashMap,
@@ -22,7 +22,7 @@ use crate::{
     python::class::record,
 };
 
-/// Turns what streams into messages.
+/// A joiner of the updates of a reply into messages.
 #[pyclass(name = "Joiner", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyJoiner(Mutex<State>);
@@ -30,7 +30,7 @@ pub(crate) struct PyJoiner(Mutex<State>);
 #[derive(Debug)]
 struct State {
     joiner: Joiner,
-    /// The first result of each call as it was pushed: the core does not know its `value`.
+    /// The first result of each call as it was pushed: the core does not have its `value`.
     results: HashMap<String, Py<PyToolResult>>,
 }
 
@@ -104,7 +104,7 @@ impl PyJoiner {
     }
 }
 
-/// Return the update that an object stands for, or None for other objects.
+/// Convert an object to an update; return None for other objects.
 pub(crate) fn try_update(update: &Bound<'_, PyAny>) -> PyResult<Option<Update>> {
     let py = update.py();
     Ok(Some(if let Ok(delta) = update.cast::<PyTextDelta>() {
@@ -137,7 +137,7 @@ fn to_core(update: &Bound<'_, PyAny>) -> PyResult<Update> {
     }
 }
 
-/// What a joiner has made of its updates.
+/// The messages that a joiner has built.
 #[pyclass(name = "JoinedReply", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyJoinedReply {
@@ -168,7 +168,7 @@ record!(PyJoinedReply { messages, finish_reason, missing, problems }
     }
 );
 
-/// Something in a stream that could not be taken as it came.
+/// A problem in a stream of updates.
 #[pyclass(name = "JoinProblem", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyJoinProblem {

@@ -9,17 +9,17 @@ use pyo3::{
 
 use crate::message::{ErrorCode, FinishReason, MessageKind, Role};
 
-/// A name that Python sees as the member of an `Enum`, which is a `str` as well.
+/// A name that Python sees as a member of a `str` enum.
 pub(super) trait Name: Copy + PartialEq + 'static {
     /// The class in `toolweave.kinds`.
     const CLASS: &'static str;
-    /// Every name, in order.
+    /// All names, in order.
     const ALL: &'static [Self];
 
     /// Return the name on the wire.
     fn wire(self) -> &'static str;
 
-    /// Return the members, in the order of `ALL`, looked up once.
+    /// Return the cell for the members, in the order of `ALL`.
     fn members() -> &'static PyOnceLock<Vec<Py<PyAny>>>;
 }
 
@@ -58,7 +58,7 @@ pub(super) fn member<N: Name>(py: Python<'_>, name: N) -> PyResult<Bound<'_, PyA
     }
 }
 
-/// Return the name that a member or a plain string stands for.
+/// Parse a name from a member or a plain string.
 pub(super) fn parse<N: Name>(value: &Bound<'_, PyAny>, parameter: &str) -> PyResult<N> {
     let Ok(text) = value.cast::<PyString>() else {
         return Err(PyTypeError::new_err(format!(

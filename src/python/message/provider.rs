@@ -1,4 +1,4 @@
-//! Messages to and from the dicts of providers' clients.
+//! Conversion of messages to and from the dicts of provider clients.
 
 use pyo3::{prelude::*, types::PyList};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use crate::{
     python::convert::{to_json, to_python, to_python_yielding},
 };
 
-/// Messages as dicts for `OpenAI`'s client.
+/// Convert messages to dicts for `OpenAI`'s client.
 #[pyfunction]
 #[pyo3(signature = (messages, *, dangling="answer", reasoning=false))]
 pub(crate) fn to_openai<'py>(
@@ -27,13 +27,13 @@ pub(crate) fn to_openai<'py>(
     to_python_yielding(py, &Value::Array(dicts))
 }
 
-/// Messages from dicts or responses of `OpenAI`'s client.
+/// Convert dicts or responses of `OpenAI`'s client to messages.
 #[pyfunction]
 pub(crate) fn from_openai<'py>(messages: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
     list(messages.py(), &openai::from_openai(dicts(messages)?)?)
 }
 
-/// Return the system prompt and the messages as dicts for Anthropic's client.
+/// Convert messages to a system prompt and dicts for Anthropic's client.
 #[pyfunction]
 #[pyo3(signature = (messages, *, dangling="answer"))]
 pub(crate) fn to_anthropic<'py>(
@@ -48,7 +48,7 @@ pub(crate) fn to_anthropic<'py>(
     Ok((system, to_python_yielding(py, &Value::Array(request.messages))?))
 }
 
-/// Messages from dicts or responses of Anthropic's client.
+/// Convert dicts or responses of Anthropic's client to messages.
 #[pyfunction]
 #[pyo3(signature = (messages, *, system=None))]
 pub(crate) fn from_anthropic<'py>(

@@ -1,4 +1,4 @@
-//! What streams.
+//! Python classes for updates.
 
 use pyo3::{prelude::*, types::PyString};
 
@@ -9,7 +9,7 @@ use crate::{
     reply::Fragment,
 };
 
-/// More text.
+/// A piece of text.
 #[pyclass(name = "TextDelta", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyTextDelta {
@@ -23,7 +23,7 @@ record!(PyTextDelta { text }
     }
 );
 
-/// More of what the model thinks.
+/// A piece of reasoning.
 #[pyclass(name = "ReasoningDelta", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyReasoningDelta {
@@ -61,7 +61,7 @@ record!(PyToolCallUpdate { tool_call_id, index, function_name, function_args }
 );
 
 impl PyToolCallUpdate {
-    /// Return the fragment, with its texts where they are.
+    /// Return the fragment, borrowing its texts.
     pub(crate) fn fragment<'a>(&'a self, py: Python<'a>) -> PyResult<Fragment<'a>> {
         let text = |text: &'a Option<Py<PyString>>| {
             text.as_ref().map(|text| text.bind(py).to_str()).transpose()
@@ -139,7 +139,7 @@ impl PyUsageUpdate {
     }
 }
 
-/// The reply is over.
+/// The end of the reply.
 #[pyclass(name = "FinishUpdate", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyFinishUpdate {

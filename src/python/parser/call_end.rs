@@ -1,4 +1,4 @@
-//! What became of a call, as a Python object, and on the record.
+//! The outcome of a call as a Python object and a log record.
 
 use pyo3::{
     prelude::*,
@@ -9,9 +9,9 @@ use super::events::{PyFabricatedResult, PyInvalidToolCall};
 use serde_json::Value;
 
 use crate::{
-    calls::{InvalidKind, CallOutcome},
+    calls::{CallOutcome, InvalidKind},
     python::{
-        convert::{Yielding, PeriodicYield, to_python, to_python_yielding},
+        convert::{PeriodicYield, Yielding, to_python, to_python_yielding},
         log::Log,
         message::{PyRepair, PyToolCall},
         validator::PyViolation,
@@ -31,7 +31,7 @@ pub(crate) struct CallEnd {
 }
 
 impl CallEnd {
-    /// Return the event that its verdict makes of it.
+    /// Return the event for its outcome.
     pub(crate) fn event<'py>(
         self,
         py: Python<'py>,
@@ -40,7 +40,7 @@ impl CallEnd {
         self.build_event(py, outcome, &mut ())
     }
 
-    /// Return the same for arguments of the core. Other threads have the interpreter in between.
+    /// Return the event for an outcome of the core. The interpreter is released in between.
     pub(crate) fn event_yielding(
         self,
         py: Python<'_>,
@@ -98,8 +98,11 @@ impl CallEnd {
     }
 }
 
-/// Return a verdict of the core, with its arguments as Python objects.
-pub(crate) fn outcome_to_python(py: Python<'_>, outcome: CallOutcome<Value>) -> CallOutcome<Bound<'_, PyAny>> {
+/// Convert the arguments of an outcome of the core to Python objects.
+pub(crate) fn outcome_to_python(
+    py: Python<'_>,
+    outcome: CallOutcome<Value>,
+) -> CallOutcome<Bound<'_, PyAny>> {
     with_arguments(py, outcome, |value| to_python(py, value))
 }
 
@@ -111,7 +114,7 @@ fn with_arguments<'py>(
     match outcome {
         CallOutcome::Call { arguments, repairs } => match convert(&arguments) {
             Ok(arguments) => CallOutcome::Call { arguments, repairs },
-            // A number with more digits than Python reads.
+            // A number has more digits than Python reads.
             Err(err) => CallOutcome::Invalid {
                 kind: InvalidKind::InvalidJson,
                 violations: vec![Violation::no_json(&err.value(py))],
@@ -125,7 +128,7 @@ fn with_arguments<'py>(
     }
 }
 
-/// Return a result that the model wrote itself.
+/// Return the event for a result that the model wrote itself.
 pub(crate) fn fabricated_result<'py>(
     py: Python<'py>,
     name: Option<&str>,

@@ -1,6 +1,6 @@
-//! What a parser reports, as small frozen classes.
+//! Events of the parser, as small frozen classes.
 //!
-//! `TextDelta`, `ReasoningDelta` and `ToolCall` are messages' own; the rest is here.
+//! `TextDelta`, `ReasoningDelta` and `ToolCall` are defined with the messages.
 
 use pyo3::{
     prelude::*,
@@ -9,7 +9,7 @@ use pyo3::{
 
 use crate::python::class::record;
 
-/// A call has begun.
+/// The start of a call.
 #[pyclass(name = "ToolCallStart", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyToolCallStart {
@@ -25,7 +25,7 @@ record!(PyToolCallStart { index, id, name }
     }
 );
 
-/// More of a call's arguments.
+/// A piece of a call's arguments.
 #[pyclass(name = "ToolCallDelta", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyToolCallDelta {
@@ -40,7 +40,7 @@ record!(PyToolCallDelta { index, fragment }
     }
 );
 
-/// Markup that is neither text nor call.
+/// Markup that is neither text nor a call.
 #[pyclass(name = "Discarded", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyDiscarded {
@@ -55,7 +55,7 @@ record!(PyDiscarded { raw, reason }
     }
 );
 
-/// A call that cannot be run.
+/// An invalid call.
 #[pyclass(name = "InvalidToolCall", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyInvalidToolCall {
@@ -86,7 +86,7 @@ record!(PyInvalidToolCall { index, id, name, kind, raw, violations, arguments }
     }
 );
 
-/// A result that the model wrote itself.
+/// A tool's result written by the model itself.
 #[pyclass(name = "FabricatedResult", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyFabricatedResult {

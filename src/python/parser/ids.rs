@@ -1,4 +1,4 @@
-//! Ids for calls whose provider gave none.
+//! Ids of calls for which the provider gave none.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,16 +13,15 @@ use crate::python::log::Log;
 
 static LOG: Log = Log::new("parser");
 
-/// A function of the index that gives an id.
+/// A function that returns an id for an index.
 #[derive(Debug)]
 pub(crate) struct IdFactory {
     function: Py<PyAny>,
-    /// The option that it was given as.
+    /// The name of the option, for messages.
     option: &'static str,
 }
 
-/// The ids of one reply: those of the calls that are open, by their positions, and all that a
-/// factory may not repeat.
+/// The ids of one reply: those of open calls by index, and all ids that a factory must not repeat.
 #[derive(Debug, Default)]
 pub(crate) struct OpenIds {
     open: BTreeMap<usize, Py<PyString>>,
@@ -46,13 +45,13 @@ impl OpenIds {
         self.open.remove(&index)
     }
 
-    /// Forget the reply.
+    /// Discard the ids of the reply.
     pub(crate) fn clear(&mut self) {
         self.open.clear();
         self.given.clear();
     }
 
-    /// `call_N`, or with a suffix where a factory has given just that.
+    /// Return `call_N`, with a suffix if a factory has returned that id already.
     fn counted(&mut self, index: usize) -> String {
         let counted = format!("call_{index}");
         let mut id = counted.clone();
@@ -70,7 +69,7 @@ impl IdFactory {
         Self { function, option }
     }
 
-    /// What the caller gave as that option, if anything.
+    /// Create a factory from the value of an option, if it is given.
     pub(crate) fn from_option(
         option: &'static str,
         given: Option<&Bound<'_, PyAny>>,
@@ -93,9 +92,8 @@ impl IdFactory {
         visit.call(&self.function)
     }
 
-    /// Return the id of the call at `index`. One that could not be told from others, or not be
-    /// stored or sent, is replaced: the reply has been read by then, and nothing of it is to be
-    /// lost.
+    /// Return the id of the call at `index`. An id that is empty, repeated or has lone surrogates
+    /// is replaced: the text of the call has been read by then and must not be lost.
     pub(super) fn id<'py>(
         &self,
         py: Python<'py>,

@@ -36,9 +36,9 @@ use crate::{
     },
 };
 
-/// Splits a streamed reply into text and tool calls.
-// Not frozen: PyO3 refuses a second borrow with an error where a lock would wait for a thread
-// that waits for the interpreter.
+/// A parser that splits a streamed reply into text and tool calls.
+// Not frozen: PyO3 refuses a second borrow with an error, where a lock would wait for a thread that
+// waits for the interpreter.
 #[pyclass(name = "Parser", module = "toolweave")]
 #[derive(Debug)]
 pub(crate) struct PyParser {
@@ -80,7 +80,7 @@ impl PyParser {
         Ok(Self { parser, tools, open: OpenIds::new() })
     }
 
-    /// Read many chunks, joining neighbouring deltas, and then the end of the reply if it is there.
+    /// Read many chunks and join adjacent deltas, then end the reply if `ending` is given.
     fn read_all<'py>(
         &mut self,
         py: Python<'py>,
@@ -107,7 +107,7 @@ impl PyParser {
         sink.finish()
     }
 
-    /// What it reads for: a parser that has read nothing, and the tools.
+    /// Return a parser without input, and the tools.
     pub(crate) fn parts(&self, py: Python<'_>) -> (Parser, Tools) {
         (self.parser.fresh(), self.tools.clone_for(py))
     }
@@ -134,7 +134,7 @@ where
     PyTuple::new(py, [Bound::new(py, event)?])
 }
 
-/// Return the chunks of an iterable, all of them checked before any is read.
+/// Return the chunks of an iterable, after checking all of them.
 fn strings<'py>(chunks: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyString>>> {
     if chunks.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err("chunks must be an iterable of str, not one str"));
@@ -166,25 +166,28 @@ impl PyParser {
         Self::build(tools, options)
     }
 
-    /// Take the next chunk and return what it makes certain.
+    /// Read the next chunk and return what it makes certain.
     fn push<'py>(&mut self, chunk: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyTuple>> {
         let text = chunk.to_str()?;
         match self.parser.push_plain(text) {
             None => self.read(chunk, text)?.into_tuple(chunk.py()),
             Some(Plain::Nothing) => Ok(PyTuple::empty(chunk.py())),
-            Some(Plain::Text) => single_event(chunk.py(), PyTextDelta { text: chunk.clone().unbind() }),
-            Some(Plain::Fragment { index }) => {
-                single_event(chunk.py(), PyToolCallDelta { index, fragment: chunk.clone().unbind() })
+            Some(Plain::Text) => {
+                single_event(chunk.py(), PyTextDelta { text: chunk.clone().unbind() })
             }
+            Some(Plain::Fragment { index }) => single_event(
+                chunk.py(),
+                PyToolCallDelta { index, fragment: chunk.clone().unbind() },
+            ),
         }
     }
 
-    /// Take many chunks at once; neighbouring deltas come out joined.
+    /// Read many chunks at once and join adjacent deltas.
     fn push_many<'py>(&mut self, chunks: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
         self.read_all(chunks.py(), &strings(chunks)?, None)?.into_tuple(chunks.py())
     }
 
-    /// End the reply, return the rest and gets ready for the next one.
+    /// End the reply, return the rest and prepare for the next reply.
     #[pyo3(signature = (*, truncated=false))]
     fn finish<'py>(&mut self, py: Python<'py>, truncated: bool) -> PyResult<Bound<'py, PyTuple>> {
         self.end(py, ending(truncated))?.into_tuple(py)
@@ -210,13 +213,13 @@ impl PyParser {
         event.ok_or_else(|| PyRuntimeError::new_err("a call was validated without an outcome"))
     }
 
-    /// Return a parser for the same tools and options that has read nothing.
+    /// Return a parser for the same tools and options, without any input.
     fn fresh(&self, py: Python<'_>) -> Self {
         let (parser, tools) = self.parts(py);
         Self { parser, tools, open: OpenIds::new() }
     }
 
-    /// Forget the reply.
+    /// Discard the reply.
     fn reset(&mut self) {
         self.parser.reset();
         self.open.clear();
@@ -232,11 +235,15 @@ impl PyParser {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Parser of {} tools, {} bytes held>", self.tools.names.len(), self.parser.buffered())
+        format!(
+            "<Parser of {} tools, {} bytes held>",
+            self.tools.names.len(),
+            self.parser.buffered()
+        )
     }
 }
 
-/// Parses a whole reply.
+/// Parse a whole reply.
 #[pyfunction]
 #[pyo3(signature = (text, tools, *, truncated=false, **options))]
 #[pyo3(

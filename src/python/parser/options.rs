@@ -12,7 +12,7 @@ use crate::{
     python::class::record,
 };
 
-/// Bounds on what a parser accepts and remembers.
+/// Bounds on what a parser accepts and buffers.
 #[pyclass(name = "Limits", module = "toolweave", frozen, get_all, skip_from_py_object)]
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_field_names, reason = "the names that users write")]
@@ -62,7 +62,7 @@ impl PyLimits {
     }
 }
 
-/// Everything that the caller may set, besides the tools.
+/// All options of a parser, apart from the tools.
 pub(super) struct Settings {
     pub(super) parser: Options,
     pub(super) repair: RepairMode,
@@ -70,7 +70,8 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Read keyword arguments. There are many, three functions take them, and most calls give none.
+    /// Read keyword arguments. There are many, three functions accept them, and most calls pass
+    /// none.
     pub(super) fn read(options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let mut settings =
             Self { parser: Options::default(), repair: RepairMode::Schema, id_factory: None };
@@ -136,7 +137,7 @@ fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
-/// Return a collection of names. A lone `str` is one too, to Python, but never what was meant.
+/// Return a collection of names. A lone `str` is rejected, although it is iterable.
 fn names(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     if value.is_instance_of::<PyString>() {
         return Err(wrong_type(name, "a tuple of str", value));

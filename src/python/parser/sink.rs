@@ -1,4 +1,4 @@
-//! From frames to Python objects.
+//! Conversion of frames to Python objects.
 
 use std::sync::{Arc, OnceLock};
 
@@ -23,30 +23,30 @@ use crate::{
     validator::{Validator, Violation},
 };
 
-/// What stays the same from reply to reply.
+/// The tools of a parser, which stay the same from reply to reply.
 #[derive(Debug)]
 pub(crate) struct Tools {
     pub(super) validator: Arc<CallValidator<Compiled>>,
-    /// The same for values of the core, made when first asked for.
+    /// The validator for values of the core, created on first use.
     pub(super) core_validator: Arc<OnceLock<Arc<CallValidator<Validator>>>>,
-    /// The names of the tools, made once.
+    /// The names of the tools, created once.
     pub(super) names: Arc<[Py<PyString>]>,
     pub(super) ids: Option<IdFactory>,
 }
 
 impl Tools {
-    /// Return the same, for another parser.
+    /// Return the same tools for another parser.
     pub(super) fn clone_for(&self, py: Python<'_>) -> Self {
         Self {
             validator: Arc::clone(&self.validator),
             core_validator: Arc::clone(&self.core_validator),
             names: Arc::clone(&self.names),
-            // Not shared: the garbage collector counts who refers to it.
+            // Not shared: the garbage collector counts the references to it.
             ids: self.ids.as_ref().map(|ids| ids.clone_ref(py)),
         }
     }
 
-    /// Return the judge for values of the core.
+    /// Return the validator for values of the core.
     pub(crate) fn core_validator(&self) -> Arc<CallValidator<Validator>> {
         let made = self.core_validator.get_or_init(|| {
             Arc::new(self.validator.with(|compiled: &Compiled| compiled.core().clone()))
@@ -54,7 +54,7 @@ impl Tools {
         Arc::clone(made)
     }
 
-    /// Create the same, with ids of its own if there is something that gives them.
+    /// Return the same tools with another factory of ids, if given.
     pub(crate) fn with_ids(self, ids: Option<IdFactory>) -> Self {
         Self { ids: ids.or(self.ids), ..self }
     }
@@ -67,7 +67,7 @@ impl Tools {
         self.ids = None;
     }
 
-    /// Return the id of the call at `index`, where the provider gave none.
+    /// Return the id of the call at `index` for which the provider gave none.
     pub(crate) fn id<'py>(
         &self,
         py: Python<'py>,
@@ -81,10 +81,10 @@ impl Tools {
     }
 }
 
-/// Payloads of more bytes are judged while others have the interpreter, by the core.
+/// Size in bytes above which a payload is validated by the core, with the interpreter released.
 const LONG: usize = 128 << 10;
 
-/// Arguments as Python objects, read in place.
+/// Arguments as Python objects, validated in place.
 struct PythonValues<'py>(Python<'py>);
 
 impl<'py> Backend for PythonValues<'py> {
@@ -104,16 +104,16 @@ impl<'py> Backend for PythonValues<'py> {
     }
 }
 
-/// Collects the events of one or more chunks.
+/// A sink that collects the events of one or more chunks.
 pub(crate) struct Collector<'a, 'py> {
     py: Python<'py>,
     tools: &'a Tools,
     open: &'a mut OpenIds,
-    /// The chunk that is being read.
+    /// The current chunk.
     chunk: Option<&'a Bound<'py, PyString>>,
     text: &'a str,
     events: Events<'py>,
-    /// Text deltas that wait for their neighbours, if they are to be joined.
+    /// The delta to join with the next ones, if deltas are to be joined.
     join: Option<Box<PendingDelta<'py>>>,
     error: Option<Box<PyErr>>,
 }
@@ -121,7 +121,7 @@ pub(crate) struct Collector<'a, 'py> {
 /// The events of one or more chunks.
 #[derive(Default)]
 pub(crate) struct Events<'py> {
-    /// Most chunks make no second one.
+    /// The first event; most chunks have no second one.
     pub(super) first: Option<Bound<'py, PyAny>>,
     pub(super) rest: Vec<Bound<'py, PyAny>>,
 }
@@ -139,7 +139,7 @@ impl<'py> Events<'py> {
     }
 }
 
-/// Neighbouring deltas on their way to becoming one.
+/// Adjacent deltas that are being joined.
 #[derive(Debug, Default)]
 struct PendingDelta<'py> {
     kind: Option<Kind>,
@@ -169,13 +169,13 @@ impl<'a, 'py> Collector<'a, 'py> {
         }
     }
 
-    /// Join neighbouring deltas.
+    /// Join adjacent deltas.
     pub(super) fn with_joined_deltas(mut self) -> Self {
         self.join = Some(Box::default());
         self
     }
 
-    /// The frames that follow come out of this chunk.
+    /// Set the chunk that the next frames come from.
     pub(crate) fn set_chunk(&mut self, chunk: &'a Bound<'py, PyString>, text: &'a str) {
         self.chunk = Some(chunk);
         self.text = text;
@@ -189,7 +189,7 @@ impl<'a, 'py> Collector<'a, 'py> {
         }
     }
 
-    /// Return the span as a Python string: the caller's own object where it is the whole chunk.
+    /// Return the span as a Python string: the caller's own object if it is the whole chunk.
     #[inline]
     fn string(&self, span: &str) -> Bound<'py, PyString> {
         match self.chunk {
@@ -215,7 +215,7 @@ impl<'a, 'py> Collector<'a, 'py> {
         }
         if let Some(join) = &mut self.join {
             if let Some(first) = join.first.take() {
-                // Known to be UTF-8: it came out of the reply.
+                // Known to be valid UTF-8, since it is part of the reply.
                 join.text.push_str(first.to_str().unwrap_or_default());
             }
             join.text.push_str(span);
@@ -255,7 +255,7 @@ impl<'a, 'py> Collector<'a, 'py> {
         }
     }
 
-    /// Keep the first error; the reply is read on all the same, so that nothing is lost track of.
+    /// Keep the first error; reading continues, so that the state stays consistent.
     fn fail(&mut self, error: PyErr) {
         self.error.get_or_insert_with(|| Box::new(error));
     }
@@ -288,7 +288,7 @@ impl<'a, 'py> Collector<'a, 'py> {
         let raw = self.string(found.raw).unbind();
         let call_end = CallEnd { index: found.index, id, name, raw };
         let event = if found.payload.len() > LONG {
-            // Nobody who waits for the interpreter is to wait for this.
+            // Other threads can use the interpreter meanwhile.
             let validator = self.tools.core_validator();
             let outcome = py.detach(|| validator.validate(&JsonValues, found));
             call_end.event_yielding(py, outcome)

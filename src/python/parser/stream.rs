@@ -1,4 +1,4 @@
-//! Events pulled through the parser, one `next()` after the other.
+//! An iterator of events that pulls chunks through the parser.
 
 use std::collections::VecDeque;
 
@@ -17,18 +17,18 @@ use crate::parser::Ending;
 pub(crate) struct PyEventStream {
     parser: PyParser,
     chunks: Option<Py<PyIterator>>,
-    /// True if the chunks are all there, so that nobody waits for the first of many.
+    /// True if all chunks are available, so that they can be read in batches.
     whole: bool,
     ready: VecDeque<Py<PyAny>>,
-    /// What is wrong with the chunk after those that have been read.
+    /// The error of the chunk after those that have been read.
     failed: Option<PyErr>,
 }
 
-/// Number of chunks that are read at once when all are there.
+/// Number of chunks that are read at once if all are available.
 const BATCH_SIZE: usize = 256;
 
 impl PyEventStream {
-    /// Read many chunks, or as many as there are before one that is none.
+    /// Read a batch of chunks, up to the first invalid one.
     fn read_batch<'py>(&mut self, chunks: &mut Bound<'py, PyIterator>) -> PyResult<Events<'py>> {
         let py = chunks.py();
         let mut batch = Vec::with_capacity(BATCH_SIZE);
