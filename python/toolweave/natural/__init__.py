@@ -1,7 +1,7 @@
 """Natural tool use: tools for any model that writes text.
 
-`NaturalToolUse` describes the tools in the system prompt, reads the calls out of the reply while it
-streams, runs them at once, and gives back messages in which every call has its result:
+`NaturalToolUse` describes the tools in the system prompt, parses the calls in the reply while it
+streams, runs them at once, and returns messages in which every call has its result:
 
     >>> import asyncio
     >>> from toolweave.testing import ScriptedModel
@@ -18,9 +18,10 @@ streams, runs them at once, and gives back messages in which every call has its 
     >>> asyncio.run(main())
     add 5
 
-With ``tool_mode="auto"`` a model that makes native calls is asked to make those, and what comes out
-is the same. The halves stand alone, too: `NaturalToolUseParser` asks and reads, `FunctionCalling`
-runs. `toolweave.agent.Agent` asks again until there is an answer.
+With ``tool_mode="auto"``, a model that supports native calls makes those instead; the events and
+messages are the same. The two halves can be used separately: `NaturalToolUseParser` sends requests
+and parses replies, `FunctionCalling` runs calls. `toolweave.agent.Agent` repeats requests until the
+model answers.
 """
 
 from __future__ import annotations

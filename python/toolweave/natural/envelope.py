@@ -1,4 +1,4 @@
-"""What all messages of a reply carry, and its calls as one of them."""
+"""Common fields of the messages of a reply, and its calls as messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_INLINE_CHARS = 50_000
 
 @dataclass(frozen=True)
 class Envelope:
-    """What all messages of a reply carry."""
+    """Common fields of the messages of a reply."""
 
     generation_id: str
     from_agent: str | None = None
@@ -33,7 +33,7 @@ class Envelope:
     chat_id: str | None = None
 
     def id_of(self, part: int | str) -> str:
-        """The id of a message of the reply."""
+        """Return the id of a message of the reply."""
         return f"{self.generation_id}.{part}"
 
 
@@ -42,12 +42,12 @@ def with_envelope(
     given: Sequence[ToolCall | InvalidToolCall],
     envelope: Envelope,
 ) -> ToolAggregateMessage:
-    """An aggregate as a message of the reply, in which calls say what the model wrote.
+    """Return an aggregate as a message of the reply, with the arguments that the model wrote.
 
     Args:
         aggregate: The calls with their results.
         given: The calls as the model made them.
-        envelope: What the message is to carry.
+        envelope: Common fields of the reply.
     """
     calls = aggregate.tool_calls
     if any(_may_have_arguments(written) for written in given):
@@ -68,13 +68,13 @@ def with_envelope(
 def split_aggregate(
     aggregate: ToolAggregateMessage, groups: Sequence[Sequence[int]], envelope: Envelope
 ) -> list[ToolAggregateMessage | None]:
-    """An aggregate as the messages in which the model wrote its calls.
+    """Split an aggregate into the messages in which the model wrote its calls.
 
     Args:
         aggregate: All calls of the reply with their results.
-        groups: The positions of the calls of each message, if there are several. One without calls
-            is None.
-        envelope: What the messages carry.
+        groups: Positions of the calls of each message, if there are several messages. A message
+            without calls becomes None.
+        envelope: Common fields of the reply.
     """
     if not groups:
         return [aggregate]
@@ -96,17 +96,17 @@ def split_aggregate(
 
 
 def _metadata_of(ids: Sequence[str], metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The metadata of an aggregate, as far as they are about some of its calls."""
-    found = dict(metadata)
+    """Return the metadata of an aggregate, restricted to some of its calls."""
+    restricted = dict(metadata)
     for name in _BY_CALL:
-        told = found.pop(name, None)
-        if told and (own := {each: told[each] for each in ids if each in told}):
-            found[name] = own
-    return found
+        by_id = restricted.pop(name, None)
+        if by_id and (own := {each: by_id[each] for each in ids if each in by_id}):
+            restricted[name] = own
+    return restricted
 
 
 def is_slow_to_parse(given: Sequence[ToolCall | InvalidToolCall]) -> bool:
-    """True if reading what the model wrote takes longer than starting a thread."""
+    """Return True if parsing the written arguments takes longer than starting a thread."""
     return (
         len(given) > OFFLOAD_THRESHOLD
         or sum(len(call.raw) for call in given if _may_have_arguments(call)) > _MAX_INLINE_CHARS
@@ -114,9 +114,9 @@ def is_slow_to_parse(given: Sequence[ToolCall | InvalidToolCall]) -> bool:
 
 
 def _may_have_arguments(given: ToolCall | InvalidToolCall) -> bool:
-    """Whether the model may have written arguments that the executor does not know.
+    """Return True if the model may have written arguments that the executor does not have.
 
-    A model that is told what is wrong with its call should see that call.
+    A model that reads the error of its call should also see the call.
     """
     return (
         isinstance(given, InvalidToolCall)
@@ -126,7 +126,7 @@ def _may_have_arguments(given: ToolCall | InvalidToolCall) -> bool:
 
 
 def _with_written_arguments(call: ToolCall, given: ToolCall | InvalidToolCall) -> ToolCall:
-    """A call that did not run, with the arguments that it had where it had any."""
+    """Return a call that did not run with its written arguments, if it has any."""
     if not _may_have_arguments(given):
         return call
     try:

@@ -1,4 +1,4 @@
-"""Asking another model, once, to mend a call that cannot be run."""
+"""Repair of invalid calls by a second model, with one request each."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.natural")
 
 MAX_FALLBACK_CHARS = 16_000
-"""The longest text that a fallback is asked about, in characters. A cut one cannot be mended."""
+"""Maximum length of a text to repair, in characters. Truncated texts cannot be repaired."""
 
 _MAX_ANSWER_CHARS = 4 * MAX_FALLBACK_CHARS
 _MAX_RECORDED_CHARS = 200
-# How like a tool's name another has to be to be taken for a slip of it, from 0 to 1.
+# Minimum similarity of a misspelled name to the name of a tool, from 0 to 1.
 _MIN_SIMILARITY = 0.8
 
 _THOUGHTS = re.compile(r"\s*<(think|thinking)>.*?</\1>", re.DOTALL)
@@ -75,28 +75,28 @@ _OBJECT: Mapping[str, Any] = {"type": "object"}
 
 
 class Fallback:
-    """A second model, which is asked to mend what the first one wrote.
+    """A second model that repairs the calls of the first one.
 
-    It is asked once for each call, and never about one that was cut off, is too large or names a
-    tool that there is not: the rest of such a call would be made up.
+    There is one request for each invalid call. Calls that are truncated, too long or of an unknown
+    tool are not repaired, since their missing parts would have to be invented.
 
     Args:
-        model: The model.
+        model: The second model.
     """
 
     def __init__(self, model: Model) -> None:
         self._model = as_model(model)
 
     async def repair(self, call: InvalidToolCall, prepared: PreparedTools) -> ToolCall | None:
-        """The call as it should have been, with a repair of the kind ``fallback``, or None.
+        """Return the repaired call, with a repair of the kind ``fallback``; None on failure.
 
-        Whatever the model does but cancellation only means that the call stays as it is.
+        Errors of the model are logged, not raised. Only cancellation propagates.
         """
         contract = _intended_contract(call, prepared)
         if contract is None:
             return None
         if len(call.raw) > MAX_FALLBACK_CHARS:
-            _log_outcome(call, "the call is too long to be mended by the fallback")
+            _log_outcome(call, "the call is too long to be repaired by the fallback")
             return None
         schema = _OBJECT if contract.parameters is None else contract.parameters
         prompt = _REPAIR_PROMPT.format(
@@ -109,23 +109,23 @@ class Fallback:
         answer = await self._ask(prompt, schema)
         if answer is None:
             return None
-        read = prepared.parser.native_call(call.id, contract.name, answer, index=call.index)
-        if not isinstance(read, ToolCall):
+        parsed = prepared.parser.native_call(call.id, contract.name, answer, index=call.index)
+        if not isinstance(parsed, ToolCall):
             _log_outcome(call, "the answer of the fallback does not fit either")
             return None
-        _log_outcome(call, "the fallback has mended the call", level=logging.INFO)
+        _log_outcome(call, "the fallback has repaired the call", level=logging.INFO)
         recorded = [
             Repair("", "fallback", call.raw[:_MAX_RECORDED_CHARS], answer[:_MAX_RECORDED_CHARS])
         ]
         if contract.name != call.name:
             recorded.insert(0, Repair("", "fallback", call.name, contract.name))
-        return read.__replace__(raw=call.raw, repairs=(*recorded, *read.repairs))
+        return parsed.__replace__(raw=call.raw, repairs=(*recorded, *parsed.repairs))
 
     async def rewrite(
         self, text: str, prepared: PreparedTools, call_id: str, *, found: Sequence[str] = ()
     ) -> ToolCall | None:
-        """The call that a reply without one means to make, or None."""
-        contracts = prepared.described(found)
+        """Return the call that a reply without calls intends to make; None if there is none."""
+        contracts = prepared.visible(found)
         if not contracts or not text.strip() or len(text) > MAX_FALLBACK_CHARS:
             return None
         prompt = _REWRITE_PROMPT.format(
@@ -146,17 +146,17 @@ class Fallback:
         name, arguments = named
         if name not in prepared.by_name:
             return None
-        read = prepared.parser.native_call(call_id, name, arguments)
-        if not isinstance(read, ToolCall):
+        parsed = prepared.parser.native_call(call_id, name, arguments)
+        if not isinstance(parsed, ToolCall):
             _log.warning("the fallback rewrote a reply as a bad call", extra={"tool": name})
             return None
         _log.info("the fallback has found a call in a plain reply", extra={"tool": name})
         repair = Repair("", "fallback", text[:_MAX_RECORDED_CHARS], answer[:_MAX_RECORDED_CHARS])
-        # Nobody wrote this call: the text that it was made of is text.
-        return read.__replace__(raw="", repairs=(repair, *read.repairs))
+        # The model did not write this call, so `raw` is empty; the reply stays text.
+        return parsed.__replace__(raw="", repairs=(repair, *parsed.repairs))
 
     async def _ask(self, prompt: str, schema: Mapping[str, Any]) -> str | None:
-        """What the model answers, without its thoughts; None if there is no whole answer."""
+        """Return the answer of the model without reasoning; None if it is incomplete."""
         options = ModelOptions(response_schema=schema)
         name: str = getattr(self._model, "name", type(self._model).__name__)
         provider: str = getattr(self._model, "provider", "unknown")
@@ -165,8 +165,8 @@ class Fallback:
         finish = FinishReason.MISSING
         try:
             with tracing.chat(name, provider=provider, options=options) as span:
-                asked = self._model.stream([TextMessage(prompt)], options=options)
-                async with closing(asked) as updates:
+                reply = self._model.stream([TextMessage(prompt)], options=options)
+                async with closing(reply) as updates:
                     async for update in updates:
                         if isinstance(update, FinishUpdate):
                             finish = update.reason
@@ -178,7 +178,7 @@ class Fallback:
                             if length > _MAX_ANSWER_CHARS:
                                 break
                 span.set(tracing.RESPONSE_FINISH_REASONS, [finish.value])
-        except Exception:  # noqa: BLE001 - the call is only not mended
+        except Exception:  # noqa: BLE001 - the call stays invalid
             _log.warning("the fallback could not be asked", exc_info=True)
             return None
         if finish is not FinishReason.STOP:
@@ -190,7 +190,7 @@ class Fallback:
 
 
 def _intended_contract(call: InvalidToolCall, prepared: PreparedTools) -> FunctionContract | None:
-    """The tool that a bad call is for, if it is a call that may be mended."""
+    """Return the contract of the tool that an invalid call is for, if the call is repairable."""
     if call.kind in ("invalid_json", "schema_violation"):
         return prepared.by_name.get(call.name)
     if call.kind == "unknown_tool":
@@ -201,7 +201,7 @@ def _intended_contract(call: InvalidToolCall, prepared: PreparedTools) -> Functi
 
 
 def _read_named(answer: str) -> tuple[str, str] | None:
-    """The name and the text of the arguments in an answer to `_REWRITE_PROMPT`."""
+    """Return the name and the JSON text of the arguments in an answer to `_REWRITE_PROMPT`."""
     try:
         fields: object = json.loads(repair_json(answer)[0])
     except (InvalidJSONError, ValueError, RecursionError):
@@ -218,9 +218,9 @@ def _json(value: object) -> str:
 
 
 def _quoted(text: str) -> str:
-    """The text as JSON, in which nothing can pass for the words around it."""
+    """Return the text as a JSON string, which cannot be mistaken for the prompt around it."""
     return json.dumps(text, ensure_ascii=False)
 
 
-def _log_outcome(call: InvalidToolCall, said: str, *, level: int = logging.WARNING) -> None:
-    _log.log(level, said, extra={"tool": call.name, "tool_call_id": call.id, "kind": call.kind})
+def _log_outcome(call: InvalidToolCall, text: str, *, level: int = logging.WARNING) -> None:
+    _log.log(level, text, extra={"tool": call.name, "tool_call_id": call.id, "kind": call.kind})

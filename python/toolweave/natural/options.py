@@ -1,4 +1,4 @@
-"""Options by name: those of the executor, and with those of the parser those of both."""
+"""Options of the executor, and of natural tool use as a whole."""
 
 from __future__ import annotations
 
@@ -22,66 +22,66 @@ if TYPE_CHECKING:
 
 
 class ExecutorOptions(TypedDict, total=False):
-    """The options of an executor; see `ToolExecutor`."""
+    """Options of an executor; see `ToolExecutor`."""
 
     max_concurrency: int | None
-    """How many calls may run at once."""
+    """Maximum number of concurrent calls."""
     max_concurrency_per_chat: int | None
-    """How many of these may be of one chat."""
+    """Maximum number of concurrent calls of one chat."""
     timeout: float | None
-    """How long a call may take, in seconds."""
+    """Timeout of a call, in seconds."""
     idle_timeout: float | None
-    """How long a call may go without reporting progress, in seconds."""
+    """Maximum time between two progress reports of a call, in seconds."""
     retries: int | RetryPolicy
-    """How often a call that failed for a passing reason is tried again."""
+    """Number of retries of a call after transient errors, or the policy for them."""
     cache: bool | float | None
-    """How long results are kept for calls with the same arguments, in seconds."""
+    """Lifetime of cached results of calls with equal arguments, in seconds."""
     rate_limit: RateLimit | None
-    """How often each tool may start."""
+    """Rate limit of each tool."""
     max_result_chars: int | None
-    """How much of a result the model reads, in characters."""
+    """Maximum length of a result that the model reads, in characters."""
     error_detail: ErrorDetail
-    """How much of an exception the model reads."""
+    """Amount of detail of exceptions that the model reads."""
     pool: Executor | Literal["inline"] | None
-    """Where blocking tools run."""
+    """Pool in which blocking tools run."""
     approver: Approver | None
-    """Who decides on calls of tools that need approval."""
+    """Approver of calls of tools that need approval."""
     approval_timeout: float | None
-    """How long that may take, in seconds."""
+    """Timeout of an approval, in seconds."""
     observer: AnyObserver | None
-    """Who hears of every call."""
+    """Observer of all calls."""
     deferred: DeferredResults | None
-    """The results that come later."""
+    """Registry of deferred results."""
     metadata: Mapping[str, Any] | None
-    """What tools find in their context."""
+    """Metadata in the context of tools."""
     max_call_depth: int
-    """How deep tools may call tools."""
+    """Maximum depth of calls made by tools."""
     cancel_grace: float
-    """How long a tool may take to end once it is cancelled, in seconds."""
+    """Seconds that a cancelled tool has to end."""
     clock: Callable[[], float] | None
-    """The time in seconds, from any origin."""
+    """Function that returns the time in seconds, from any origin."""
     id_factory: Callable[[int], str] | None
-    """Gives the id of the call at a position that has none."""
+    """Function that returns the id of the call at a position, for calls without an id."""
 
 
 class ToolUseOptions(ParserOptions, ExecutorOptions, total=False):
-    """The options of both halves; see `Parser` and `ToolExecutor`."""
+    """Options of both halves; see `Parser` and `ToolExecutor`."""
 
 
-_OF_PARSER = frozenset(ParserOptions.__annotations__)
-_OF_EXECUTOR = frozenset(ExecutorOptions.__annotations__)
+_PARSER_OPTIONS = frozenset(ParserOptions.__annotations__)
+_EXECUTOR_OPTIONS = frozenset(ExecutorOptions.__annotations__)
 
 
-def split(options: ToolUseOptions) -> tuple[ParserOptions, ExecutorOptions]:
-    """The options of each half.
+def split_options(options: ToolUseOptions) -> tuple[ParserOptions, ExecutorOptions]:
+    """Split options into those of the parser and those of the executor.
 
     Raises:
-        TypeError: One of them is an option of neither.
+        TypeError: An option is unknown.
     """
-    check_known(options, _OF_PARSER | _OF_EXECUTOR)
-    of_parser: Any = {key: value for key, value in options.items() if key in _OF_PARSER}
-    of_executor: Any = {key: value for key, value in options.items() if key in _OF_EXECUTOR}
-    return of_parser, of_executor
+    check_known(options, _PARSER_OPTIONS | _EXECUTOR_OPTIONS)
+    parser_options: Any = {key: value for key, value in options.items() if key in _PARSER_OPTIONS}
+    executor_options: Any = {key: value for key, value in options.items() if key in _EXECUTOR_OPTIONS}
+    return parser_options, executor_options
 
 
 def resolve_executor(
@@ -90,18 +90,18 @@ def resolve_executor(
     executor: ToolExecutor | None,
     options: ExecutorOptions,
 ) -> ToolExecutor:
-    """The executor that is given, or one made of the tools and options.
+    """Return the given executor, or a new one with the tools and options.
 
     Raises:
         ContractError: Two tools share a name, or a definition is invalid.
         ToolDefinitionError: A tool has no function, or an unsuitable one.
-        ValueError: There is an executor, and something that it has of its own besides.
+        ValueError: An executor is given together with tools, handlers or options.
     """
     check_type("executor", executor, ToolExecutor, "a ToolExecutor", none=True)
-    check_known(options, _OF_EXECUTOR)
+    check_known(options, _EXECUTOR_OPTIONS)
     if executor is None:
         return ToolExecutor(tools, handlers=handlers, **options)
-    # An id factory also names the calls in the text.
+    # The id factory also applies to calls in the text.
     given = sorted(options.keys() - {"id_factory"})
     if handlers:
         given.insert(0, "handlers")

@@ -149,7 +149,7 @@ class NaturalToolUseParser:
         self._style = Style(tag=tag, fenced=fenced, form=form, stop=stop)
         self._deltas = options.get("deltas", True)
         self._id_factory = options.get("id_factory") or _call_id
-        self._tool_cache.of(self._tools)
+        self._tool_cache.get(self._tools)
 
     @property
     def name(self) -> str:
@@ -184,7 +184,7 @@ class NaturalToolUseParser:
             ConsolidationError: The conversation cannot be written as text.
             MessageError: The conversation is invalid.
         """
-        prepared = self._tool_cache.of(self._tools if tools is None else tools)
+        prepared = self._tool_cache.get(self._tools if tools is None else tools)
         return self._request(messages, prepared, options)[0]
 
     async def stream(
@@ -216,7 +216,7 @@ class NaturalToolUseParser:
             ToolUseParsingError: A call is invalid, in strict mode. What stood
                 before it has been yielded.
         """
-        prepared = self._tool_cache.of(self._tools if tools is None else tools)
+        prepared = self._tool_cache.get(self._tools if tools is None else tools)
         conversation = as_messages(messages)
         request, found = await serialize_request(
             lambda: self._request(conversation, prepared, options), conversation

@@ -88,7 +88,7 @@ class PreparedTools:
             names.append(chosen)
         return tuple(name for name in dict.fromkeys(names) if name in self._searchable)
 
-    def described(self, found: Iterable[str] = ()) -> tuple[FunctionContract, ...]:
+    def visible(self, found: Iterable[str] = ()) -> tuple[FunctionContract, ...]:
         """Return the contracts of the tools that the model is shown.
 
         Args:
@@ -104,7 +104,7 @@ class PreparedTools:
         key = (existing, tag, fenced, found)
         prompt = self._prompts.get(key)
         if prompt is None:
-            prompt = system_prompt(self.described(found), existing, tag=tag, fenced=fenced)
+            prompt = system_prompt(self.visible(found), existing, tag=tag, fenced=fenced)
             # An application has few system prompts, and sends each of them many times.
             if len(self._prompts) >= _MAX_PROMPTS:
                 self._prompts.clear()
@@ -117,9 +117,9 @@ class PreparedToolsCache:
 
     def __init__(self, **options: Unpack[ParserOptions]) -> None:
         self._options = options
-        self._tool_cache: list[PreparedTools] = []
+        self._entries: list[PreparedTools] = []
 
-    def of(self, tools: Tools) -> PreparedTools:
+    def get(self, tools: Tools) -> PreparedTools:
         """Return these tools, prepared.
 
         Raises:
@@ -127,13 +127,13 @@ class PreparedToolsCache:
             SchemaError: The parameters of a tool are not a valid JSON Schema.
             TypeError: An item of `tools` is not a tool.
         """
-        given = _contracts_of(tools)
+        source = _contracts_of(tools)
         # Usually the contracts are the same objects as before, so the comparison is fast.
-        for prepared in self._tool_cache:
-            if prepared.given == given:
+        for prepared in self._entries:
+            if prepared.source == source:
                 return prepared
-        prepared = PreparedTools(*given, **self._options)
-        self._tool_cache = [prepared, *self._tool_cache[: _MAX_PREPARED - 1]]
+        prepared = PreparedTools(*source, **self._options)
+        self._entries = [prepared, *self._entries[: _MAX_PREPARED - 1]]
         return prepared
 
 

@@ -104,7 +104,7 @@ def native_request(
     found: tuple[str, ...] = (),
 ) -> Request:
     """A request whose tools and calls go by the protocol of the provider."""
-    tools = prepared.described(found)
+    tools = prepared.visible(found)
     return Request(messages, tools, options if tools else _without_choice(options))
 
 

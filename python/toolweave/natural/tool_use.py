@@ -11,7 +11,7 @@ from .._core import FinishUpdate
 from ..executor.journal import check_journal
 from ..models import as_messages, as_model
 from .envelope import Envelope
-from .options import resolve_executor, split
+from .options import resolve_executor, split_options
 from .parser import NaturalToolUseParser
 from .run import ReplyRun
 
@@ -270,8 +270,8 @@ class NaturalToolUse(FunctionCalling):
         **options: Unpack[ToolUseOptions],
     ) -> None:
         model = as_model(model)
-        of_parser, of_executor = split(options)
-        executor = resolve_executor(tools, handlers, executor, of_executor)
+        parser_options, executor_options = split_options(options)
+        executor = resolve_executor(tools, handlers, executor, executor_options)
         parser = NaturalToolUseParser(
             model,
             executor.toolset,
@@ -283,7 +283,7 @@ class NaturalToolUse(FunctionCalling):
             fenced=fenced,
             form=form,
             stop=stop,
-            **of_parser,
+            **parser_options,
         )
         super().__init__(parser, executor=executor, name=name, generation_ids=generation_ids)
         self._own_ids = options.get("id_factory") is None

@@ -232,8 +232,8 @@ def test_without_deferred_tools_nothing_changes() -> None:
 
 def test_tools_are_compiled_once_whatever_was_found() -> None:
     tools, cache = tw.Toolset([*TOOLS, ping]), PreparedToolsCache()
-    prepared = cache.of(tools)
-    assert cache.of(tools) is cache.of([*TOOLS, tools.get("ping")]) is prepared
+    prepared = cache.get(tools)
+    assert cache.get(tools) is cache.get([*TOOLS, tools.get("ping")]) is prepared
     history = as_messages([ASKED, found("get_weather")])
     names = prepared.found(history)
     first = prepared.prompt("Be brief.", "name", fenced=True, found=names)
@@ -241,8 +241,8 @@ def test_tools_are_compiled_once_whatever_was_found() -> None:
     assert prepared.prompt("Be brief.", "name", fenced=True) != first
     tools.remove("get_weather")
     tools.add(get_weather.replace(defer_loading=False))
-    assert cache.of(tools) is not prepared
-    assert "get_weather" in [tool.name for tool in cache.of(tools).described()]
+    assert cache.get(tools) is not prepared
+    assert "get_weather" in [tool.name for tool in cache.get(tools).visible()]
 
 
 def test_definitions_of_providers_can_be_deferred() -> None:

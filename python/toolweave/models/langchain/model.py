@@ -99,7 +99,7 @@ class LangChainModel:
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,
     ) -> AsyncIterator[Update]:
-        """Answers, piece by piece; see `ChatModel.stream`.
+        """Stream the reply; see `ChatModel.stream`.
 
         Raises:
             ModelError: The request failed, or the reply was interrupted. The exception of the

@@ -73,7 +73,7 @@ class RequestBuilder:
             prepared: The parameters as prepared by the model.
         """
         tools = _callable_tools(prepared, settings)
-        prepared_tools = self._tool_cache.of([_contract(tool) for tool in tools])
+        prepared_tools = self._tool_cache.get([_contract(tool) for tool in tools])
         # The wrapped model prepares its parameters itself, so most of them are passed unprepared.
         inner = replace(
             parameters,
