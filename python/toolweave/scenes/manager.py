@@ -17,7 +17,7 @@ from .._checks import (
 from ..executor.defaults import RUN_TIMEOUT
 from ..executor.journal import check_journal
 from ..natural import NaturalToolUse
-from ..natural.options import split
+from ..natural.options import split_options
 from ..protocols import ModelOptions
 from ..runs import check_no_loop
 from .actors import checked_actor
@@ -151,7 +151,7 @@ class SceneManager:
         check_type("options", options, ModelOptions, "a ModelOptions", none=True)
         check_number("run_timeout", run_timeout, above=0, none=True)
         check_callable("rate_key", rate_key, "a function of a request", "request", none=True)
-        of_parser, _ = split(more)
+        parser_options, _ = split_options(more)
         # The options of tools are otherwise used when a scene runs, which is late to report errors.
         NaturalToolUse(model, tool_mode=tool_mode, fallback=fallback, **more)
 
@@ -159,7 +159,7 @@ class SceneManager:
             return NaturalToolUse(model, toolset, tool_mode=tool_mode, fallback=fallback, **more)
 
         def make_plain_use(toolset: Toolset) -> NaturalToolUse:
-            return NaturalToolUse(model, toolset, tool_mode=tool_mode, **of_parser)
+            return NaturalToolUse(model, toolset, tool_mode=tool_mode, **parser_options)
 
         self._runtime = SceneRuntime(
             SceneSet(make_tool_use, make_plain_use),
