@@ -75,7 +75,7 @@ def read_bytes(path: str) -> bytes:
     except OSError as err:
         raise InputError(f"cannot read {name_of(path)}: {err.strerror or err}") from None
     if len(data) > MAX_BYTES:
-        raise InputError(f"{name_of(path)} holds more than {MAX_BYTES >> 20} MiB")
+        raise InputError(f"{name_of(path)} is larger than {MAX_BYTES >> 20} MiB")
     return data
 
 

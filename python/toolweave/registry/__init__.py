@@ -1,8 +1,7 @@
-"""Tools by schema.org type and site: NLWeb's `tools.xml`, and what Python adds to it.
+"""Registry of tools by schema.org type and site, from NLWeb's `tools.xml` and from Python.
 
-A `ToolRegistry` knows which tools a query about a recipe, or about a film at one site, may need:
-those of the type itself and those of all it is a kind of. It is read from a file, made of tools,
-or both.
+A `ToolRegistry` has the tools for queries about a recipe, or about a film at one site: those of
+the type itself and those of its supertypes. It is loaded from a file, built from tools, or both.
 
     >>> registry = ToolRegistry.loads('''
     ...     <Tools>
@@ -17,9 +16,9 @@ or both.
     >>> registry.handler_for(registry.tools_for("Recipe")[1]) is substitute
     True
 
-`ToolRegistry.reload` reads the file again, `ToolRegistry.watch` does so whenever it changes, and
-a file that is broken changes nothing. `ToolRegistry.lint`, and the command ``toolweave lint``, say
-what is wrong with a file and where.
+`ToolRegistry.reload` reads the file again, and `ToolRegistry.watch` does so whenever it changes; a
+broken file changes nothing. `ToolRegistry.lint`, and the command ``toolweave lint``, report errors
+and warnings with their positions.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What a handler says of its tool: the prompt and the structure of a tool that no file has.
+"""Descriptions of tools that have a handler in Python but no entry in a file.
 
-A tool or a function says it with its types and its docstring, a class with its docstring alone.
+The prompt and structure of a tool or a function come from its types and docstring, those of a
+class from its docstring alone.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from .._core import FunctionContract
 
 SCORE = "integer between 0 and 100"
-"""How a structure says what a score is."""
+"""Description of a score in a structure."""
 
 _PROMPT = """\
 The user has the following query: {{request.query}}
@@ -39,34 +40,34 @@ If it is, provide what the tool needs:
 _PLACEHOLDER = re.compile(r"\{[ \t]*([\w.]+)[ \t]*\}")
 
 _COPIED_KEYWORDS = ("$schema", "$defs", "definitions", "patternProperties", "additionalProperties")
-"""What a reply takes over from the schema of the arguments, besides the arguments."""
+"""Keywords copied from the schema of the arguments to that of the reply."""
 
 
 class HandlerDescription(NamedTuple):
-    """What a tool of a registry needs, beside its name."""
+    """Fields of a registry entry that are derived from a handler."""
 
     prompt: str
     arguments: dict[str, str]
-    """What each argument is, by its name."""
+    """Descriptions of the arguments, by name."""
     return_struc: dict[str, Any]
-    """The JSON Schema of a reply to the prompt."""
+    """JSON Schema of a reply to the prompt."""
     contract: FunctionContract | None
-    """What says it, for a tool or a function."""
+    """Contract of a tool or a function; None for a class."""
 
 
 def describe_handler(
     handler: object, name: str, frame: types.FrameType | None = None
 ) -> HandlerDescription:
-    """What a handler says of its tool.
+    """Describe the tool of a handler.
 
     Args:
         handler: A class with `do()`, a function or a `Tool`.
-        name: What the tool is called.
-        frame: The frame of who was called with a function: its types may be defined around it.
+        name: The name of the tool.
+        frame: The frame of the caller, in whose scope the types of a function may be defined.
 
     Raises:
-        ToolDefinitionError: A function has types that JSON cannot hold, or an argument that
-            cannot be told from the score.
+        ToolDefinitionError: A function has types that JSON cannot represent, or an argument named
+            ``score``.
     """
     if is_tool(handler):
         return _of_contract(handler.contract, name)
@@ -78,14 +79,14 @@ def describe_handler(
 
 
 def _without_injected(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function as its tool has it: without what the application gives it and no model does."""
+    """Return a function without the parameters that the application injects."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return function
     if signature.parameters.keys().isdisjoint(INJECTED_PARAMETERS):
         return function
-    # All of the parameters in one are not told apart.
+    # With `params`, a function takes all parameters as one mapping.
     whole = "params" in signature.parameters
     kept = [
         parameter
@@ -105,8 +106,7 @@ def _of_contract(contract: FunctionContract, name: str) -> HandlerDescription:
     properties = _mapping(schema.get("properties"))
     if "score" in properties:
         raise ToolDefinitionError(
-            f"tool {name!r}: its argument 'score' would be taken for the score of the tool; call "
-            "it something else",
+            f"tool {name!r}: argument 'score' conflicts with the score of the tool; rename it",
             name,
         )
     arguments = {
@@ -144,7 +144,7 @@ def _prompt(name: str, description: str | None, arguments: Mapping[str, str]) ->
 
 
 def _literal(text: str) -> str:
-    """A text in which nothing is a placeholder. In prompts, no brace is an escape."""
+    """Replace the braces of placeholders, which prompts cannot escape."""
     return _PLACEHOLDER.sub(r"(\1)", text)
 
 

@@ -1,4 +1,4 @@
-"""Registries in files: read whole and in bounds, replaced in one step."""
+"""Files of registries: bounded reads and atomic writes."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_FILE_BYTES = 64 << 20
-"""More than any registry has. A path may lead to a device that never ends."""
+"""Maximum size of a file, since a path may lead to a device without an end."""
 
 _SHOWN_ERRORS = 10
 
 
 def read_bytes(path: Path) -> bytes:
-    """What a file holds.
+    """Return the content of a file.
 
     Raises:
         OSError: It cannot be read.
-        RegistryError: It holds more than any registry does.
+        RegistryError: It is larger than `MAX_FILE_BYTES`.
     """
     with path.open("rb") as file:
-        # Room is temporary for all that is asked for; what a device has cannot be told beforehand.
+        # A read allocates all that is asked for, and the size of a device is unknown.
         expected = min(os.fstat(file.fileno()).st_size, MAX_FILE_BYTES)
         data = file.read(expected + 1)
         if len(data) > expected:
             data += file.read(MAX_FILE_BYTES + 1 - len(data))
     if len(data) > MAX_FILE_BYTES:
-        raise RegistryError(f"{path} holds more than {MAX_FILE_BYTES >> 20} MiB: that is too much")
+        raise RegistryError(f"{path} is larger than {MAX_FILE_BYTES >> 20} MiB")
     return data
 
 
 def read_snapshot(
     source: str | bytes, name: str, *, skip_invalid: bool = False
 ) -> RegistrySnapshot:
-    """The registry that a text is.
+    """Parse a registry.
 
     Args:
         source: The text, or its bytes in any encoding that XML names.
-        name: What errors call it: the file.
-        skip_invalid: Whether tools with errors are left out, instead of all.
+        name: The name of the file, for errors.
+        skip_invalid: True to skip tools with errors instead of failing.
 
     Raises:
-        RegistryError: It is none; says where.
+        RegistryError: The text has errors, which the message locates.
     """
     try:
         return RegistrySnapshot.read(source, skip_invalid=skip_invalid)
@@ -62,7 +62,7 @@ def read_snapshot(
 
 
 def _surrogate_diagnostic(error: UnicodeEncodeError) -> Diagnostic:
-    """What is wrong with a text that has no UTF-8, as that of surrogates alone."""
+    """Return the diagnostic of a text that cannot be encoded because of a lone surrogate."""
     before = error.object[: error.start]
     line, column = before.count("\n") + 1, error.start - before.rfind("\n")
     code = ord(error.object[error.start])
@@ -90,21 +90,21 @@ def _sentences(name: str, err: RegistryError) -> str:
 
 
 def format_diagnostic(name: str, found: Diagnostic) -> str:
-    """A diagnostic in one line, with the file and the place."""
+    """Format a diagnostic on one line, with the file and the position."""
     return f"{name}:{found.line}:{found.column}: {shorten(found.message)} [{found.code}]"
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Replaces a file, or makes it: whoever reads it meanwhile has the old text or the new one.
+    """Write a file atomically: concurrent readers see the old text or the new one.
 
     A link stays a link, and the file keeps its permissions.
 
     Raises:
-        OSError: It cannot be written; it is then as it was.
+        OSError: It cannot be written. The file is then unchanged.
     """
     target = path.resolve()
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    # Not by `tempfile`: the permissions are to be those that any new file has.
+    # Not with `tempfile`, whose files have other permissions than new files.
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
@@ -120,5 +120,5 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def sort_diagnostics(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Diagnostics in the order of the text."""
+    """Sort diagnostics by position."""
     return tuple(sorted(diagnostics, key=lambda found: (found.line, found.column)))

@@ -1,7 +1,7 @@
-"""Whether the dotted path of a handler leads somewhere, found out without running any of it.
+"""Checks that dotted paths of handlers resolve, without running their code.
 
-What is not allowed is looked for as files are: folders are searched, and the text of a module is
-read for the name, but nothing is imported. What is allowed is loaded as it would be to run it.
+A path that is not allowed is searched for in files: the source of its module is parsed for the
+name, and nothing is imported. A path that is allowed is imported as it would be to run it.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 
 def is_allowed(path: str, allowed: Collection[str]) -> bool:
-    """Whether a dotted path is one of the allowed ones, or below one."""
+    """Return True if a dotted path is one of the allowed prefixes, or below one."""
     return any(path == prefix or path.startswith(f"{prefix}.") for prefix in allowed)
 
 
 def quoted(text: str) -> str:
-    """A name in a diagnostic, as the core writes them."""
+    """Quote a name in a diagnostic as the core does."""
     return json.dumps(text, ensure_ascii=False)
 
 
 class HandlerResolver:
-    """Handlers by their dotted paths. The text of a module is read once.
+    """Resolver of handlers by dotted path. The source of each module is parsed once.
 
     Args:
-        allowed: What may be imported, each with all below it.
+        allowed: Dotted prefixes that may be imported.
     """
 
     def __init__(self, allowed: Collection[str] = ()) -> None:
@@ -44,7 +44,7 @@ class HandlerResolver:
         self._texts: dict[str, Sequence[ast.stmt] | None] = {}
 
     def find_error(self, path: str) -> str | None:
-        """Why a handler cannot be had; None if nothing speaks against it."""
+        """Return the reason why a handler cannot be imported; None if no reason is known."""
         if is_allowed(path, self._allowed):
             from ..handlers import load_handler
 
@@ -68,7 +68,7 @@ class HandlerResolver:
         return f"module {quoted(module)} has no {quoted(name)}"
 
     def definition_of(self, path: str) -> HandlerDefinition | None:
-        """How a handler is defined in the text of its module, where that can be found."""
+        """Return the definition of a handler in the source of its module, if it can be found."""
         parts = path.split(".")
         if len(parts) < 2 or not all(part.isidentifier() for part in parts):
             return None
@@ -83,20 +83,20 @@ class HandlerResolver:
                     pass
                 case _:
                     continue
-            # What decorators make of it is theirs to say.
+            # Decorators may replace the definition.
             if name == parts[-1] and not statement.decorator_list:
                 return statement
         return None
 
     def _names(self, module: str, spec: ModuleSpec | None) -> set[str] | None:
-        """The names that a module defines; None where that cannot be told."""
+        """Return the names that a module defines; None if unknown."""
         loaded = sys.modules.get(module)
         if loaded is not None:
             found = set(vars(loaded))
         elif spec is None:
             return None
         elif spec.origin is None and spec.submodule_search_locations is not None:
-            # Folders without an `__init__.py` have nothing but modules.
+            # Namespace packages contain only modules.
             return set()
         else:
             text = self._text(module, spec)
@@ -112,12 +112,12 @@ class HandlerResolver:
 
 
 def _module_of(parts: Sequence[str]) -> tuple[ModuleSpec | None, int]:
-    """The module that a path goes through last, and how many parts of the path that takes."""
+    """Return the innermost module of a path, and the number of parts in its name."""
     spec = _top(parts[0])
     if spec is None and parts[0] not in sys.modules:
         return None, 0
     depth = 1
-    # The last part is what a module defines, even where a module has the same name.
+    # The last part is a name in a module, even if a module of that name exists.
     while depth < len(parts) - 1:
         inner = _inner(spec, parts[: depth + 1])
         if inner is None:
@@ -128,23 +128,23 @@ def _module_of(parts: Sequence[str]) -> tuple[ModuleSpec | None, int]:
 
 def _top(name: str) -> ModuleSpec | None:
     try:
-        # Of a name without a dot this imports nothing.
+        # For a name without a dot this imports nothing.
         return find_spec(name)
     except ValueError:
-        # It is loaded, and does not say where from: `__main__` of a script, for one.
+        # The module is loaded but has no spec, such as `__main__` of a script.
         return None
 
 
 def _inner(spec: ModuleSpec | None, parts: Sequence[str]) -> ModuleSpec | None:
-    """The last of these modules, which is in one that is known."""
+    """Return the spec of the last of these modules, given that of its parent."""
     loaded = sys.modules.get(".".join(parts))
     if loaded is not None and loaded.__spec__ is not None:
         return loaded.__spec__
     places = None if spec is None else spec.submodule_search_locations
     if places is None:
         return None
-    # `find_spec` would import the packages that it is in. A finder that is given their folders
-    # does not, and needs the last part of the name only.
+    # `find_spec` would import the parent packages. A finder that is given their folders does not,
+    # and needs only the last part of the name.
     return PathFinder.find_spec(parts[-1], list(places))
 
 
@@ -155,7 +155,7 @@ def _source(spec: ModuleSpec) -> Sequence[ast.stmt] | None:
         if not isinstance(source, str):
             return None
         with warnings.catch_warnings():
-            # What the compiler thinks of it is for whoever runs it.
+            # Warnings of the compiler are not about the registry.
             warnings.simplefilter("ignore")
             return ast.parse(source).body
     except (
@@ -171,8 +171,8 @@ def _source(spec: ModuleSpec) -> Sequence[ast.stmt] | None:
 
 
 def _defined(body: Sequence[ast.stmt]) -> Iterator[str]:
-    # Not by `ast.walk`, which would go into functions. What is nested is worked off a list, since
-    # a text may nest as deep as it likes.
+    # Not with `ast.walk`, which would descend into functions. A list instead of recursion, since
+    # a text may be nested to any depth.
     left: list[ast.AST] = [*body]
     while left:
         match left.pop():

@@ -1,4 +1,4 @@
-"""The faults of a registry beyond those that its text alone shows."""
+"""Checks of a registry that need more than its text, such as its handlers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .registrations import RegistryState
     from .source_text import SourceText
 
-# Codes of the core: a tool that nothing can run, and one whose handler is known to read more.
+# Codes of the core: a tool without a handler, and one whose known handler reads more parameters.
 NO_HANDLER = "TW115"
 MISSING_PARAMETER = "TW117"
 
@@ -33,7 +33,7 @@ RELATIVE_PATH = "TW205"
 
 
 class _HandlerFault(NamedTuple):
-    """Why a handler cannot run. Many tools may share one, such as a package that is missing."""
+    """Reason why a handler cannot run. Tools may share one, such as a missing package."""
 
     code: str
     reason: str
@@ -47,20 +47,21 @@ def lint(
     source: SourceText,
     base_url: str | None,
 ) -> tuple[Diagnostic, ...]:
-    """All warnings about a document of a registry, in the order of its text.
+    """Return all warnings about a document of a registry, by position.
 
     Args:
-        now: The registry, with what is registered in Python.
-        part: What the document says. Where it says all, what Python changes is looked at as well.
-        allowed: What may be imported.
-        source: The text.
-        base_url: What relative paths are relative to, if anything.
+        state: The registry, with the registrations in Python.
+        part: The snapshot of the document. If it is the whole file, entries changed in Python are
+            checked as well.
+        allowed: Dotted prefixes that may be imported.
+        source: The text of the document.
+        base_url: The base URL of relative paths, if any.
     """
     return sort_diagnostics(_Linter(state, part, allowed, source, base_url).findings())
 
 
 def with_document_name(name: str, found: Diagnostic) -> Diagnostic:
-    """A diagnostic of one of several documents, with the name of that."""
+    """Prefix the message of a diagnostic with the name of its document."""
     return Diagnostic(
         found.code,
         found.severity,
@@ -73,7 +74,7 @@ def with_document_name(name: str, found: Diagnostic) -> Diagnostic:
 
 
 def is_relative(url: str) -> bool:
-    """True if a URL does not say by itself where it leads."""
+    """Return True if a URL is not an absolute URL with http or https."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -107,7 +108,7 @@ class _Linter:
         for one in self._part.diagnostics:
             start = self._start(one.line)
             if one.code in (NO_HANDLER, MISSING_PARAMETER) and start in served:
-                # The handler that is meant is not the one that runs.
+                # A handler registered in Python runs instead.
                 continue
             if one.code == MISSING_PARAMETER:
                 reported.add(start)
@@ -161,7 +162,7 @@ class _Linter:
         )
 
     def _cannot_run(self, fault: _HandlerFault, entries: Sequence[ToolEntry]) -> Diagnostic:
-        """One diagnostic for all tools with a fault, where the first of them names its handler."""
+        """Return one diagnostic for all tools with a fault, at the handler of the first."""
         first, others = entries[0], len(entries) - 1
         message = f"the handler of the tool {quoted(first.name)} {fault.reason}"
         if others:
@@ -172,7 +173,7 @@ class _Linter:
         self, entry: ToolEntry, needs: RequiredParameters
     ) -> Sequence[Diagnostic]:
         if not isinstance(entry.return_struc, dict):
-            # There is nothing to be given, and that is reported.
+            # It has no structure, which is reported elsewhere.
             return ()
         known = cast("Mapping[str, Any]", entry.parameters).get("properties", {})
         missing = [quoted(name) for name in needs.missing(known)]
@@ -196,7 +197,7 @@ class _Linter:
         return (self._at(entry, (entry.path, "Tool"), RELATIVE_PATH, message, hint),)
 
     def _without_purpose(self, entry: ToolEntry) -> Sequence[Diagnostic]:
-        # One without a prompt is reported of by the core; what Python adds has no place in the text.
+        # The core reports a missing prompt; entries added in Python have no position.
         if not entry.prompt or entry.line is None or purpose(entry.prompt, entry.name):
             return ()
         message = f"the prompt of the tool {quoted(entry.name)} says nothing of what the tool does"
@@ -204,13 +205,13 @@ class _Linter:
         return (self._at(entry, ("prompt", "Tool"), NO_PURPOSE, message, hint),)
 
     def _at_handler(self, entry: ToolEntry, code: str, message: str, hint: str) -> Diagnostic:
-        """A diagnostic where a tool names its handler, or else where the tool begins."""
+        """Return a diagnostic at the handler of a tool, or else at its first line."""
         return self._at(entry, (entry.handler or "", "Tool"), code, message, hint)
 
     def _at(
         self, entry: ToolEntry, texts: Sequence[str], code: str, message: str, hint: str
     ) -> Diagnostic:
-        """A diagnostic at the first of some texts that the element of a tool holds."""
+        """Return a diagnostic at the first of some texts in the element of a tool."""
         line, column, length = entry.line or 1, 1, 1
         if entry.line is not None:
             index = bisect_right(self._starts, entry.line)
@@ -223,6 +224,6 @@ class _Linter:
         return Diagnostic(code, "warning", message, line, column, length=length, hint=hint)
 
     def _start(self, line: int) -> int | None:
-        """The line on which the tool begins that a line is in."""
+        """Return the first line of the tool that contains a line."""
         index = bisect_right(self._starts, line)
         return self._starts[index - 1] if index else None

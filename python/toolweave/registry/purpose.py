@@ -1,12 +1,12 @@
-"""The text that says what a tool does, out of the prompt that asks a model to score it.
+"""Extraction of a tool's purpose from the prompt that asks a model to score it.
 
-The prompts of NLWeb are made to be asked alone: each introduces the query, says what the tool is
-for, and demands a score. A model that is told of several tools at once, or that calls them, needs
-what they are for. Only what says nothing of that is left out:
+A prompt of NLWeb is about one tool: it introduces the query, describes the tool and demands a
+score. A model that chooses among several tools, or calls them, needs only the description. These
+parts are left out:
 
 - an introduction of the query, such as "The user has the following query: {request.query}.";
-- a demand for a score, such as "Assign a score from 0 to 100". What the demand says the score is
-  for stays, unless every word of it is said elsewhere.
+- a demand for a score, such as "Assign a score from 0 to 100". The criterion of the demand is
+  kept, unless every word of it occurs elsewhere.
 
     >>> purpose("Assign a score from 0 to 100 for whether {request.query} asks for a refund.", "a")
     'Whether {request.query} asks for a refund.'
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 QUERY_PLACEHOLDERS = frozenset({"request.query", "request.rawQuery"})
-"""The placeholders that stand for what was asked."""
+"""Placeholders for the query."""
 
 _QUERY = (
     r"\{[ \t]*(?:" + "|".join(re.escape(name) for name in sorted(QUERY_PLACEHOLDERS)) + r")[ \t]*\}"
@@ -29,11 +29,11 @@ _QUERY = (
 _PLACEHOLDER = re.compile(r"\{[ \t]*[A-Za-z_][\w.]*[ \t]*\}", re.ASCII)
 _WORD = re.compile(r"\w+")
 
-# The end of a sentence, of a line, or of the head of a list. A line that goes on in small letters
-# is the same sentence.
+# The end of a sentence, of a line, or of the heading of a list. A line that continues in lower case
+# belongs to the same sentence.
 _BREAK = re.compile(r"(?<=[.!?])[ \n]|(?<=[:;])\n(?!\{)|\n(?![a-z{])")
 
-# "The user asks: {request.query}": the query comes last, after words that say no more than that.
+# "The user asks: {request.query}": the query comes last, after words that only introduce it.
 _INTRODUCTION = re.compile(rf"(?P<before>[^{{}}]*){_QUERY}[\"'`>)\].,;:!]*\Z")
 _INTRODUCING = frozenset(
     _WORD.findall(
@@ -62,17 +62,17 @@ _FIT = frozenset(
 
 
 def purpose(prompt: str | None, name: str) -> str:
-    """The sentences of a prompt that say what its tool is for, with their placeholders.
+    """Return the sentences of a prompt that describe its tool, with their placeholders.
 
-    Every word is kept but those of introductions of the query and of demands for a score.
+    Every word is kept except introductions of the query and demands for a score.
 
     Args:
         prompt: The prompt, if the tool has one.
-        name: The name of the tool. What only says that the tool of that name fits says nothing.
+        name: The name of the tool. A sentence that only says that this tool fits is left out.
 
     Returns:
-        The text, in the lines of the prompt, without indentation and empty lines; empty where the
-        prompt says nothing of the tool.
+        The text in the lines of the prompt, without indentation and empty lines; empty if the
+        prompt does not describe the tool.
     """
     lines = (" ".join(line.split()) for line in (prompt or "").splitlines())
     text = "\n".join(line for line in lines if line)
@@ -95,7 +95,7 @@ def purpose(prompt: str | None, name: str) -> str:
 
 
 def _sentences(text: str) -> Iterator[tuple[str, str]]:
-    """The sentences of a text, each with the blank or the line end that follows it."""
+    """Yield the sentences of a text, each with the space or newline that follows it."""
     start = 0
     for found in _BREAK.finditer(text):
         yield text[start : found.start()], found.group()
@@ -104,7 +104,7 @@ def _sentences(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _introduces(sentence: str) -> bool:
-    """True if a sentence says what the query is, and nothing else."""
+    """Return True if a sentence only introduces the query."""
     found = _INTRODUCTION.match(sentence)
     return found is not None and _words(found["before"]) <= _INTRODUCING
 

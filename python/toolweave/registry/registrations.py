@@ -1,4 +1,4 @@
-"""What was registered in Python: handlers for tools of a file, and tools that no file has."""
+"""Registrations in Python: handlers for tools of a file, and tools that no file has."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEFAULT_SITE = "default"
 
 
 class ToolKey(NamedTuple):
-    """Which tool: there is one for each name, type and site."""
+    """Unique key of a tool: its name, type and site."""
 
     name: str
     type: str
@@ -28,20 +28,20 @@ class ToolKey(NamedTuple):
 
 
 def tool_key(name: str, type: str, site: str | None) -> ToolKey:
-    """The key of a tool, whatever the spelling of its type."""
+    """Return the key of a tool, with its type in any notation."""
     return ToolKey(name, type_name(type), None if site == DEFAULT_SITE else site)
 
 
 @dataclass(frozen=True)
 class Registration:
-    """A handler, and what was description of its tool along with it."""
+    """Handler, with the fields that were given for its tool."""
 
     key: ToolKey
     handler: object
     description: HandlerDescription | ToolDefinitionError
-    """What the handler says of the tool, or why it can say nothing."""
+    """Description derived from the handler, or the reason why there is none."""
     given: Mapping[str, Any]
-    """Those fields of the tool that were given: they come before what a file says."""
+    """Fields of the tool that were given; they override those of a file."""
 
     @staticmethod
     def of(
@@ -50,7 +50,7 @@ class Registration:
         given: Mapping[str, Any] = MappingProxyType({}),
         frame: types.FrameType | None = None,
     ) -> Registration:
-        """A registration by whoever called the function of a frame."""
+        """Return a registration, with the frame of the caller as the scope of types."""
         try:
             description: HandlerDescription | ToolDefinitionError = describe_handler(
                 handler, key.name, frame
@@ -67,25 +67,26 @@ class _BuiltTool(NamedTuple):
 
 
 class RegistryState(NamedTuple):
-    """A registry as it is with all that was registered in Python."""
+    """State of a registry, with all registrations in Python."""
 
     snapshot: RegistrySnapshot
     contracts: Mapping[ToolKey, FunctionContract]
-    """Those of tools that only their handlers describe."""
+    """Contracts of tools that only their handlers describe."""
     handlers: Mapping[ToolKey, object]
     file: RegistrySnapshot
-    """What the file says. Its warnings are all there are: what Python adds has no place in it."""
+    """Snapshot of the file alone. It has all warnings, since entries added in Python have no
+    position."""
 
 
 def build_state(base: RegistrySnapshot, registrations: Collection[Registration]) -> RegistryState:
-    """What a file says, with what was registered in Python, in the order in which it was.
+    """Apply registrations to a registry from a file, in order.
 
-    A tool of the very key of a registration stays as it is but for what was given. One that the
-    type inherits is copied for the type. Where there is neither, the handler describes its tool.
+    If the registry has a tool with the key of a registration, only the given fields change. A tool
+    that the type inherits is copied for the type. Otherwise the handler describes its tool.
 
     Raises:
         RegistryError: A registration cannot be a tool.
-        ToolDefinitionError: A function cannot be one.
+        ToolDefinitionError: A function cannot be a tool.
     """
     if not registrations:
         return RegistryState(base, {}, {}, base)
@@ -103,7 +104,7 @@ def build_state(base: RegistrySnapshot, registrations: Collection[Registration])
         elif key.name not in names:
             built = _entry_from_handler(registration)
         else:
-            # Only this needs to know what has been added so far.
+            # Inherited tools may have been added by earlier registrations.
             snapshot, pending = snapshot.with_entries(pending), []
             inherited = _inherited(key, snapshot)
             if inherited is None:
@@ -145,10 +146,10 @@ def _entry_from_handler(registration: Registration) -> _BuiltTool:
 def handler_for(
     entry: ToolEntry, snapshot: RegistrySnapshot, handlers: Mapping[ToolKey, object]
 ) -> object | None:
-    """The handler that was registered for a tool: for its own type and site, or a general one.
+    """Return the handler registered for a tool: for its own type and site, or for a general one.
 
-    The type counts before the site. A path that the file gives stands before handlers that are
-    more general than the tool.
+    The type takes precedence over the site. A path in the file takes precedence over handlers that
+    are more general than the tool.
     """
     if not handlers:
         return None

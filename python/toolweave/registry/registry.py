@@ -1,4 +1,4 @@
-"""A registry of tools that may be read again, and to which Python adds."""
+"""Registry of tools that can be reloaded and extended in Python."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ _Handler = TypeVar("_Handler")
 _MAX_WARNED_TYPES = 1000
 
 TEXT = "the text"
-"""What errors call a registry that is from no file."""
+"""Name of a registry without a file, for errors."""
 
 
 class ToolRegistry:
-    """The tools of each schema.org type and site, and the handlers that serve them.
+    """Tools of each schema.org type and site, with the handlers that serve them.
 
-    It may be read again and added to while others use it, in any thread: each question is
-    answered by the registry as it was before, or as it is after.
+    It may be reloaded and extended while it is in use, in any thread: each lookup sees the
+    registry either before or after a change.
 
-    Make one with `load`, `loads` or `from_tools`. An empty one, ``ToolRegistry()``, is for
-    tools that are all registered in Python.
+    Create one with `load`, `loads` or `from_tools`. Start with an empty one, ``ToolRegistry()``, if
+    all tools are registered in Python.
 
     Example:
         >>> registry = ToolRegistry()
@@ -76,8 +76,8 @@ class ToolRegistry:
         """Prefer `load`, `loads` and `from_tools`.
 
         Args:
-            snapshot: What it says at first; nothing by default.
-            base_url: What relative paths of tools with ``method="url"`` are relative to.
+            snapshot: The initial tools; none by default.
+            base_url: The base URL of relative paths of tools with ``method="url"``.
 
         Raises:
             ValueError: `base_url` is not absolute.
@@ -88,17 +88,17 @@ class ToolRegistry:
         if base_url is not None and is_relative(base_url):
             raise ValueError(f"base_url must be an absolute URL, http or https, got {base_url!r}")
         self.base_url = base_url
-        """The URL that relative paths of tools with ``method="url"`` belong to, as links of a page
-        at it do."""
+        """Base URL of relative paths of tools with ``method="url"``, resolved like links in a
+        page."""
         self._base = RegistrySnapshot.of(()) if snapshot is None else snapshot
         self._sources: tuple[AnySource, ...] = ()
         self._documents: tuple[Document, ...] = ()
         self._parts: tuple[RegistrySnapshot, ...] = (self._base,)
-        # Types that were asked for and are none, so that each is told once.
+        # Unknown types that were looked up, so that each is logged once.
         self._warned_types: set[str] = set()
         self._registrations: dict[ToolKey, Registration] = {}
         self._toolsets: weakref.WeakSet[RegistryToolset] = weakref.WeakSet()
-        # Never changed, only replaced: whoever reads it has it for good.
+        # Immutable and replaced as a whole, so that readers need no lock.
         self._state = build_state(self._base, ())
 
     @staticmethod
@@ -108,27 +108,27 @@ class ToolRegistry:
         allowed_hosts: Collection[str] = (),
         max_bytes: int = MAX_FILE_BYTES,
     ) -> ToolRegistry:
-        """The registry in a file, or in several places.
+        """Load a registry from a file, or from several sources.
 
         Args:
-            *sources: Each a `tools.xml`, flat or with sites (see docs/registry.md), or a folder, of
-                which all files are read whose names end in ``.xml``, or a URL. They count as one
-                document, in this order.
-            base_url: What relative paths of tools with ``method="url"`` are relative to.
+            *sources: The sources: a `tools.xml`, flat or with sites (see docs/registry.md); a
+                folder, of which all files with the suffix ``.xml`` are read; or a URL. They are
+                read as one document, in this order.
+            base_url: The base URL of relative paths of tools with ``method="url"``.
             allowed_hosts: Hosts that URLs may be read from, as ``host`` or ``host:port``.
-            max_bytes: How long what a URL leads to may be.
+            max_bytes: Maximum size of a document at a URL.
 
         Raises:
             OSError: A file cannot be read.
-            RegistryError: There are errors, all of which are in `diagnostics`; or a URL may not or
-                cannot be read.
+            RegistryError: There are errors, all of which are in `diagnostics`; or a URL is not
+                allowed or cannot be read.
             ImportError: There is a URL, and httpx is not installed.
-            TypeError: There is no source, or one string is given for allowed hosts.
+            TypeError: There is no source, or `allowed_hosts` is a string.
         """
         if not sources:
-            raise TypeError("load needs a file, a folder or a URL")
+            raise TypeError("sources must be at least one file, folder or URL, got none")
         if isinstance(allowed_hosts, str):
-            raise TypeError(f"allowed_hosts must be several hosts; for one, [{allowed_hosts!r}]")
+            raise TypeError(f"allowed_hosts must be a list of hosts; for one, [{allowed_hosts!r}]")
         check_count("max_bytes", max_bytes, 1)
         places = tuple(as_source(place, allowed_hosts, max_bytes) for place in sources)
         registry = ToolRegistry(base_url=base_url)
@@ -139,14 +139,14 @@ class ToolRegistry:
 
     @staticmethod
     def loads(source: str | bytes, *, base_url: str | None = None) -> ToolRegistry:
-        """The registry that a text is.
+        """Load a registry from a text.
 
         Args:
             source: The text, or its bytes in any encoding that XML names.
-            base_url: What relative paths of tools with ``method="url"`` are relative to.
+            base_url: The base URL of relative paths of tools with ``method="url"``.
 
         Raises:
-            RegistryError: It has errors; all of them are in `diagnostics`.
+            RegistryError: There are errors, all of which are in `diagnostics`.
         """
         registry = ToolRegistry(read_snapshot(source, TEXT), base_url=base_url)
         registry._documents = (Document(TEXT, source),)
@@ -159,18 +159,18 @@ class ToolRegistry:
         type: str = "Thing",
         site: str | None = None,
     ) -> ToolRegistry:
-        """A registry of tools, each of which serves itself.
+        """Build a registry of tools, each of which is its own handler.
 
-        Prompts and structures follow from what the tools tell a model.
+        Prompts and structures are derived from the contracts of the tools.
 
         Args:
-            tools: The tools, or anything else that a `Toolset` takes.
-            type: The type that has them.
-            site: The site that has them; every site by default.
+            tools: The tools, or anything else that a `Toolset` accepts.
+            type: The type of the tools.
+            site: The site of the tools; every site by default.
 
         Raises:
-            ContractError: A name is given twice, or a definition is none.
-            ToolDefinitionError: A tool has no function, or none that can serve it.
+            ContractError: A name is given twice, or a definition is invalid.
+            ToolDefinitionError: A tool has no function, or one that cannot serve it.
         """
         from ..tools import Toolset
 
@@ -182,7 +182,7 @@ class ToolRegistry:
 
     @property
     def path(self) -> Path | None:
-        """The file that it was loaded from; None if it is from no file, or not from one alone."""
+        """File that it was loaded from; None if it was not loaded from exactly one file."""
         match self._sources:
             case (FileSource(path=path),):
                 return path
@@ -191,19 +191,19 @@ class ToolRegistry:
 
     @property
     def snapshot(self) -> RegistrySnapshot:
-        """The registry as it is now, which later changes do not reach."""
+        """Immutable snapshot of the registry."""
         return self._state.snapshot
 
     @property
     def fingerprint(self) -> str:
-        """A hash of all that it says: the same for the same tools, whatever the layout."""
+        """Hash of the tools; the same for the same tools in any layout."""
         return self._state.snapshot.fingerprint
 
     def tools_for(self, type: str, site: str | None = None) -> tuple[ToolEntry, ...]:
-        """The tools of a type: its own and those it inherits, general ones first.
+        """Return the tools of a type: its own and those it inherits, general ones first.
 
         Args:
-            type: A type of schema.org in any spelling, or one of your own.
+            type: A type of schema.org in any notation, or one of your own.
             site: The site; by default only tools of every site.
         """
         snapshot = self._state.snapshot
@@ -211,7 +211,7 @@ class ToolRegistry:
         return snapshot.tools_for(type, site)
 
     def explain(self, type: str, site: str | None = None) -> tuple[Origin, ...]:
-        """Where each tool of a type comes from and what it replaces.
+        """Return the origin of each tool of a type, with the tools that it replaces.
 
         Args:
             type: As for `tools_for`.
@@ -220,19 +220,21 @@ class ToolRegistry:
         return self._state.snapshot.explain(type, site)
 
     def lint(self, *, allowed_handlers: Collection[str] = ()) -> tuple[Diagnostic, ...]:
-        """All that can be said against it, in the order of the text.
+        """Return all diagnostics of the registry, by position.
 
-        Handlers that are registered in Python are there. A path that a file gives is looked for
-        without importing anything; only what is allowed is imported, to be certain.
+        Handlers registered in Python are known. Dotted paths in a file are searched for without an
+        import; only allowed modules are imported.
 
         Args:
-            allowed_handlers: The modules that may be imported, each with all below it.
+            allowed_handlers: Dotted prefixes of modules that may be imported.
 
         Raises:
-            TypeError: `allowed_handlers` is one string instead of several.
+            TypeError: `allowed_handlers` is a string.
         """
         if isinstance(allowed_handlers, str):
-            raise TypeError(f"allowed handlers are several: [{allowed_handlers!r}]")
+            raise TypeError(
+                f"allowed_handlers must be a list of prefixes; for one, [{allowed_handlers!r}]"
+            )
         state, documents, parts = self._state, self._documents, self._parts
         if len(documents) < 2:
             text = SourceText(documents[0].data if documents else b"")
@@ -245,13 +247,13 @@ class ToolRegistry:
         return (*found, *self._base.diagnostics)
 
     def write(self, path: str | os.PathLike[str] | None = None) -> str:
-        """The registry as XML. Reading it gives the same tools.
+        """Return the registry as XML. Loading it gives the same tools.
 
         Args:
-            path: The file to replace, in one step; none by default.
+            path: The file to write atomically; none by default.
 
         Raises:
-            OSError: It cannot be written; it is then as it was.
+            OSError: The file cannot be written. It is then unchanged.
         """
         text = self._state.snapshot.write()
         if path is not None:
@@ -259,19 +261,19 @@ class ToolRegistry:
         return text
 
     def reload(self) -> bool:
-        """Reads all that it was loaded from again. What was registered in Python stays.
+        """Read all sources again. Registrations in Python are kept.
 
-        If any of it cannot be used, the registry is as it was.
+        If any source has errors, the registry does not change.
 
         Returns:
-            Whether anything is said that was not said before, or the other way round.
+            True if the tools have changed.
 
         Raises:
             OSError: A file cannot be read.
             RegistryError: There are errors, a URL cannot be read, or the registry is from no file.
         """
         if not self._sources:
-            raise RegistryError("the registry is from no file that could be read again")
+            raise RegistryError("the registry was not loaded from a file and cannot be reloaded")
         with self._lock:
             documents = read_all(self._sources)
             if documents == self._documents:
@@ -283,13 +285,12 @@ class ToolRegistry:
         return changed
 
     def watch(self, *, poll: float = 60.0) -> RegistryWatch:
-        """Reads it again whenever a file changes, for as long as a block lasts.
+        """Reload the registry whenever a file changes, within an ``async with`` block.
 
-        A file that is broken is reported, and the registry stays as it was. Needs the extra
-        ``nlweb``.
+        A broken file is reported, and the registry does not change. Needs the extra ``nlweb``.
 
         Args:
-            poll: After how many seconds URLs are read again, if there are any.
+            poll: Interval in seconds at which URLs are read again, if there are any.
 
         Example:
             async with registry.watch() as reloads:
@@ -303,7 +304,7 @@ class ToolRegistry:
         from .watching import RegistryWatch
 
         if not self._sources:
-            raise RegistryError("the registry is from no file that could be watched")
+            raise RegistryError("the registry was not loaded from a file and cannot be watched")
         check_number("poll", poll, above=0)
         paths = [one.path for one in self._sources if not isinstance(one, UrlSource)]
         return RegistryWatch(self, *paths, poll=poll if len(paths) < len(self._sources) else None)
@@ -319,28 +320,27 @@ class ToolRegistry:
         arguments: Mapping[str, str] | None = None,
         return_struc: Any = None,
     ) -> Callable[[_Handler], _Handler]:
-        """Registers what it decorates as the handler of a tool.
+        """Return a decorator that registers the handler of a tool.
 
-        The tool may be of the file, or of a more general type, and is then served by this
-        handler for this type and all below it. Otherwise it is made of the function: of its types
-        and its docstring, as `tool` does. What is given here comes before either.
+        A tool of the file, or of a more general type, is then served by this handler for this type
+        and its subtypes. If there is none, the tool is built from the types and docstring of the
+        function, as with `tool`. The arguments given here take precedence over both.
 
         Args:
             name: The name of the tool.
-            type: The type that has it.
-            site: The site that has it; every site by default.
-            prompt: The prompt that it is scored with.
-            examples: Queries that it is for.
-            arguments: What its arguments are, by name.
+            type: The type of the tool.
+            site: The site of the tool; every site by default.
+            prompt: The prompt by which it is scored.
+            examples: Example queries.
+            arguments: Descriptions of its arguments, by name.
             return_struc: An example of a reply to the prompt.
 
         Returns:
-            A decorator, which returns what it is given: a class with ``do()``, a function or a
-            `Tool`.
+            A decorator that returns its argument: a class with ``do()``, a function or a `Tool`.
 
         Raises:
-            ToolDefinitionError: A function cannot be made into a tool, where there is none.
-            TypeError: It cannot be a handler; raised by the decorator.
+            ToolDefinitionError: There is no such tool, and the function cannot be made into one.
+            TypeError: The decorated object cannot be a handler.
         """
         given: dict[str, Any] = {
             "prompt": prompt,
@@ -360,10 +360,10 @@ class ToolRegistry:
         return register
 
     def remove(self, name: str, *, type: str = "Thing", site: str | None = None) -> None:
-        """Removes what was registered in Python: a handler, with the tool that was made of it.
+        """Remove a handler that was registered in Python, with the tool that was built from it.
 
-        A tool of a file stays, without that handler. Toolsets that follow the registry have it no
-        more; a call that runs goes on.
+        A tool of a file stays, without that handler. Toolsets of the registry are updated; running
+        calls continue.
 
         Args:
             name: The name of the tool.
@@ -387,11 +387,11 @@ class ToolRegistry:
             self._publish(state)
 
     def handler_for(self, entry: ToolEntry) -> object | None:
-        """What was registered in Python for a tool: for its own type, or one it is a kind of.
+        """Return the handler registered in Python for a tool, or for one of its supertypes.
 
-        The most specific registration counts, types before sites. A dotted path in the file
-        counts more than registrations for more general types or sites, and less than one for the
-        very tool.
+        The most specific registration wins, types before sites. A dotted path in the file takes
+        precedence over registrations for more general types or sites, but not over one for the
+        tool itself.
 
         Args:
             entry: One of its tools.
@@ -413,22 +413,22 @@ class ToolRegistry:
         timeout: float | None = None,
         describe: Describe | None = None,
     ) -> Toolset:
-        """The tools of a type as tools for an `Agent`, a `ToolExecutor` or `toolweave.mcp`.
+        """Return the tools of a type for an `Agent`, a `ToolExecutor` or `toolweave.mcp`.
 
-        Each runs as `toolweave.handlers.run_handler` says. The set follows the registry: tools
-        that come with a reload are in it.
+        Each runs with `toolweave.handlers.run_handler`. The toolset is updated when the registry
+        changes.
 
         Args:
             type: As for `tools_for`.
             site: As for `tools_for`.
-            handler: What handlers get besides the parameters, such as NLWeb's own of the query.
-                By default an object that collects what they send; where they return nothing,
-                that is the result.
-            allowed_handlers: Prefixes of dotted paths that may be imported.
-            allowed_hosts: Hosts that tools with ``method="url"`` may ask.
-            timeout: How long a handler may take, in seconds.
-            describe: What a model is told of a tool; by default its prompt without what is said
-                about scores, and its examples.
+            handler: The application's object for handlers, such as NLWeb's handler of the query.
+                By default a `MessageCollector`, whose messages are the result if a handler returns
+                nothing.
+            allowed_handlers: Dotted prefixes of handlers that may be imported.
+            allowed_hosts: Hosts that tools with ``method="url"`` may request.
+            timeout: Timeout of a handler, in seconds.
+            describe: Function that returns the description of a tool for a model; by default the
+                purpose in its prompt, and its examples.
 
         Raises:
             ContractError: A tool cannot be described to a model.
@@ -460,7 +460,7 @@ class ToolRegistry:
         self._publish(state)
 
     def _warn_unknown_type(self, snapshot: RegistrySnapshot, type: str) -> None:
-        """Tells of a type that is none, once."""
+        """Log a warning about an unknown type, once."""
         if type in self._warned_types or len(self._warned_types) >= _MAX_WARNED_TYPES:
             return
         meant = snapshot.suggest_type(type)
@@ -474,7 +474,7 @@ class ToolRegistry:
         with self._lock:
             known = dict(self._registrations)
             for registration in registrations:
-                # The later one counts, and counts as later.
+                # The last registration wins, and moves to the end.
                 known.pop(registration.key, None)
                 known[registration.key] = registration
             state = build_state(self._base, known.values())
@@ -482,7 +482,7 @@ class ToolRegistry:
             self._publish(state)
 
     def _log_reading(self, *, changed: bool) -> None:
-        # Counting makes an object of each tool and each warning, and most files have many.
+        # Counting creates an object for each tool and warning, and most files have many.
         if not log.isEnabledFor(logging.INFO):
             return
         state = self._state
@@ -500,7 +500,7 @@ class ToolRegistry:
             try:
                 toolset.update(state)
             except Exception:  # noqa: PERF203 - the others still follow
-                # It keeps the tools that it has, and the registry is what it has become.
+                # The toolset keeps its tools; the registry has changed all the same.
                 log.exception("a toolset cannot follow its registry")
 
 
@@ -509,10 +509,11 @@ def _check_handler(handler: object, name: str) -> None:
         if callable(getattr(handler, "do", None)):
             return
         raise TypeError(
-            f"tool {name!r}: the class {handler.__name__!r} has no method do(); a handler is made "
-            "with (params, handler), and its do() is awaited"
+            f"tool {name!r}: the class {handler.__name__!r} must have a method do(), which is "
+            "awaited on an instance created with (params, handler)"
         )
     if not callable(handler):
         raise TypeError(
-            f"tool {name!r}: a handler is a class with do(), a function or a Tool, not {handler!r}"
+            f"tool {name!r}: handler must be a class with do(), a function or a Tool, "
+            f"got {handler!r}"
         )

@@ -1,4 +1,4 @@
-"""Which parameters a handler cannot do without: by its signature, or by the text of its class."""
+"""Required parameters of handlers, from their signatures or the source of their classes."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 INJECTED_PARAMETERS = frozenset({"handler", "params"})
-"""The parameters of a function that are given by whoever runs it; see `toolweave.handlers`."""
+"""Parameters of a function that the application injects; see `toolweave.handlers`."""
 
 HandlerDefinition: TypeAlias = "ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef"
 
 
 class RequiredParameters(NamedTuple):
-    """The parameters that a handler reads whatever comes."""
+    """Parameters that a handler always reads."""
 
     names: tuple[str, ...]
     by_position: bool = False
-    """Whether two of other names are the dict of all parameters and the application's object."""
+    """True if two parameters with other names are the dict of all parameters and the
+    application's object."""
 
     def missing(self, known: Collection[str]) -> tuple[str, ...]:
-        """Those that are not among the parameters of a tool."""
+        """Return the required parameters that a tool does not have."""
         if (
             self.by_position
             and len(self.names) == 2
@@ -39,7 +40,7 @@ class RequiredParameters(NamedTuple):
 
 
 def required_parameters(handler: object) -> RequiredParameters:
-    """What a handler that is registered in Python needs."""
+    """Return the required parameters of a handler that is registered in Python."""
     if is_tool(handler):
         return RequiredParameters(tuple((handler.contract.parameters or {}).get("required", ())))
     if inspect.isclass(handler):
@@ -68,7 +69,7 @@ def required_parameters(handler: object) -> RequiredParameters:
 
 
 def required_by_definition(definition: HandlerDefinition) -> RequiredParameters:
-    """What a handler needs, by its text."""
+    """Return the required parameters of a handler from its source."""
     if isinstance(definition, ast.ClassDef):
         return RequiredParameters(tuple(dict.fromkeys(_keys_read_by(definition))))
     arguments = definition.args
@@ -83,9 +84,10 @@ def required_by_definition(definition: HandlerDefinition) -> RequiredParameters:
 
 
 def _keys_read_by(definition: ast.ClassDef) -> Iterator[str]:
-    """What a class reads of the parameters that it is made with, unless it asks for it first.
+    """Yield the parameters that a class reads without testing for them first.
 
-    What it reads with a default counts where it gives up without it, as NLWeb's handlers do.
+    A parameter read with a default counts if the class returns or raises without it, as NLWeb's
+    handlers do.
     """
     init = next(
         (
@@ -113,7 +115,7 @@ def _keys_read_by(definition: ast.ClassDef) -> Iterator[str]:
     inside = {id(one) for one in ast.walk(init)}
 
     def is_parameters_dict(read: ast.AST, one: ast.AST) -> bool:
-        """Whether it is the dict of the parameters that is read there."""
+        """Return True if `read` is the dict of the parameters."""
         held = isinstance(read, ast.Attribute) and read.attr in holders
         return held or (_is_name(read, params) and id(one) in inside)
 

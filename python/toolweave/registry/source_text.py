@@ -1,4 +1,4 @@
-"""The text of a registry in lines, as its diagnostics count them."""
+"""Text of a registry in lines, as its diagnostics count them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from functools import cached_property
 
 _MAX_MESSAGE = 1000
-"""A name may be as long as the file."""
+"""Maximum length of a message, since a name may be as long as the file."""
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -21,10 +21,10 @@ _LATIN_1 = re.compile(
 
 
 class SourceText:
-    """A text in lines. Columns are in characters; a mark of the encoding is none.
+    """Text in lines, with columns in characters. A byte order mark does not count.
 
     Args:
-        source: The text, or its bytes. What is no text in them is shown as U+FFFD.
+        source: The text, or its bytes. Invalid bytes are decoded as U+FFFD.
     """
 
     def __init__(self, source: str | bytes) -> None:
@@ -32,16 +32,16 @@ class SourceText:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines without their ends. Only a line feed ends one, as in XML."""
+        """Lines without their ends. Only a line feed ends a line, as in XML."""
         text = self._source if isinstance(self._source, str) else _decoded(self._source)
         return [line.removesuffix("\r") for line in text.split("\n")]
 
     def line(self, number: int) -> str:
-        """A line, from 1; empty if there is none."""
+        """Return a line by number, from 1; empty if there is none."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     def find(self, text: str, first: int, behind: int) -> tuple[int, int] | None:
-        """The line and the column of a text, from one line on and before another."""
+        """Return the line and column of a text, searched from line `first` and before `behind`."""
         for number in range(first, min(behind, len(self.lines) + 1)):
             column = self.lines[number - 1].find(text)
             if column >= 0:
@@ -50,7 +50,7 @@ class SourceText:
 
 
 def shorten(text: str) -> str:
-    """A message that may quote anything, without the middle of it if it is long."""
+    """Cut the middle out of a long message, which may quote anything."""
     if len(text) <= _MAX_MESSAGE:
         return text
     return f"{text[: _MAX_MESSAGE - 200]} ... {text[-200:]}"

@@ -1,4 +1,4 @@
-"""Where a registry is from: files, folders of files, and URLs."""
+"""Sources of registries: files, folders and URLs."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class Document(NamedTuple):
-    """A text with tools."""
+    """Document with tools."""
 
     name: str
-    """Where it is from, as errors call it."""
+    """Path or URL, for errors."""
     data: str | bytes
-    """The text, or its bytes."""
+    """Text, or its bytes."""
 
 
 class Source(Protocol):
-    """Something that has documents, which may be others each time it is read."""
+    """Protocol of sources, whose documents may change between reads."""
 
     def read(self) -> list[Document]:
-        """Read all of it.
+        """Read all documents.
 
         Raises:
             OSError: A file cannot be read.
-            RegistryError: It is too large, or a server does not answer as one.
+            RegistryError: A document is too large, or a server does not return it.
         """
         ...
 
 
 class FileSource:
-    """A file."""
+    """Source that is a file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        """Where it is."""
+        """Path of the file."""
 
     def read(self) -> list[Document]:
         """Read the file."""
@@ -58,14 +58,14 @@ class FileSource:
 
 
 class FolderSource:
-    """The files of a folder whose names end in ``.xml``, in the order of their names."""
+    """Source that is the ``.xml`` files of a folder, in the order of their names."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        """Where it is."""
+        """Path of the folder."""
 
     def read(self) -> list[Document]:
-        """Read the files; those of folders in it are no part of it."""
+        """Read the files, without those of subfolders."""
         files = sorted(file for file in self.path.iterdir() if is_registry_file(file))
         if not files:
             raise RegistryError(f"the folder {self.path} has no file whose name ends in .xml")
@@ -73,30 +73,30 @@ class FolderSource:
 
 
 def is_registry_file(path: Path) -> bool:
-    """True if a file of a folder is read; one that is hidden is being written."""
+    """Return True if a file of a folder belongs to the registry; hidden files are temporary."""
     return path.suffix.lower() == ".xml" and not path.name.startswith(".")
 
 
 class UrlSource:
-    """A document that a server has. What has not changed is not sent again (ETag).
+    """Source that is a document at a URL. An unchanged document is not sent again (ETag).
 
     Args:
-        url: Where it is, with http or https.
-        allowed_hosts: Hosts that may be asked, as ``host`` or ``host:port``, also where a
-            redirect leads.
-        max_bytes: How long the document may be.
+        url: The URL, with http or https.
+        allowed_hosts: Hosts that may be requested, also by redirects, as ``host`` or
+            ``host:port``.
+        max_bytes: Maximum size of the document.
     """
 
     def __init__(self, url: str, allowed_hosts: Collection[str], max_bytes: int) -> None:
         self.url = url
-        """Where it is."""
+        """URL of the document."""
         self._allowed = frozenset(host.lower() for host in allowed_hosts)
         self._max_bytes = max_bytes
         self._etag: str | None = None
         self._data: bytes | None = None
 
     def read(self) -> list[Document]:
-        """Ask the server for the document, if it is another one than before."""
+        """Request the document, unless it has not changed."""
         library = require("httpx", "nlweb")
         try:
             with library.Client(timeout=_TIMEOUT, follow_redirects=False) as client:
@@ -109,7 +109,7 @@ class UrlSource:
     def _get(self, client: httpx.Client, url: httpx.URL) -> bytes:
         for _ in range(_MAX_REDIRECTS + 1):
             self._check(url)
-            # What unpacks to a thousand times its size would be past any limit at once.
+            # A compressed body could exceed the limit in one piece.
             headers = {"Accept": "application/xml, text/xml", "Accept-Encoding": "identity"}
             if self._etag is not None:
                 headers["If-None-Match"] = self._etag
@@ -123,9 +123,9 @@ class UrlSource:
         from ..handlers.remote import host_forms
 
         if url.scheme not in ("http", "https") or not url.host:
-            raise RegistryError(f"{self.url} leads to {url}, which is no URL of http or https")
+            raise RegistryError(f"{self.url} leads to {url}, which is not an http or https URL")
         if url.userinfo:
-            raise RegistryError(f"{self.url} leads to a URL with a name or a password in it")
+            raise RegistryError(f"{self.url} leads to a URL with a user name or password")
         if self._allowed.isdisjoint(host_forms(url)):
             host = host_forms(url)[0]
             raise RegistryError(
@@ -141,18 +141,18 @@ class UrlSource:
             raise RegistryError(f"{self.url} answered {status} {response.reason_phrase}")
         packing = response.headers.get("Content-Encoding", "identity")
         if packing.lower() != "identity":
-            raise RegistryError(f"{self.url} packed its answer as {packing}, unasked")
+            raise RegistryError(f"{self.url} sent the unsupported Content-Encoding {packing}")
         body = bytearray()
         for piece in response.iter_bytes():
             body += piece
             if len(body) > self._max_bytes:
-                raise RegistryError(f"{self.url} holds more than {self._max_bytes} bytes")
+                raise RegistryError(f"{self.url} is larger than {self._max_bytes} bytes")
         self._etag, self._data = response.headers.get("ETag"), bytes(body)
         return self._data
 
 
 AnySource: TypeAlias = "FileSource | FolderSource | UrlSource"
-"""A source that a path or a URL names."""
+"""Source that a path or a URL names."""
 
 
 def as_source(
@@ -160,7 +160,7 @@ def as_source(
     allowed_hosts: Collection[str] = (),
     max_bytes: int = MAX_FILE_BYTES,
 ) -> AnySource:
-    """The source that a path or a URL names."""
+    """Return the source that a path or a URL names."""
     if isinstance(place, str) and place.lower().startswith(("http://", "https://")):
         return UrlSource(place, allowed_hosts, max_bytes)
     path = Path(place)
@@ -168,22 +168,22 @@ def as_source(
 
 
 def read_all(sources: Iterable[Source]) -> tuple[Document, ...]:
-    """The documents of several sources, in their order."""
+    """Read the documents of several sources, in order."""
     return tuple(document for source in sources for document in source.read())
 
 
 def read_snapshots(documents: Iterable[Document]) -> tuple[RegistrySnapshot, ...]:
-    """The registries that documents are, each alone.
+    """Parse each document as a registry.
 
     Raises:
-        RegistryError: Some are none; says of all what is wrong, and where.
+        RegistryError: Documents have errors, all of which are reported with their positions.
     """
     parts: list[RegistrySnapshot] = []
     errors: list[RegistryError] = []
     for document in documents:
         try:
             parts.append(read_snapshot(document.data, document.name))
-        except RegistryError as err:  # noqa: PERF203 - all of them are told
+        except RegistryError as err:  # noqa: PERF203 - all errors are reported
             errors.append(err)
     if not errors:
         return tuple(parts)
@@ -194,7 +194,7 @@ def read_snapshots(documents: Iterable[Document]) -> tuple[RegistrySnapshot, ...
 
 
 def join_snapshots(parts: Sequence[RegistrySnapshot]) -> RegistrySnapshot:
-    """One registry of several.
+    """Join several registries.
 
     Raises:
         RegistryError: They contradict each other.

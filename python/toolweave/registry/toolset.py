@@ -1,4 +1,4 @@
-"""Tools of a registry as tools for an agent, an executor or an MCP server."""
+"""Toolset of a registry for agents, executors and MCP servers."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ if TYPE_CHECKING:
     from .registry import ToolRegistry
 
 Describe: TypeAlias = "Callable[[ToolEntry], str | None]"
-"""What a model is shown_contract of a tool."""
+"""Function that returns the description of a tool for a model."""
 
 _EXAMPLES = 3
 
 
 class RunHandler(Protocol):
-    """Runs the handler of a tool."""
+    """Function that runs the handler of a tool."""
 
     def __call__(
         self, entry: ToolEntry, parameters: Mapping[str, Any], handler: object, /
     ) -> Awaitable[Any]:
-        """Runs it with parameters that fit its structure, and returns what it returns."""
+        """Run the handler with valid parameters, and return its return value."""
         ...
 
 
 @dataclass
 class MessageCollector:
-    """Stands in for NLWeb's handler where there is no request of NLWeb's: it collects messages."""
+    """Substitute for NLWeb's handler outside of NLWeb that collects the messages sent to it."""
 
     item_type: str
     site: str | None
     query: str = ""
     query_params: dict[str, Any] = field(default_factory=dict[str, Any])
     messages: list[Any] = field(default_factory=list[Any])
-    """What was sent, in order."""
+    """Messages in the order in which they were sent."""
 
     async def send_message(self, message: Any) -> None:
-        """Takes what a handler says to the user."""
+        """Collect a message that a handler sends to the user."""
         self.messages.append(message)
 
 
 class _CachedTool(NamedTuple):
-    """A tool, and all that it is made of."""
+    """Tool with everything that it was built from."""
 
     entry: ToolEntry
     served: object
@@ -60,12 +60,12 @@ class _CachedTool(NamedTuple):
     tool: AnyTool
 
     def matches(self, entry: ToolEntry, served: object, contract: FunctionContract | None) -> bool:
-        """Whether it would be made of the same."""
+        """Return True if the tool would be built from the same."""
         return entry == self.entry and served is self.served and contract == self.contract
 
 
 class RegistryToolset(Toolset):
-    """The tools that a registry has for a type and a site, as they are at any time."""
+    """Toolset of a type and a site that is updated with its registry."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class RegistryToolset(Toolset):
         self._cached: dict[str, _CachedTool] = {}
 
     def update(self, state: RegistryState) -> None:
-        """Has the tools of a registry from now on.
+        """Replace the tools with those of a new state of the registry.
 
         Raises:
             ContractError: A tool cannot be described to a model.
@@ -94,11 +94,11 @@ class RegistryToolset(Toolset):
             name = valid_tool_name(entry.name, "", tools)
             served = handler_for(entry, state.snapshot, state.handlers)
             contract = state.contracts.get(ToolKey(entry.name, entry.type, entry.site))
-            # Most tools are what they were.
+            # Most tools have not changed.
             same = self._cached.get(name)
             if same is None or not same.matches(entry, served, contract):
                 tool = self._tool(entry, served, contract, name)
-                # What is wrong with it is found here, before anything has changed.
+                # Raise errors here, before anything has changed.
                 _ = tool.contract, tool.validator
                 same = _CachedTool(entry, served, contract, tool)
             cached[name] = same
@@ -111,12 +111,12 @@ class RegistryToolset(Toolset):
         self, entry: ToolEntry, served: object, contract: FunctionContract | None, name: str
     ) -> AnyTool:
         if is_tool(served) and served.name == name:
-            # It knows best what it takes, and how it wants to be run.
+            # The tool has its own contract and options.
             return served
         parameters = entry.parameters if contract is None else contract.parameters
         description = contract.description if contract is not None else self._describe(entry)
-        shown_contract = FunctionContract(name, description, parameters)
-        return Tool.from_contract(shown_contract, self._caller(entry))
+        shown = FunctionContract(name, description, parameters)
+        return Tool.from_contract(shown, self._caller(entry))
 
     def _caller(self, entry: ToolEntry) -> Callable[..., Awaitable[Any]]:
         item_type, site = self._asked
@@ -140,7 +140,7 @@ def make_runner(
     allowed_hosts: Collection[str],
     timeout: float | None,
 ) -> RunHandler:
-    """What runs the handlers of a registry for its tools."""
+    """Return the function that runs the handlers of a registry."""
     from ..handlers import run_handler
 
     async def run(entry: ToolEntry, parameters: Mapping[str, Any], handler: object, /) -> Any:
@@ -161,10 +161,10 @@ def make_runner(
 
 
 def description_of(entry: ToolEntry) -> str | None:
-    """The text that a model reads of a tool that it may call: what its prompt says of it.
+    """Return the description of a tool for a model that may call it, from its prompt.
 
-    Neither introductions of the query nor demands for a score are in it; placeholders stand there
-    in words. The examples come after it, three of them at most.
+    Introductions of the query and demands for a score are left out, and placeholders are named in
+    words. At most three examples follow.
     """
     values = {name: _in_words(name) for name in entry.placeholders if "." in name}
     purpose_text = PromptTemplate(purpose(entry.prompt, entry.name)).render(values)
@@ -176,7 +176,7 @@ def description_of(entry: ToolEntry) -> str | None:
 
 
 def _in_words(placeholder: str) -> str:
-    """A placeholder as a model reads it that is given no value: ``the previous queries``."""
+    """Return a placeholder in words, such as ``the previous queries``."""
     if placeholder in QUERY_PLACEHOLDERS:
         return "the query"
     name = placeholder.rpartition(".")[2]

@@ -1,4 +1,4 @@
-"""A registry that is read again whenever its file changes."""
+"""Watch that reloads a registry whenever its files change."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("toolweave.registry")
 
 _MAX_PENDING = 100
-"""So many reloads wait for someone to ask for them; older ones are forgotten."""
+"""Maximum number of reloads that wait to be consumed; older ones are dropped."""
 
 
 class _Awatch(Protocol):
-    """What is used of watchfiles."""
+    """Signature of ``watchfiles.awatch``, as far as it is used."""
 
     def __call__(
         self,
@@ -42,23 +42,23 @@ class _Awatch(Protocol):
 
 @dataclass(frozen=True)
 class Reload:
-    """What came of reading the file again."""
+    """Outcome of a reload."""
 
     changed: bool
-    """Whether the registry says anything else than before."""
+    """True if the tools have changed."""
     error: ToolweaveError | OSError | None = None
-    """Why the file cannot be used; the registry is then as it was."""
+    """Error of the file; the registry has then not changed."""
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What is wrong with the file, where that is why it cannot be used."""
+        """Diagnostics of the file, if it has errors."""
         return self.error.diagnostics if isinstance(self.error, RegistryError) else ()
 
 
 class RegistryWatch:
-    """Follows what a registry is from while an ``async with`` block lasts.
+    """Watch over the sources of a registry, for the duration of an ``async with`` block.
 
-    It is an iterator over the reloads, for whoever wants to know of them; see
+    It is an async iterator over the reloads, which need not be consumed; see
     `ToolRegistry.watch`.
     """
 
@@ -66,10 +66,9 @@ class RegistryWatch:
         """Prefer `ToolRegistry.watch`.
 
         Args:
-            registry: The registry, which is read again.
-            *paths: Files, and folders of files.
-            poll: After how many seconds it is read again though nothing was seen to change, since
-                some of it is elsewhere; None for never.
+            registry: The registry to reload.
+            *paths: The files and folders to watch.
+            poll: Interval in seconds at which URLs are read again; None for never.
         """
         self._awatch: _Awatch = require("watchfiles", "nlweb").awatch
         self._registry = registry
@@ -84,15 +83,15 @@ class RegistryWatch:
 
     async def __aenter__(self) -> Self:
         if self._task is not None:
-            raise RuntimeError("a watch is for one block; ask the registry for another")
+            raise RuntimeError("a watch can be entered only once; call registry.watch() again")
         self._task = asyncio.create_task(self._follow())
         self._task.add_done_callback(lambda _: self._wakeup.set())
         try:
-            # The task runs up to its first wait, and then the system watches.
+            # The task runs until its first await, from where on the system watches.
             await asyncio.sleep(0)
             if self._task.done():
                 self._task.result()
-            # Of what was written before that, nobody is told.
+            # Changes before that are not reported by the system.
             await self._read()
         except BaseException:
             await self._end(self._task)
@@ -113,7 +112,7 @@ class RegistryWatch:
         task.cancel()
         await asyncio.wait({task})
         if not task.cancelled():
-            # It has been logged, and whoever listened has been told.
+            # It has been logged, and raised for the consumer.
             task.exception()
 
     def __aiter__(self) -> Self:
@@ -123,7 +122,7 @@ class RegistryWatch:
         while not self._reloads:
             if self._task is None:
                 raise RuntimeError(
-                    "reloads come in a block: async with registry.watch() as reloads"
+                    "reloads must be consumed within: async with registry.watch() as reloads"
                 )
             if self._task.done():
                 if not self._task.cancelled():
@@ -134,8 +133,7 @@ class RegistryWatch:
         return self._reloads.popleft()
 
     async def _follow(self) -> None:
-        # Editors put another file in the place of the old one, so it is the folder that is
-        # watched. What a link leads to may change as well as the link.
+        # Editors replace files, so the folders are watched. Both a link and its target may change.
         folders = {folder.resolve() for folder in self._folders}
         for file in self._files:
             folders |= {file.absolute().parent, file.resolve().parent}
@@ -167,7 +165,7 @@ class RegistryWatch:
             await self._read()
 
     def _is_relevant(self, path: Path) -> bool:
-        # Links between the path and the file may have any name.
+        # Links between the path and the file may have other names.
         if path.is_symlink() or any(path.name in (f.name, f.resolve().name) for f in self._files):
             return True
         return is_registry_file(path) and path.parent.resolve() in {
@@ -181,7 +179,7 @@ class RegistryWatch:
             except (ToolweaveError, OSError) as err:
                 reload = Reload(False, err)
         failed = None if reload.error is None else f"{type(reload.error).__name__}: {reload.error}"
-        # One fault is told once, and that it is gone is worth telling as well.
+        # An error is reported once, and its end as well.
         if reload.changed or failed != self._failed:
             if failed is not None:
                 log.warning(

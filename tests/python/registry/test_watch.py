@@ -208,7 +208,7 @@ def test_a_watch_ends_with_its_block(file: Path) -> None:
         with pytest.raises(StopAsyncIteration):
             await asyncio.wait_for(waiting, 30)
         assert [reload async for reload in watch] == []
-        with pytest.raises(RuntimeError, match="one block"):
+        with pytest.raises(RuntimeError, match="only once"):
             await watch.__aenter__()
         assert len(asyncio.all_tasks()) == 1
 
