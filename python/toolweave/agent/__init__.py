@@ -1,4 +1,4 @@
-"""Agents: a model that calls tools and reads the results until it has its answer.
+"""Agents: models that call tools and read the results until they have an answer.
 
     >>> import asyncio
     >>> from toolweave.testing import ScriptedModel
@@ -10,8 +10,8 @@
     >>> result.text, result.stop_reason.value
     ('It is 5.', 'completed')
 
-`Agent.stream` shows everything as it happens. `Agent.open` gives an `AgentRun`, which has all
-messages so far however the run ends, be it by cancellation or an error of the model.
+`Agent.stream` yields events as they happen. `Agent.open` returns an `AgentRun`, which has all
+messages so far even if the run is cancelled or the model fails.
 """
 
 from __future__ import annotations

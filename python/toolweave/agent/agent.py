@@ -32,47 +32,46 @@ if TYPE_CHECKING:
 
 
 class Agent:
-    """A model that is asked again until it answers without calling tools.
+    """A model with tools that is called until it answers without a tool call.
 
-    Nothing is kept between runs, so that one agent serves any number of conversations at once. The
-    `messages` of a result are the `history` of the next run.
+    An agent keeps no state between runs, so one agent serves any number of conversations
+    concurrently. The `messages` of a result are the `history` of the next run.
 
-    A call that cannot be run, or fails, has a result that says so, for the model to do better. A
-    reply that is empty is asked for once more; that counts as a round.
+    An invalid or failed call gets an error as its result, so that the model can correct it. An
+    empty reply is requested once more, which counts as an iteration.
 
     Args:
         model: A model in any form.
-        tools: The tools, in any form that a `Toolset` takes; or a `Toolset`, which may change at
-            any time, from inside a tool as well: the next request tells of it.
-        instructions: What the model is told before every conversation, as a system message.
-        name: Whose messages these are: their `from_agent`. Traces call the agent so, too.
-        max_iterations: How many rounds a run may take: requests to the model.
-        max_repeats: In how many replies the same calls may give the same results before the run
-            ends as a loop; None for any number.
-        answer_at_limit: Whether the model is asked once more, without tools, when
-            `max_iterations` is reached.
-        run_timeout: How long a run may take, waiting included, in seconds; None for as long as it
-            likes. It is stopped then as by `AgentRun.cancel`, with the stop reason ``timeout``.
+        tools: The tools in any form that a `Toolset` accepts, or a `Toolset`. A toolset may change
+            at any time, also from inside a tool; changes apply from the next request on.
+        instructions: The system message before every conversation.
+        name: The name of the agent, in traces and as `from_agent` of its messages.
+        max_iterations: Maximum number of requests to the model per run.
+        max_repeats: Number of replies in which the same calls give the same results after which
+            the run ends as a loop; None for no check.
+        answer_at_limit: True to request an answer without tools when `max_iterations` is reached.
+        run_timeout: Maximum duration of a run in seconds, waiting included; None for no limit. The
+            run is then stopped as by `AgentRun.cancel`, with the stop reason ``timeout``.
         tool_mode: ``natural``, ``native`` or ``auto``; see `NaturalToolUseParser`.
-        handlers: The functions that serve contracts among the tools, by name.
-        fallback: A model that is asked once about each call that is broken or does not fit.
-        strict: Whether calls that cannot be run, and `max_iterations`, are errors.
-        options: What each request asks of the model.
-        executor: What runs the calls, in place of tools, handlers and options.
-        generation_ids: Gives the id of each reply; random ones if not given.
-        rewrite_plain_replies: Whether the fallback is also asked about replies without a call.
-        tag: How calls are to be written.
-        fenced: Whether arguments are to stand in a Markdown fence.
-        form: How the history is written.
-        stop: Whether the model is asked to stop where it would make up a tool's result.
-        **more: As for `Parser` and `ToolExecutor`.
+        handlers: The functions that run contracts among the tools, by name.
+        fallback: A model that is asked once to correct each invalid call.
+        strict: True to raise an error for invalid calls and when `max_iterations` is reached.
+        options: The options of each request to the model.
+        executor: An executor to use instead of tools, handlers and options.
+        generation_ids: Returns the id of the next reply; random ids if not given.
+        rewrite_plain_replies: True to ask the fallback about replies without a call too.
+        tag: The tag format of calls in the prompt.
+        fenced: True to ask for arguments in a Markdown fence.
+        form: The format of the history.
+        stop: True to ask the model to stop where it would invent the result of a call.
+        **more: Options of `Parser` and `ToolExecutor`.
 
     Raises:
-        ContractError: A tool cannot be called by its name, or two share one.
+        ContractError: The name of a tool is invalid or not unique.
         SchemaError: The parameters of a tool are not a JSON Schema.
-        ToolDefinitionError: A tool has no function, or none that can serve it.
-        TypeError: The model is none, or an option is not known.
-        ValueError: An option has a value that it cannot have.
+        ToolDefinitionError: A tool has no handler, or an unsuitable one.
+        TypeError: The model is not a model, or an option is unknown.
+        ValueError: An option is out of range.
     """
 
     def __init__(
@@ -129,26 +128,26 @@ class Agent:
 
     @property
     def name(self) -> str | None:
-        """Whose messages these are."""
+        """The name of the agent."""
         return self._use.name
 
     @property
     def executor(self) -> ToolExecutor:
-        """What runs the calls."""
+        """The executor of the calls."""
         return self._use.executor
 
     @property
     def toolset(self) -> Toolset:
-        """The tools. What is added or removed counts from the next request on."""
+        """The tools. Additions and removals take effect from the next request on."""
         return self._use.executor.toolset
 
     def wrap_model(self, wrap: Callable[[ChatModel], ChatModel]) -> Agent:
-        """A copy of the agent whose model is another one, such as one that listens to its own.
+        """Return a copy of the agent with another model, such as a wrapper that observes its own.
 
-        Everything else is shared with it: tools, executor, instructions, limits.
+        The copy shares everything else with the agent: tools, executor, instructions and limits.
 
         Args:
-            wrap: Makes the other model from the agent's own.
+            wrap: Returns the new model for the model of the agent.
         """
         wrapped = copy(self)
         wrapped._use = copy(self._use)
@@ -163,23 +162,23 @@ class Agent:
         history: Messages = (),
         chat_id: str | None = None,
     ) -> AgentResult:
-        """Runs until there is an answer, or a reason to stop.
+        """Run until there is an answer or another reason to stop.
 
-        Cancelled, it stops the model and the tools and waits for them; `open` has what there was.
+        Cancellation stops the model and the tools and waits for them. Use `open` to get the
+        messages of a cancelled run.
 
         Args:
-            input: What the user says, in any form; None to go on where the history ends.
-            history: The conversation before that.
-            chat_id: The conversation, for messages and traces.
+            input: The input of the user in any form; None to continue from the end of the history.
+            history: The earlier messages of the conversation.
+            chat_id: The id of the conversation, in messages and traces.
 
         Raises:
             ConsolidationError: The conversation cannot be written as text.
-            MaxIterationsError: The model still called tools in the last permitted round, in strict
-                mode.
-            MessageError: The conversation cannot be read, or not be said to this model.
-            ModelError: A model could not be asked, or broke off.
-            ToolUseParsingError: There is a call that cannot be run, in strict mode.
-            ValueError: There is nothing to answer.
+            MaxIterationsError: The model still calls tools in the last iteration, in strict mode.
+            MessageError: The conversation is invalid or not supported by this model.
+            ModelError: A request failed, or a reply broke off.
+            ToolUseParsingError: A call is invalid, in strict mode.
+            ValueError: Input and history are both empty.
         """
         return await self.open(input, history=history, chat_id=chat_id).wait()
 
@@ -190,21 +189,21 @@ class Agent:
         history: Messages = (),
         chat_id: str | None = None,
     ) -> AsyncGenerator[AgentEvent, None]:
-        """Runs, and tells of everything as it happens.
+        """Run, and yield events as they happen.
 
         Leaving the iteration early, or cancelling it, stops the model and the tools.
 
         Args:
-            input: What the user says, in any form; None to go on where the history ends.
-            history: The conversation before that.
-            chat_id: The conversation, for messages and traces.
+            input: The input of the user in any form; None to continue from the end of the history.
+            history: The earlier messages of the conversation.
+            chat_id: The id of the conversation, in messages and traces.
 
         Yields:
             The events of each reply and its calls, as `NaturalToolUse.stream` yields them, and the
-            `AgentResult`, last.
+            `AgentResult` last.
 
         Raises:
-            Exception: As `run` does.
+            Exception: Any exception of `run`.
         """
         async with self.open(input, history=history, chat_id=chat_id) as run:
             async for event in run:
@@ -217,16 +216,16 @@ class Agent:
         history: Messages = (),
         chat_id: str | None = None,
     ) -> AgentResult:
-        """Runs on an event loop of its own, for programs that have none.
+        """Run on a new event loop, for programs without one.
 
         Args:
-            input: What the user says, in any form; None to go on where the history ends.
-            history: The conversation before that.
-            chat_id: The conversation, for messages and traces.
+            input: The input of the user in any form; None to continue from the end of the history.
+            history: The earlier messages of the conversation.
+            chat_id: The id of the conversation, in messages and traces.
 
         Raises:
             RuntimeError: An event loop is running in this thread.
-            Exception: As `run` does.
+            Exception: Any exception of `run`.
         """
         check_no_loop("agent")
         return asyncio.run(self.run(input, history=history, chat_id=chat_id))
@@ -240,26 +239,26 @@ class Agent:
         run_id: str | None = None,
         journal: Journal | None = None,
     ) -> AgentRun:
-        """Begins a run. Nothing happens before it is read.
+        """Create a run, which starts when it is first iterated or awaited.
 
         Args:
-            input: What the user says, in any form; None to go on where the history ends.
-            history: The conversation before that.
-            chat_id: The conversation, for messages and traces.
-            run_id: The run, for messages; a random one if not given.
-            journal: Where the starts and results of calls are written down; see `Journal`. What it
-                raises stops the model, and is raised for whoever reads.
+            input: The input of the user in any form; None to continue from the end of the history.
+            history: The earlier messages of the conversation.
+            chat_id: The id of the conversation, in messages and traces.
+            run_id: The id of the run in its messages; random if not given.
+            journal: Records the starts and results of calls; see `Journal`. An exception of the
+                journal stops the model and is raised to the reader of the run.
 
         Raises:
-            MessageError: The conversation cannot be read.
-            TypeError: The journal is none.
-            ValueError: There is nothing to answer.
+            MessageError: The conversation is invalid.
+            TypeError: The journal lacks a method.
+            ValueError: Input and history are both empty.
         """
         check_journal(journal)
         before = as_messages(history)
         messages = [] if input is None else as_messages(input)
         if not before and not messages:
-            raise ValueError("there is nothing to answer: neither an input nor a history")
+            raise ValueError("input or history must have a message, got neither")
         return AgentRun(
             self._use,
             self._settings,
@@ -272,22 +271,22 @@ class Agent:
         )
 
     def resolve(self, key: str, result: Any, *, is_error: bool = False) -> Outcome:
-        """Says what a deferred result is; see `ToolExecutor.resolve`."""
+        """Deliver a deferred result; see `ToolExecutor.resolve`."""
         return self.executor.resolve(key, result, is_error=is_error)
 
     async def resume(
         self, paused: AgentResult | Messages, *, chat_id: str | None = None
     ) -> AgentResult:
-        """Goes on with a run that was paused, after `resolve`; or that had reached a limit.
+        """Continue a run that was paused for results, after `resolve`, or that reached a limit.
 
-        While a result is still awaited, the model is not asked: what comes back is paused as well.
+        While a result is missing, no request is made and the result is paused again.
 
         Args:
-            paused: What came of the run, or its messages, perhaps from before a restart.
-            chat_id: The conversation, for messages and traces.
+            paused: The result of the run, or its messages, also from before a restart.
+            chat_id: The id of the conversation, in messages and traces.
 
         Raises:
-            Exception: As `run` does.
+            Exception: Any exception of `run`.
         """
         history = paused.messages if isinstance(paused, AgentResult) else paused
         return await self.run(None, history=history, chat_id=chat_id)

@@ -1,4 +1,4 @@
-"""Noticing that a model goes round in circles."""
+"""Detection of models that repeat the same calls."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
     from .. import ToolAggregateMessage, ToolCall, ToolResult
 
-# Calls of more text are looked at in a thread.
+# Calls with more text are processed in a thread.
 _MAX_INLINE = 65_536
 
 
 class LoopGuard:
-    """Counts in how many replies the same call gave the same result.
+    """A counter of the replies in which the same call gave the same result.
 
-    A reply is part of a loop if that number is reached for every call in it: a call that is made
-    again beside a new one is progress, and so is one whose result has changed.
+    A reply is part of a loop if every call in it has reached the limit. A repeated call next to a
+    new one is progress, and so is a call whose result has changed.
 
     Args:
-        most: The number; None for no guard.
+        limit: The number of replies; None for no limit.
     """
 
     def __init__(self, limit: int | None) -> None:
@@ -33,7 +33,7 @@ class LoopGuard:
         self._counts: Counter[tuple[str, str]] = Counter()
 
     async def is_loop(self, aggregate: ToolAggregateMessage) -> bool:
-        """Takes the calls of the next reply, and says whether they are part of a loop."""
+        """Count the calls of the next reply, and return True if they are part of a loop."""
         if self._limit is None:
             return False
         if sum(len(call.raw) for call in aggregate.tool_calls) > _MAX_INLINE:
@@ -45,9 +45,9 @@ class LoopGuard:
 
 
 def _keys(aggregate: ToolAggregateMessage) -> set[tuple[str, str]]:
-    """The calls with their results, but once those that were too many.
+    """Return a key for each call with its result; calls over the limit share one key.
 
-    These did nothing, and may be without number.
+    Such calls did not run, and their number is unbounded.
     """
     calls: set[tuple[str, str]] = set()
     for call, result in _results(aggregate):
@@ -57,17 +57,17 @@ def _keys(aggregate: ToolAggregateMessage) -> set[tuple[str, str]]:
 
 
 def _results(aggregate: ToolAggregateMessage) -> Iterable[tuple[ToolCall, ToolResult | None]]:
-    """The calls, each with its result if it has one."""
+    """Return the calls, each with its result or None."""
     calls, results = aggregate.tool_calls, aggregate.tool_results
     if len(calls) == len(results):
-        # They are in the order of the calls.
+        # Results are in the order of the calls.
         return zip(calls, results, strict=True)
     by_id = {result.tool_call_id: result for result in results}
     return ((call, by_id.get(call.id)) for call in calls)
 
 
 def _key(call: ToolCall, result: ToolResult | None) -> tuple[str, str]:
-    # Calls that could not be read have no arguments; what was written tells them apart.
+    # Invalid calls have no arguments, so their raw text identifies them.
     unread = result is not None and result.error_code is ErrorCode.INVALID_ARGUMENTS
     written = call.raw if unread else ResultCache.key(call.name, call.arguments)
     return written, "" if result is None else result.result

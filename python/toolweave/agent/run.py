@@ -1,4 +1,4 @@
-"""One run of an agent, from the question to the answer."""
+"""A run of an agent, from the input to the answer."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ _log = logging.getLogger("toolweave.agent")
 
 @dataclass(frozen=True)
 class AgentResult:
-    """What came of a run."""
+    """The result of a run."""
 
     text: str
-    """What the model said last, without white space around it."""
+    """The last text of the model, without surrounding white space."""
     messages: tuple[Message, ...]
-    """The whole conversation, history and all: the `history` of the next run. The instructions are
-    not part of it."""
+    """All messages of the conversation including the history, without the instructions: the
+    `history` of the next run."""
     new_messages: tuple[Message, ...] = field(repr=False)
-    """What this run has added: the input and all replies."""
+    """The messages that this run added: the input and all replies."""
     usage: UsageMessage
-    """What all requests of the run have used, as far as the provider says so."""
+    """The usage of all requests of the run, as far as the provider reports it."""
     stop_reason: StopReason
-    """Why the run ended."""
+    """The reason why the run ended."""
     iterations: int
-    """How often the model was asked."""
+    """Number of requests to the model."""
     deferred: tuple[ToolDeferred, ...] = ()
-    """The calls whose results come later, and what to resolve."""
+    """The calls with deferred results, each with the key to resolve."""
 
 
 AgentEvent: TypeAlias = "ToolUseEvent | AgentResult"
-"""One thing in a run; the `AgentResult` is the last."""
+"""Any event of a run; the `AgentResult` is the last one."""
 
 
 @dataclass(frozen=True)
 class AgentSettings:
-    """How an agent runs."""
+    """Settings of the runs of an agent; see `Agent`."""
 
     instructions: str | None
     options: ModelOptions | None
@@ -71,12 +71,12 @@ class AgentSettings:
 
 
 class AgentRun(Run["AgentEvent"]):
-    """A run of an agent. Made by `Agent.open`.
+    """A run of an agent, created by `Agent.open`.
 
-    As an iterator it gives what happens, in that order, and the `AgentResult` last; as a context
-    manager it stops the model and the tools when the block ends, and waits for them. Whatever
-    happens, `messages` is a history that can be gone on with: every call in it has a result, unless
-    that comes later.
+    As an iterator it yields events in order, and the `AgentResult` last. As a context manager it
+    stops the model and the tools when the block ends, and waits for them. However a run ends, its
+    `messages` are valid history for the next one: every call in them has a result, unless the
+    result is deferred.
 
     Example:
         >>> async def main(agent: Agent, save: Callable[[Sequence[Message]], None]) -> None:
@@ -115,42 +115,42 @@ class AgentRun(Run["AgentEvent"]):
         self._reply: ReplyRun | None = None
         self._context = contextvars.copy_context()
         self._cancelled = False
-        # The end of a run that took too long, while it is stopped.
+        # The cancellation of a run that has timed out.
         self._timeout_task: asyncio.Task[None] | None = None
         self._iterations = 0
         self._generator = self._events()
         self.result: AgentResult | None = None
-        """What came of it, once it has ended."""
+        """The result; None until the run has ended."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The conversation so far. Calls are there as soon as all of their reply have a result."""
+        """The conversation so far. The calls of a reply are included when all have a result."""
         so_far = () if self._reply is None else self._reply.messages
         return (*self._messages, *so_far)
 
     @property
     def run_id(self) -> str:
-        """The id of the run, which its messages carry."""
+        """The id of the run in its messages."""
         return self._run_id
 
     @property
     def generation_id(self) -> str | None:
-        """The id of the reply that the last event belongs to; None before the first."""
+        """The id of the reply that the last event belongs to; None before the first reply."""
         return self._generation_id
 
     @property
     def finished_messages(self) -> tuple[Message, ...]:
-        """What the run has added, the input included: whole replies, none that still comes."""
+        """The messages that the run has added so far: the input and complete replies."""
         return tuple(self._messages[self._start :])
 
     @property
     def changed_messages(self) -> tuple[Message, ...]:
-        """The messages of the history that have changed: calls whose results have come."""
+        """The messages of the history that changed because results of their calls arrived."""
         return tuple(self._changed)
 
     @property
     def usage(self) -> UsageMessage:
-        """What the run has used so far, as far as the provider says so."""
+        """The usage of the run so far, as far as the provider reports it."""
         return UsageMessage(
             *self._total_usage(),
             from_agent=self._use.name,
@@ -159,7 +159,7 @@ class AgentRun(Run["AgentEvent"]):
         )
 
     def _total_usage(self) -> tuple[int, int, int]:
-        """Tokens of the prompts, of the replies, and those of the prompts that were cached."""
+        """Return the tokens of the prompts, of the replies, and the cached tokens of the prompts."""
         inputs, outputs, cached = self._usage
         current = None if self._reply is None else self._reply.usage
         if current is None:
@@ -174,33 +174,32 @@ class AgentRun(Run["AgentEvent"]):
         return await anext(self._generator)
 
     async def wait(self) -> AgentResult:
-        """Waits for the end. Cancelled, it stops the model and the tools.
+        """Wait for the result. Cancellation stops the model and the tools.
 
         Raises:
-            MaxIterationsError: The model still called tools in the last permitted round, in strict
-                mode.
-            ModelError: A model could not be asked, or broke off.
-            ToolUseParsingError: There is a call that cannot be run, in strict mode.
+            MaxIterationsError: The model still calls tools in the last iteration, in strict mode.
+            ModelError: A request failed, or a reply broke off.
+            ToolUseParsingError: A call is invalid, in strict mode.
         """
         async with self:
             async for _ in self:
                 pass
         if self.result is None:
-            raise RuntimeError("the run was read by another, and did not end")
+            raise RuntimeError("another task consumed this run before it finished")
         return self.result
 
     async def cancel(self) -> None:
-        """Stops the model and the tools, and waits until they have.
+        """Stop the model and the tools, and wait until they have stopped.
 
-        Calls that have no result get one that says they were interrupted. Who reads the run is told
-        of these, and then gets a result with the stop reason ``cancelled``.
+        Calls without a result get one that says they were interrupted. The reader of the run
+        receives these, then a result with the stop reason ``cancelled``.
         """
         self._cancelled = True
         if self._reply is not None:
             await self._reply.cancel()
 
     async def caught_up(self) -> None:
-        """Waits until whoever reads the run is done with all that has happened so far."""
+        """Wait until the reader of the run has processed all events so far."""
         if self._reply is not None:
             await self._reply.caught_up()
 
@@ -219,7 +218,7 @@ class AgentRun(Run["AgentEvent"]):
 
     @contextmanager
     def _enforce_timeout(self) -> Generator[None, None, None]:
-        """Stops the run when it has taken too long."""
+        """Cancel the run when it exceeds `run_timeout`."""
         seconds = self._settings.run_timeout
         if seconds is None:
             yield
@@ -276,9 +275,9 @@ class AgentRun(Run["AgentEvent"]):
 
     @contextmanager
     def _span(self) -> Generator[None, None, None]:
-        """Traces the run: the span is current for the model and the tools only.
+        """Trace the run in a span that is current for the model and the tools only.
 
-        It must not be for who reads, since a generator shares the context of its caller.
+        It must not be current for the reader: a generator shares the context of its caller.
         """
         context = self._context
         span = context.run(tracing.invoke_agent, self._use.name, conversation_id=self._chat_id)
@@ -295,7 +294,7 @@ class AgentRun(Run["AgentEvent"]):
             context.run(span.__exit__, None if failed is None else type(failed), failed, where)
 
     async def _merge_late_results(self) -> list[tuple[ToolAggregateMessage, list[ToolResult]]]:
-        """Takes in the results that have come for calls of the history."""
+        """Merge results that have arrived for calls of the history, and return both."""
         found: list[tuple[ToolAggregateMessage, list[ToolResult]]] = []
         for position, message in enumerate(self._messages):
             if not isinstance(message, ToolAggregateMessage):
@@ -314,14 +313,14 @@ class AgentRun(Run["AgentEvent"]):
         return found
 
     def _open_reply(self, empty: ReplyRun | None = None, *, with_tools: bool = True) -> ReplyRun:
-        """Begins the next reply; `empty` is the last one, if that is to be asked for again."""
+        """Open the next reply; `empty` is the last one if it was empty and is requested again."""
         self._iterations += 1
         instructions = self._settings.instructions
         system = [] if instructions is None else [TextMessage(instructions, role=Role.SYSTEM)]
         messages = self._messages
         if empty is not None:
             _log.info("an empty reply is asked for once more", extra={"run_id": self._run_id})
-            # Thoughts alone are no turn that providers take.
+            # Providers reject turns that have only reasoning.
             before = len(messages) - len(empty.messages)
             messages = [*messages[:before], empty.reminder]
         return self._use.open(
@@ -336,7 +335,7 @@ class AgentRun(Run["AgentEvent"]):
 
     @asynccontextmanager
     async def _consume(self, reply: ReplyRun) -> AsyncGenerator[None, None]:
-        """Keeps what a reply comes to, however its reading ends."""
+        """Add the messages and usage of a reply to the run, however the block ends."""
         self._reply = reply
         self._generation_id = reply.generation_id
         try:
@@ -348,12 +347,12 @@ class AgentRun(Run["AgentEvent"]):
             self._reply = None
 
     async def _stop_reason_of(self, reply: ReplyRun) -> StopReason | None:
-        """Why the run ends with this reply; None if the model is asked again."""
+        """Return the reason why the run ends with this reply, or None if it continues."""
         stop = await self._stop_reason_if_running(reply)
         return StopReason.CANCELLED if self._cancelled else stop
 
     async def _stop_reason_if_running(self, reply: ReplyRun) -> StopReason | None:
-        """Why a run that is not cancelled ends with this reply."""
+        """Return the reason why a run that is not cancelled ends with this reply, or None."""
         aggregate = reply.aggregate
         if aggregate is None:
             if reply.finish_reason in CUT_OFF:
@@ -395,7 +394,7 @@ class AgentRun(Run["AgentEvent"]):
 
 
 def _pending(messages: Iterable[Message]) -> Iterator[ToolDeferred]:
-    """The calls whose results come later."""
+    """Yield the calls with deferred results."""
     for message in messages:
         if isinstance(message, ToolAggregateMessage):
             if len(message.tool_results) == len(message.tool_calls):

@@ -1,8 +1,8 @@
-"""From what happens to what is stored and sent: the stream events of a chat.
+"""Stream events of a chat, as they are stored and sent.
 
-A `StreamEventMapper` says what a run tells, an agent's or that of scenes, as plain dicts: the rows of an
-event log and the messages of a stream. Whoever reads them in any order, with gaps or twice, puts
-them together with a `StreamReducer`; see `docs/lifecycle.md`.
+A `StreamEventMapper` maps the events of an agent or scene run to plain dicts: the rows of an event
+log and the messages of a stream. A `StreamReducer` computes the state of the chat from them, even
+if they arrive out of order, with gaps or twice; see `docs/lifecycle.md`.
 
     >>> import asyncio
     >>> from toolweave.agent import Agent
@@ -48,6 +48,7 @@ __all__ = [
     "SceneStreamEvent",
     "SelectionStreamEvent",
     "StreamEvent",
+    "StreamEventMapper",
     "StreamReducer",
     "TextStreamEvent",
     "ToolResultStreamEvent",
@@ -55,7 +56,6 @@ __all__ = [
     "ToolsAggregateEvent",
     "ToolsCallStreamEvent",
     "ToolsCallUpdateStreamEvent",
-    "StreamEventMapper",
     "TurnEvent",
     "UsageStreamEvent",
     "check_stream_event",

@@ -1,4 +1,4 @@
-"""Events that are not stored yet: their envelope, and texts that are opened and closed."""
+"""Builders of stream events: their envelope, and the start and end of texts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class EventBuilder:
-    """Writes what all events of a run have in common.
+    """A builder of the events of one run.
 
     Args:
-        chat_id: The chat.
-        run_id: The run.
-        from_agent: Who speaks.
+        chat_id: The id of the chat.
+        run_id: The id of the run.
+        from_agent: The name of the agent; None to omit it.
     """
 
     def __init__(self, chat_id: str, run_id: str, from_agent: str | None = None) -> None:
@@ -28,31 +28,31 @@ class EventBuilder:
         self._chat_id = chat_id
         self._from_agent = from_agent
         self._emitted_calls: set[tuple[str | None, str]] = set()
-        # The messages of calls that do not stand in the first one with calls of their reply.
+        # Ids of messages with calls other than the first such message of their reply.
         self._message_ids: dict[tuple[str | None, str], str] = {}
         self._finished: set[str] = set()
 
     def has_emitted_call(self, call_id: str, generation_id: str | None) -> bool:
-        """Whether a call was told; of any reply if none is given."""
+        """Return True if a call was emitted, in any reply if `generation_id` is None."""
         if generation_id is None:
             return any(call_id == emitted for _, emitted in self._emitted_calls)
         return (generation_id, call_id) in self._emitted_calls
 
     def set_message_id(self, generation_id: str | None, call_id: str, message_id: str) -> None:
-        """Notes in which message a call stands."""
+        """Record the message that has a call."""
         if message_id != calls_id(str(generation_id)):
             self._message_ids[generation_id, call_id] = message_id
 
     def message_id_of(self, generation_id: str, call_id: str) -> str:
-        """The id of the message that a call stands in."""
+        """Return the id of the message that has a call."""
         return self._message_ids.get((generation_id, call_id)) or calls_id(generation_id)
 
     def result(
         self, generation: str, call_id: str, extra: Mapping[str, Any], *, done: bool
     ) -> list[StreamEvent]:
-        """The result of a call, or its progress; nothing once the result was told.
+        """Return the event for the result or the progress of a call; nothing after its result.
 
-        Who writes down a call tells of its result, and the run does it as well.
+        Both the journal and the run report a result, so the second report is dropped.
         """
         message_id = f"{self.message_id_of(generation, call_id)}_result_{call_id}"
         if message_id in self._finished:
@@ -78,7 +78,7 @@ class EventBuilder:
         role: str | None = None,
         **extra: Any,
     ) -> StreamEvent:
-        """An event, which can be written as JSON. What is None is left out."""
+        """Return an event that can be written as JSON. Fields that are None are omitted."""
         fields: dict[str, Any] = {
             "kind": kind,
             "chatId": self._chat_id,
@@ -89,7 +89,7 @@ class EventBuilder:
             **extra,
         }
         event = {
-            # Tools and people may give halves of characters, which no encoder would take.
+            # Tools and users may pass lone surrogates, which encoders reject.
             name: utf8(value) if isinstance(value, str) else value
             for name, value in fields.items()
             if value is not None
@@ -102,13 +102,13 @@ class EventBuilder:
 
 
 class TextStream:
-    """Texts and thoughts of a run, one after the other.
+    """The texts and reasoning of a run, one message after the other.
 
-    A text is opened by its first character that is not white space: before that nobody knows
-    whether it will be a message.
+    A text begins with its first character that is not white space; before that it may still turn
+    out not to be a message.
 
     Args:
-        drafts: Writes the events.
+        builder: Builds the events.
     """
 
     def __init__(self, builder: EventBuilder) -> None:
@@ -122,7 +122,7 @@ class TextStream:
     def add_delta(
         self, kind: PartKind, message_id: str, text: str, *, generation_id: str | None
     ) -> list[StreamEvent]:
-        """More of a message. Another message closes the one before."""
+        """Return the events for a piece of a message. A new message closes the previous one."""
         if not text:
             return []
         events: list[StreamEvent] = []
@@ -141,7 +141,7 @@ class TextStream:
         return events
 
     def close(self) -> list[StreamEvent]:
-        """Says that the message is whole. One that was never opened is none."""
+        """Return the event that completes the message, if it has begun."""
         events = [self._build_delta("", done=True)] if self._opened else []
         self._message_id = ""
         self._opened = False

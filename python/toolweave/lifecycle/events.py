@@ -1,6 +1,6 @@
-"""Stream events: what each kind holds, as it stands on the wire.
+"""Types of stream events, with the fields of each kind as on the wire.
 
-Nothing in them is None: what there is not is left out.
+Absent fields are omitted, never None.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
 
 class Envelope(TypedDict, total=False):
-    """What events of all kinds may hold."""
+    """Fields that events of all kinds may have."""
 
     chatId: str
-    """The chat."""
+    """The id of the chat."""
     sequenceNumber: int
-    """The position in the chat's log, from 1 and without gaps; not there before it is stored."""
+    """The position in the chat's log, from 1 and without gaps; absent until the event is stored."""
     timestampUtc: int
-    """When it was stored, in milliseconds since 1970."""
+    """The time of storage, in milliseconds since 1970."""
     generationId: str
-    """The reply of the model that it belongs to."""
+    """The id of the reply that the event belongs to."""
     role: str
-    """Who speaks."""
+    """The role of the message."""
     fromAgent: str
-    """The agent that speaks."""
+    """The name of the agent."""
     metadata: Mapping[str, Any]
-    """Anything else."""
+    """Other data."""
 
 
 class _OfRun(Envelope, total=False):
@@ -41,21 +41,21 @@ class _OfMessage(_OfRun):
 
 
 class TextStreamEvent(_OfMessage):
-    """More of a text; a whole one has `done` at once."""
+    """A delta of a text; a complete text is one event with `done`."""
 
     kind: Literal["text"]
     delta: str
 
 
 class ReasoningStreamEvent(_OfMessage):
-    """More of a thought."""
+    """A delta of reasoning."""
 
     kind: Literal["reasoning"]
     delta: str
 
 
 class ToolCallFragment(TypedDict, total=False):
-    """More of a call; the id may be on the first fragment only."""
+    """A delta of a call; the id may be on the first fragment only."""
 
     toolCallId: str
     index: int
@@ -71,14 +71,14 @@ class ToolsCallUpdateStreamEvent(_OfMessage):
 
 
 class InvalidReason(TypedDict):
-    """Why a call cannot run."""
+    """The reason why a call cannot run."""
 
     reason: str
     message: str
 
 
 class ReportedCall(TypedDict):
-    """A call as it was read."""
+    """A complete call, valid or invalid."""
 
     toolCallId: str
     name: str
@@ -90,14 +90,14 @@ class ReportedCall(TypedDict):
 
 
 class ToolsCallStreamEvent(_OfMessage):
-    """Calls that are whole, whether they can run or not."""
+    """Complete calls, valid or invalid."""
 
     kind: Literal["tools_call"]
     toolCalls: Sequence[ReportedCall]
 
 
 class ToolResultStreamEvent(Envelope):
-    """The result of a call, or its progress where it is not `done`."""
+    """The result of a call, or its progress if it is not `done`."""
 
     kind: Literal["tool_result"]
     runId: NotRequired[str]
@@ -112,7 +112,7 @@ class ToolResultStreamEvent(Envelope):
 
 
 class ToolsAggregateEvent(_OfMessage):
-    """Calls that stand together in a reply, with their results."""
+    """Adjacent calls of a reply, with their results."""
 
     kind: Literal["tools_aggregate"]
     toolCalls: Sequence[Mapping[str, Any]]
@@ -120,7 +120,7 @@ class ToolsAggregateEvent(_OfMessage):
 
 
 class UsageStreamEvent(_OfMessage):
-    """What a reply has used."""
+    """The usage of a reply."""
 
     kind: Literal["usage"]
     inputTokens: int
@@ -130,7 +130,7 @@ class UsageStreamEvent(_OfMessage):
 
 
 class ErrorStreamEvent(_OfRun):
-    """Something went wrong."""
+    """An error of the run or of a call."""
 
     kind: Literal["error"]
     messageId: NotRequired[str]
@@ -140,7 +140,7 @@ class ErrorStreamEvent(_OfRun):
 
 
 class RunStreamEvent(Envelope):
-    """A run begins or ends."""
+    """The start or the end of a run."""
 
     kind: Literal["run"]
     runId: str
@@ -154,11 +154,11 @@ class RunStreamEvent(Envelope):
 CallProgress: TypeAlias = Literal[
     "running", "awaiting_approval", "approved", "denied", "awaiting_answer", "deferred"
 ]
-"""What becomes of a call before it has a result."""
+"""The state of a call that has no result yet."""
 
 
 class ToolStateStreamEvent(_OfRun):
-    """What becomes of a call before it has a result."""
+    """A new state of a call that has no result yet."""
 
     kind: Literal["tool_state"]
     messageId: NotRequired[str]
@@ -180,7 +180,7 @@ class SceneStreamEvent(_OfRun):
 
 
 class RankedTool(TypedDict):
-    """A tool that was asked about."""
+    """A candidate of a selection, with its score or error."""
 
     tool: str
     score: NotRequired[float]
@@ -188,7 +188,7 @@ class RankedTool(TypedDict):
 
 
 class SelectionStreamEvent(_OfRun):
-    """A tool was selected, or none."""
+    """The outcome of a selection: a tool or none."""
 
     kind: Literal["selection"]
     messageId: NotRequired[str]
@@ -201,7 +201,7 @@ class SelectionStreamEvent(_OfRun):
 
 
 class RawStreamEvent(_OfRun):
-    """What the model wrote, as it came."""
+    """Raw output of the model."""
 
     kind: Literal["raw"]
     messageId: NotRequired[str]
@@ -223,4 +223,4 @@ StreamEvent: TypeAlias = (
     | SelectionStreamEvent
     | RawStreamEvent
 )
-"""One thing that happened in a chat."""
+"""Any stream event of a chat."""

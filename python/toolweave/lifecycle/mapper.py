@@ -1,4 +1,4 @@
-"""What happens in a run, as stream events."""
+"""Mapping of run events to stream events."""
 
 from __future__ import annotations
 
@@ -55,29 +55,29 @@ _MAX_RAW = 10_000
 
 @dataclass(frozen=True)
 class RawText:
-    """What a model wrote, as it came: for readers who want to see it beside what was read."""
+    """Raw output of a model, for clients that show it next to the parsed events."""
 
     delta: str
-    """The piece of text."""
+    """The piece of output."""
 
 
 TurnEvent: TypeAlias = "AgentEvent | SceneStep | Selection | RawText"
-"""One thing that is told in a run."""
+"""Any event of a run that can be mapped to stream events."""
 
 
 class StreamEventMapper:
-    """Says as stream events what a run tells.
+    """A mapper of the events of one run to stream events.
 
-    The ids of messages are those of the messages themselves: ``<generation>.<n>`` for texts and
-    thoughts, ``<generation>.calls`` for the first calls, ``<generation>.calls2`` for those behind
-    the next text and so on, ``<generation>.usage`` for the usage; a result is
-    ``<generation>.calls_result_<call>``, by the message of its call.
+    Message ids are the same as in the messages of the run: ``<generation>.<n>`` for texts and
+    reasoning, ``<generation>.calls`` for the first calls, ``<generation>.calls2`` for calls after
+    the next text and so on, and ``<generation>.usage`` for the usage. The id of a result is that of
+    the message of its call with a suffix: ``<generation>.calls_result_<call>``.
 
     Args:
-        chat_id: The chat.
-        run_id: The run.
-        from_agent: Who speaks, if that is to be told.
-        max_progress_chars: How much is told of one report of progress, in characters.
+        chat_id: The id of the chat.
+        run_id: The id of the run.
+        from_agent: The name of the agent for all events; omitted if None.
+        max_progress_chars: Maximum length of one progress report, in characters.
     """
 
     def __init__(
@@ -99,13 +99,13 @@ class StreamEventMapper:
         self._reply = _ReplyState("")
         self._stop_reason: str | None = None
         self._error: str | None = None
-        # Where the text of that is not ours.
+        # Set if another library raised the error.
         self._reference: str | None = None
 
     # Around the run.
 
     def map_messages(self, messages: Iterable[Message]) -> list[StreamEvent]:
-        """Tells of whole messages, such as what the user has said.
+        """Return the events for complete messages, such as the input of the user.
 
         Args:
             messages: The messages.
@@ -116,10 +116,10 @@ class StreamEventMapper:
         return [event for message in messages for event in self._map_message(message)]
 
     def register_calls(self, messages: Iterable[Message]) -> None:
-        """Notes where the calls of earlier replies stand, of which there may be results to tell.
+        """Record the message ids of calls of earlier replies, whose results may still arrive.
 
         Args:
-            messages: Messages of the chat; only those with calls count.
+            messages: Messages of the chat; those without calls are ignored.
         """
         for message in messages:
             if message.id is None or not isinstance(
@@ -131,18 +131,18 @@ class StreamEventMapper:
                     self._builder.set_message_id(message.generation_id, call.id, message.id)
 
     def run_started(self) -> list[StreamEvent]:
-        """The run begins."""
+        """Return the events for the start of the run."""
         return [self._builder.build("run", status="started")]
 
     def run_finished(
         self, stop_reason: str | None = None, error: str | None = None
     ) -> list[StreamEvent]:
-        """The run ends, and with it whatever is open.
+        """Return the events for the end of the run, which also completes an open text.
 
         Args:
-            stop_reason: Why; what the run itself has told if not given. A run of scenes that
-                waits for its client is ``deferred``, as any that goes on with a later result.
-            error: What went wrong.
+            stop_reason: The stop reason; that of the mapped result if not given. A scene run that
+                waits for its client is ``deferred``, like any run that waits for a result.
+            error: The error; that of the mapped result if not given.
         """
         reason = str(stop_reason or self._stop_reason or "completed")
         if reason == SceneStopReason.AWAITING_CLIENT.value:
@@ -163,11 +163,11 @@ class StreamEventMapper:
     def with_envelope(
         self, fields: Mapping[str, Any], *, generation_id: str | None = None
     ) -> StreamEvent:
-        """An event of your own making, with the chat, the run and the reply that it belongs to.
+        """Return a custom event with the chat, the run and the reply that it belongs to.
 
         Args:
-            fields: The kind, and what it holds.
-            generation_id: The reply.
+            fields: The kind and the other fields of the event.
+            generation_id: The id of the reply.
         """
         extra = dict(fields)
         if extra["kind"] == "tool_state" and generation_id is not None:
@@ -179,25 +179,25 @@ class StreamEventMapper:
     # In the run.
 
     def has_emitted_call(self, call_id: str, *, generation_id: str | None = None) -> bool:
-        """Whether a call was told: as a whole, not while it is written.
+        """Return True if a complete call was emitted; fragments of it do not count.
 
         Args:
-            call_id: The call.
-            generation_id: The reply that it belongs to; None for any.
+            call_id: The id of the call.
+            generation_id: The id of its reply; None for any.
         """
         return self._builder.has_emitted_call(call_id, generation_id)
 
     def map(self, event: TurnEvent, *, generation_id: str | None = None) -> list[StreamEvent]:
-        """What an event comes to; many come to nothing of their own.
+        """Return the stream events for an event of the run; there may be none.
 
         Args:
-            event: What happened.
-            generation_id: The reply that it belongs to: `AgentRun.generation_id`, or that of a
-                `SceneRun`, as it is when the event is read. Without one, ids are made of the
-                run's.
+            event: The event.
+            generation_id: The id of its reply: `AgentRun.generation_id` or
+                `SceneRun.generation_id` at the time the event is read. If not given, ids are
+                derived from the id of the run.
 
         Raises:
-            TypeError: It is nothing that is told in a run.
+            TypeError: The object is not an event of a run.
         """
         if isinstance(event, SceneStep):
             if event.stop_reason is not None:
@@ -235,7 +235,7 @@ class StreamEventMapper:
             return self._texts.close()
         if isinstance(event, (Discarded, FabricatedResult)):
             return []
-        raise TypeError(f"a run tells nothing that is a {type(event).__name__}")
+        raise TypeError(f"event must be an event of a run, got {type(event).__name__}")
 
     def _reply_of(self, generation: str) -> _ReplyState:
         if self._reply.generation_id != generation:
@@ -254,7 +254,7 @@ class StreamEventMapper:
     ) -> list[StreamEvent]:
         reply = self._reply_of(generation)
         group = reply.numbers.call(event.index)
-        # Text behind other calls is another message.
+        # Text after other calls belongs to another message.
         closing = [] if group <= reply.group else self._texts.close()
         reply.group = max(group, reply.group)
         message_id = calls_id(generation, group)
@@ -277,7 +277,7 @@ class StreamEventMapper:
         else:
             update["functionName"] = event.name
             if event.id not in reply.announced:
-                # One that has the id of another is found by its index until it has its own.
+                # A call with a duplicate id is identified by its index until it has its own id.
                 reply.announced.add(event.id)
                 update["toolCallId"] = event.id
         return build("tools_call_update", "toolCallUpdates", update)
@@ -305,7 +305,7 @@ class StreamEventMapper:
         generation = message.generation_id or generation
         if isinstance(message, (TextMessage, ReasoningMessage)):
             if message.id is None:
-                raise ValueError("a message that is told needs an id; give it one before")
+                raise ValueError(f"{type(message).__name__}.id must be a string, got None")
             extra["delta"] = extra.pop("text")
         elif message.id is None:
             part = "usage" if isinstance(message, UsageMessage) else "calls"
@@ -314,26 +314,26 @@ class StreamEventMapper:
 
 
 class _ReplyState:
-    """What is known of a reply while it comes."""
+    """State of a reply while it streams."""
 
     def __init__(self, generation_id: str) -> None:
         self.generation_id = generation_id
         self.numbers = PartNumbers()
         self.group = -1
-        """The last message with calls."""
+        """The number of the last message with calls."""
         self.announced: set[str] = set()
         self._ids = CallIds()
         self._count = 0
 
     def call_fields(self, call: ToolCall | InvalidToolCall) -> dict[str, Any]:
-        """A call as it stands in its event, under the id that the executor gives it."""
+        """Return the fields of a call in its event, with the id that the executor assigns."""
         call_id = self._ids.unique(call.id, self._count)
         self._count += 1
         self.announced.add(call_id)
         fields: dict[str, Any] = {"toolCallId": call_id, "name": call.name, "index": call.index}
         if isinstance(call, ToolCall):
             [call_dict] = ToolCallMessage([call]).to_dict()["toolCalls"]
-            # What the model wrote was told piece by piece.
+            # The raw text of the call was emitted in fragments.
             call_dict.pop("raw", None)
             return {**call_dict, **fields}
         if len(call.raw) <= _MAX_RAW:
@@ -344,7 +344,7 @@ class _ReplyState:
 
 
 def _state_fields(event: object) -> dict[str, Any] | None:
-    """What becomes of a call before it has a result, if it is that."""
+    """Return the fields of a `tool_state` event for a change of a call's state, or None."""
     if isinstance(event, ToolStarted):
         extra: dict[str, Any] = {"state": "running"}
     elif isinstance(event, ToolQuestion):

@@ -1,4 +1,4 @@
-"""The steps of a run of scenes, as stream events."""
+"""Mapping of scene steps to stream events."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .events import StreamEvent
 
 REFERENCE = "reference"
-"""Where the metadata of an event holds the reference of an exception that ended its run."""
+"""Metadata key of an event for the reference of the exception that ended its run."""
 
 _CALLS = (
     SceneStatus.FUNCTION_REQUEST,
@@ -25,26 +25,26 @@ _CALLS = (
 
 
 def reference_of(reference: str | None) -> dict[str, str] | None:
-    """The metadata of an event that tells of an exception of the run."""
+    """Return the metadata with the reference of an exception, or None without one."""
     return None if reference is None else {REFERENCE: reference}
 
 
 class SceneStepMapper:
-    """Tells the steps of a run of scenes.
+    """A mapper of the steps of a scene run.
 
-    Each step is an event, with what it cost. What the model says, calls and reads is told beside
-    that as in any other run, so that whoever knows nothing of scenes can follow. Pieces of text and
-    progress are told in that way only.
+    Each step becomes a `scene` event with its cost. Texts, calls and results are also mapped to the
+    events of any other run, for clients that do not know scenes. Pieces of text and progress are
+    mapped to those events only.
 
     Args:
-        drafts: Writes the events.
-        speech: Tells the texts.
+        builder: Builds the events.
+        texts: Builds the events of texts.
     """
 
     def __init__(self, builder: EventBuilder, texts: TextStream) -> None:
         self._builder = builder
         self._texts = texts
-        # Where the run does not say which reply it reads, a text behind a result begins another.
+        # Without the id of the reply, a text after a result is taken as the start of a new reply.
         self._reply_number = 0
         self._has_result = False
         self._streamed: set[str] = set()
@@ -52,7 +52,7 @@ class SceneStepMapper:
         self._emitted_calls: set[tuple[str, str]] = set()
 
     def map(self, step: SceneStep, generation_id: str | None) -> list[StreamEvent]:
-        """What a step comes to."""
+        """Return the events for a step."""
         generation = self._generation(step) if generation_id is None else generation_id
         if step.call_id is not None and step.message_id is not None:
             self._builder.set_message_id(generation, step.call_id, step.message_id)
@@ -116,7 +116,7 @@ class SceneStepMapper:
     def _map_call(self, step: SceneStep, call_id: str, generation: str) -> list[StreamEvent]:
         name = step.function
         if name is None:
-            # The tool of a running call asks.
+            # A running tool asks a question.
             return [
                 self._call_event(
                     "tool_state",
@@ -129,7 +129,7 @@ class SceneStepMapper:
                 )
             ]
         events: list[StreamEvent] = []
-        # What a client answers was told as a call when the run paused.
+        # A call that a client answers was emitted when the run paused.
         resumed = step.interaction_id is not None and step.result is not None
         if not resumed and (generation, call_id) not in self._emitted_calls:
             self._emitted_calls.add((generation, call_id))
