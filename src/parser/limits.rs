@@ -53,13 +53,13 @@ impl Default for Limits {
 #[non_exhaustive]
 pub enum LimitError {
     /// `max_depth` is out of range.
-    #[error("max_depth must be between 1 and 128, not {given}")]
+    #[error("max_depth must be between 1 and 128, got {given}")]
     Depth {
         /// The value given.
         given: usize,
     },
     /// `max_tag_bytes` is too small.
-    #[error("max_tag_bytes must be at least 16, not {given}")]
+    #[error("max_tag_bytes must be at least 16, got {given}")]
     Tag {
         /// The value given.
         given: usize,

@@ -132,7 +132,7 @@ impl PyConsolidator {
                 };
                 let [message] = messages.as_slice() else {
                     return Err(PyValueError::new_err(format!(
-                        "push takes one message, not {}",
+                        "push takes one message, got {}",
                         messages.len()
                     )));
                 };

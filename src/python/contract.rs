@@ -100,7 +100,7 @@ pub(crate) fn extract_contracts(tools: &Bound<'_, PyAny>) -> PyResult<Vec<Functi
     } else {
         let items = tools.try_iter().map_err(|_| {
             let kind = tools.get_type();
-            PyTypeError::new_err(format!("tools are given as a list or a mapping, not {kind}"))
+            PyTypeError::new_err(format!("tools must be a list or a mapping, got {kind}"))
         })?;
         items.map(|item| one(&item?)).collect::<PyResult<Vec<_>>>()?
     };
@@ -119,8 +119,8 @@ fn one(tool: &Bound<'_, PyAny>) -> PyResult<FunctionContract> {
         return Ok(FunctionContract::from_openai(&definition_json(tool)?)?);
     }
     Err(PyTypeError::new_err(format!(
-        "a tool is a FunctionContract, an object with a contract, a dict with a name, or a name; \
-         not {}",
+        "a tool must be a FunctionContract, an object with a contract, a dict with a name, or a name; \
+         got {}",
         tool.repr()?
     )))
 }

@@ -31,7 +31,7 @@ record!(PyDiagnostic { code, severity, message, line, column, length, hint }
         hint: Option<String>,
     ) -> PyResult<Self> {
         if !matches!(&*severity, "error" | "warning") {
-            let message = format!("a severity is \"error\" or \"warning\", not {severity:?}");
+            let message = format!("severity must be \"error\" or \"warning\", got {severity:?}");
             return Err(PyValueError::new_err(message));
         }
         Ok(Self { code, severity, message, line, column, length, hint })

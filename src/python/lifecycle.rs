@@ -93,7 +93,7 @@ fn milliseconds(seconds: f64, name: &str) -> PyResult<u64> {
     let milliseconds = (seconds * 1000.0).round();
     // Larger times are not exact, and lie in the far future.
     if !(0.0..=9_007_199_254_740_991.0).contains(&milliseconds) {
-        let message = format!("{name} must be a number of seconds from 0 up, not {seconds}");
+        let message = format!("{name} must be a non-negative number of seconds, got {seconds}");
         return Err(PyValueError::new_err(message));
     }
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked above

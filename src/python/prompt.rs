@@ -11,7 +11,7 @@ use crate::{
 /// Parse the option `tag`.
 pub(crate) fn tag(name: &str) -> PyResult<Tag> {
     Tag::from_wire(name).ok_or_else(|| {
-        PyValueError::new_err(format!("tag is \"name\" or \"tool_call\", not {name:?}"))
+        PyValueError::new_err(format!("tag must be \"name\" or \"tool_call\", got {name:?}"))
     })
 }
 

@@ -88,10 +88,10 @@ impl PyToolEntry {
         return_struc: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         if name.trim().is_empty() {
-            return Err(PyValueError::new_err("a tool needs a name"));
+            return Err(PyValueError::new_err("name must not be empty"));
         }
         if site.is_some_and(|site| site.trim().is_empty()) {
-            return Err(PyValueError::new_err("a site needs a name; None means every site"));
+            return Err(PyValueError::new_err("site must not be empty; None means every site"));
         }
         let mut tool = Tool::new(name, r#type, site);
         tool.enabled = enabled;
@@ -107,7 +107,9 @@ impl PyToolEntry {
         }
         if let Some(examples) = examples {
             if examples.is_instance_of::<PyString>() {
-                return Err(PyTypeError::new_err("examples are a list of texts, not one text"));
+                return Err(PyTypeError::new_err(
+                    "examples must be an iterable of str, got one str",
+                ));
             }
             for example in examples.try_iter()? {
                 let example: String = example?.extract()?;
@@ -355,7 +357,7 @@ fn tools_of(entries: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<Tool>>> {
             match entry.cast::<PyToolEntry>() {
                 Ok(entry) => Ok(Arc::clone(&entry.get().tool)),
                 Err(_) => Err(PyTypeError::new_err(format!(
-                    "a registry is made of ToolEntry objects, not of {}",
+                    "entries must be ToolEntry objects, got {}",
                     entry.get_type().name()?
                 ))),
             }

@@ -12,7 +12,7 @@ pub(crate) fn repair_json<'py>(
     text: &str,
 ) -> PyResult<(String, Bound<'py, PyTuple>)> {
     let Some(repaired) = repair::repair_json(text) else {
-        return Err(not_mendable(text));
+        return Err(unrepairable(text));
     };
     let repairs: Vec<_> = repaired
         .repairs
@@ -23,12 +23,12 @@ pub(crate) fn repair_json<'py>(
 }
 
 /// Return the error for text that cannot be repaired, with the position where it stops being JSON.
-fn not_mendable(text: &str) -> PyErr {
+fn unrepairable(text: &str) -> PyErr {
     match serde_json::from_str::<serde_json::Value>(text) {
         Err(err) => {
-            let message = format!("cannot be mended without guessing; not JSON: {err}");
+            let message = format!("cannot be repaired without guessing; not JSON: {err}");
             InvalidJSONError::new_err((message, err.line(), err.column()))
         }
-        Ok(_) => InvalidJSONError::new_err(("cannot be mended", 1, 1)),
+        Ok(_) => InvalidJSONError::new_err(("cannot be repaired", 1, 1)),
     }
 }

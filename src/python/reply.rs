@@ -140,12 +140,12 @@ impl PyUpdateReader {
         }
         if update.is_instance_of::<PyFinishUpdate>() {
             return Err(PyTypeError::new_err(
-                "the end of a reply is told by finish(), not by a FinishUpdate",
+                "call finish() at the end of a reply instead of pushing a FinishUpdate",
             ));
         }
         Err(PyTypeError::new_err(format!(
             "a model yields TextDelta, ReasoningDelta, ToolCallUpdate, UsageUpdate and \
-             FinishUpdate, not {}",
+             FinishUpdate, got {}",
             update.get_type().name()?
         )))
     }

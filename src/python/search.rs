@@ -43,12 +43,14 @@ impl PySearchIndex {
 }
 
 fn weighted(pair: &Bound<'_, PyAny>) -> PyResult<(String, u32)> {
-    let (text, weight): (Bound<'_, PyString>, i64) = pair.extract().map_err(|_| {
-        PyTypeError::new_err("a document is made of pairs: a text and how many times it counts")
+    let (text, given): (Bound<'_, PyString>, i64) = pair.extract().map_err(|_| {
+        PyTypeError::new_err("a document must be an iterable of pairs of a text and its weight")
     })?;
-    let weight = u32::try_from(weight).ok().filter(|weight| *weight <= MAX_WEIGHT);
+    let weight = u32::try_from(given).ok().filter(|weight| *weight <= MAX_WEIGHT);
     let weight = weight.ok_or_else(|| {
-        PyValueError::new_err(format!("a text counts from 0 to {MAX_WEIGHT} times"))
+        PyValueError::new_err(format!(
+            "the weight of a text must be between 0 and {MAX_WEIGHT}, got {given}"
+        ))
     })?;
     // A lone surrogate is not part of a word.
     Ok((text.to_string_lossy().into_owned(), weight))

@@ -54,7 +54,7 @@ pub(crate) fn render(template: &Template, values: &Bound<'_, PyAny>) -> PyResult
     let Ok(values) = values.cast::<PyMapping>() else {
         let class = values.get_type().name()?;
         return Err(PyTypeError::new_err(format!(
-            "values is a mapping of names to texts, not {class}"
+            "values must be a mapping of names to texts, got {class}"
         )));
     };
     let mut error = None;
@@ -79,7 +79,9 @@ fn value<'v>(values: &Bound<'_, PyMapping>, name: &str) -> PyResult<Option<Cow<'
     };
     let Ok(text) = value.cast::<PyString>() else {
         let class = value.get_type().name()?;
-        return Err(PyTypeError::new_err(format!("the value of {name:?} is a str, not {class}")));
+        return Err(PyTypeError::new_err(format!(
+            "the value of {name:?} must be a str, got {class}"
+        )));
     };
     // A lone surrogate in a query is no reason to reject it.
     Ok(Some(text.to_string_lossy().into_owned().into()))

@@ -1,7 +1,7 @@
 //! Python classes for [`crate::endpoint`].
 //!
 //! A request runs on a Rust thread, which never waits for the interpreter: it puts events into a
-//! [queue](crate::endpoint::Mailbox) and wakes the event loop with a [`wakeup`] socket. Python
+//! [queue](crate::endpoint::EventQueue) and wakes the event loop with a [`wakeup`] socket. Python
 //! objects are created by the reader, many at once.
 
 mod batch;

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     message::{Content, Envelope, Message, MessageError, MessageKind, Place, Role},
-    python::convert::{object_to_python, to_json_object, to_python},
+    python::convert::{object_to_python, to_json, to_json_object, to_python},
 };
 
 /// The envelope that every message has.
@@ -113,7 +113,8 @@ impl PyMessageBase {
         })
     }
 
-    pub(super) fn to_core(&self, py: Python<'_>) -> PyResult<Envelope> {
+    /// Return the envelope; of its metadata only the member `metadata_key`, if one is given.
+    pub(super) fn to_core(&self, py: Python<'_>, metadata_key: Option<&str>) -> PyResult<Envelope> {
         let text = |text: &Option<Py<PyString>>| {
             text.as_ref().map(|text| text.bind(py).to_str().map(str::to_owned)).transpose()
         };
@@ -125,10 +126,20 @@ impl PyMessageBase {
             run_id: text(&self.run_id)?,
             chat_id: text(&self.chat_id)?,
             natural: false,
-            metadata: to_json_object(self.metadata.bind(py))?,
+            metadata: match metadata_key {
+                Some(key) => member_of(self.metadata.bind(py), key)?,
+                None => to_json_object(self.metadata.bind(py))?,
+            },
             extra: to_json_object(self.extra.bind(py))?,
         })
     }
+}
+
+/// Return an object with one member of a dict, or an empty one.
+fn member_of(dict: &Bound<'_, PyDict>, key: &str) -> PyResult<Map<String, Value>> {
+    let member =
+        dict.get_item(key)?.map(|value| Ok::<_, PyErr>((key.to_owned(), to_json(&value)?)));
+    Ok(member.transpose()?.into_iter().collect())
 }
 
 /// A class for one kind of message.
@@ -218,7 +229,7 @@ fn envelope(
         } else {
             let actual = value.get_type();
             return Err(PyTypeError::new_err(format!(
-                "{name} must be a str or None, not {}",
+                "{name} must be a str or None, got {}",
                 actual.name()?
             )));
         };

@@ -273,10 +273,10 @@ pub(super) fn tuple_of<'py, T: pyo3::PyTypeInfo>(
         )))
     };
     if items.is_instance_of::<PyString>() || items.is_instance_of::<PyDict>() {
-        return Err(wrong(items, ", not")?);
+        return Err(wrong(items, ", got")?);
     }
     let Ok(iterator) = items.try_iter() else {
-        return Err(wrong(items, ", not")?);
+        return Err(wrong(items, ", got")?);
     };
     if let Ok(tuple) = items.cast_exact::<PyTuple>()
         && tuple.iter_borrowed().all(|item| item.is_instance_of::<T>())

@@ -90,7 +90,12 @@ fn calls_to_python(py: Python<'_>, calls: &[ToolCall]) -> PyResult<Py<PyTuple>> 
 }
 
 /// Convert an object of a message class; return None for other objects.
-pub(super) fn try_to_core(object: &Bound<'_, PyAny>) -> PyResult<Option<Message>> {
+///
+/// If a `metadata_key` is given, the message has no other metadata: long metadata takes long to read.
+pub(super) fn try_to_core(
+    object: &Bound<'_, PyAny>,
+    metadata_key: Option<&str>,
+) -> PyResult<Option<Message>> {
     fn content<K: Kind + PyClass<Frozen = pyo3::pyclass::boolean_struct::True> + Sync>(
         object: &Bound<'_, PyAny>,
     ) -> Option<PyResult<Content>> {
@@ -109,17 +114,17 @@ pub(super) fn try_to_core(object: &Bound<'_, PyAny>) -> PyResult<Option<Message>
     let Some(content) = content else {
         return Ok(None);
     };
-    let mut envelope = base.get().to_core(object.py())?;
+    let mut envelope = base.get().to_core(object.py(), metadata_key)?;
     envelope.natural = object.cast::<PyTextMessage>().is_ok_and(|text| text.get().natural);
     Ok(Some(Message { envelope, content: content? }))
 }
 
 /// Convert an object of a message class.
 pub(super) fn to_core(object: &Bound<'_, PyAny>) -> PyResult<Message> {
-    match try_to_core(object)? {
+    match try_to_core(object, None)? {
         Some(message) => Ok(message),
         None => Err(PyTypeError::new_err(format!(
-            "expected a message, not {}",
+            "expected a message, got {}",
             object.get_type().name()?
         ))),
     }
@@ -140,7 +145,7 @@ pub(crate) fn message_from_json<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound
         }
     } else {
         return Err(PyTypeError::new_err(format!(
-            "JSON text must be a str or bytes, not {}",
+            "JSON text must be a str or bytes, got {}",
             text.get_type().name()?
         )));
     };

@@ -17,10 +17,22 @@ use crate::{
 /// strings, wire dicts (those with a `kind`), and `OpenAI`'s dicts and response objects. Errors
 /// name the position.
 pub(crate) fn extract_messages(messages: &Bound<'_, PyAny>) -> PyResult<Vec<Message>> {
+    extract(messages, None)
+}
+
+/// Return a conversation as [`extract_messages`] does, with the metadata of one provider only.
+pub(super) fn extract_messages_for(
+    provider: &str,
+    messages: &Bound<'_, PyAny>,
+) -> PyResult<Vec<Message>> {
+    extract(messages, Some(provider))
+}
+
+fn extract(messages: &Bound<'_, PyAny>, metadata_key: Option<&str>) -> PyResult<Vec<Message>> {
     if let Ok(text) = messages.cast::<PyString>() {
         return Ok(vec![user_text(text)?]);
     }
-    if let Some(message) = try_to_core(messages)? {
+    if let Some(message) = try_to_core(messages, metadata_key)? {
         return Ok(vec![message]);
     }
     let mut all = Vec::new();
@@ -30,7 +42,7 @@ pub(crate) fn extract_messages(messages: &Bound<'_, PyAny>) -> PyResult<Vec<Mess
         let item = item?;
         let message = if let Ok(text) = item.cast::<PyString>() {
             user_text(text)?
-        } else if let Some(message) = try_to_core(&item)? {
+        } else if let Some(message) = try_to_core(&item, metadata_key)? {
             message
         } else {
             match item_to_json(&item, position, "a message, a str or a dict")? {
@@ -77,7 +89,7 @@ pub(super) fn items<'py>(
     match messages.try_iter() {
         Ok(items) if !single => Ok(items),
         _ => Err(PyTypeError::new_err(format!(
-            "expected a list of messages, not {}",
+            "expected a list of messages, got {}",
             messages.get_type().name()?
         ))),
     }
@@ -94,7 +106,7 @@ pub(super) fn item_to_json(
     let fields = dumped.as_ref().unwrap_or(item);
     if !fields.is_instance_of::<PyMapping>() {
         return Err(PyTypeError::new_err(format!(
-            "message {position} must be {expected}, not {}",
+            "message {position} must be {expected}, got {}",
             item.get_type().name()?
         )));
     }

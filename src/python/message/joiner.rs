@@ -131,7 +131,7 @@ fn to_core(update: &Bound<'_, PyAny>) -> PyResult<Update> {
         Some(update) => Ok(update),
         None => Err(PyTypeError::new_err(format!(
             "expected a TextDelta, ReasoningDelta, ToolCallUpdate, ToolCall, ToolResult, \
-             UsageUpdate or FinishUpdate, not {}",
+             UsageUpdate or FinishUpdate, got {}",
             update.get_type().name()?
         ))),
     }

@@ -62,7 +62,7 @@ pub(super) fn member<N: Name>(py: Python<'_>, name: N) -> PyResult<Bound<'_, PyA
 pub(super) fn parse<N: Name>(value: &Bound<'_, PyAny>, parameter: &str) -> PyResult<N> {
     let Ok(text) = value.cast::<PyString>() else {
         return Err(PyTypeError::new_err(format!(
-            "{parameter} must be a {} or its string, not {}",
+            "{parameter} must be a {} or its string, got {}",
             N::CLASS,
             value.get_type().name()?
         )));

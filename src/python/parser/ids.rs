@@ -78,7 +78,7 @@ impl IdFactory {
         if !given.is_callable() {
             let class = given.get_type().name()?;
             return Err(PyTypeError::new_err(format!(
-                "{option} must be a function of the index, or None, not {class}"
+                "{option} must be a function of the index, or None, got {class}"
             )));
         }
         Ok(Some(Self::new(option, given.clone().unbind())))
@@ -104,7 +104,7 @@ impl IdFactory {
             Ok(id) => id,
             Err(err) => {
                 let given = err.into_inner().get_type().name()?.to_string();
-                let message = format!("{} must return a str, not {given}", self.option);
+                let message = format!("{} must return a str, got {given}", self.option);
                 return Err(PyTypeError::new_err(message));
             }
         };

@@ -137,7 +137,7 @@ where
 /// Return the chunks of an iterable, after checking all of them.
 fn strings<'py>(chunks: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyString>>> {
     if chunks.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("chunks must be an iterable of str, not one str"));
+        return Err(PyTypeError::new_err("chunks must be an iterable of str, got one str"));
     }
     chunks.try_iter()?.map(|chunk| string(chunk?)).collect()
 }
@@ -151,7 +151,7 @@ fn string(chunk: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyString>> {
         Err(err) => {
             let given = err.into_inner();
             let given = given.get_type().name()?.to_string();
-            Err(PyTypeError::new_err(format!("a chunk must be a str, not {given}")))
+            Err(PyTypeError::new_err(format!("chunks must be str, got {given}")))
         }
     }
 }

@@ -150,7 +150,7 @@ fn names(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
 
 fn wrong_type(name: &str, wanted: &str, value: &Bound<'_, PyAny>) -> PyErr {
     let given = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("{name} must be {wanted}, not {given}"))
+    PyTypeError::new_err(format!("{name} must be {wanted}, got {given}"))
 }
 
 fn unknown<'a>(name: &str, given: &str, known: impl Iterator<Item = &'a str>) -> PyErr {

@@ -67,7 +67,7 @@ impl PyEventStream {
         let whole = chunks.is_instance_of::<PyList>() || chunks.is_instance_of::<PyTuple>();
         if chunks.is_instance_of::<PyString>() {
             return Err(pyo3::exceptions::PyTypeError::new_err(
-                "chunks must be an iterable of str, not one str",
+                "chunks must be an iterable of str, got one str",
             ));
         }
         let chunks = Some(chunks.try_iter()?.unbind());

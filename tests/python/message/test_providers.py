@@ -298,7 +298,7 @@ def test_conversations_are_taken_in_any_form() -> None:
         (None, TypeError, "list of messages, not NoneType"),
         (b"x", TypeError, "list of messages, not bytes"),
         ({"role": "user"}, TypeError, "list of messages, not dict"),
-        ([3], TypeError, "message 0 must be a message, a str or a dict, not int"),
+        ([3], TypeError, "message 0 must be a message, a str or a dict, got int"),
         (
             ["x", {"role": "user", "content": {1}}],
             TypeError,

@@ -61,7 +61,7 @@ def test_an_empty_reply_has_no_events() -> None:
 
 def test_one_str_is_not_a_stream_of_chunks() -> None:
     for take in (tw.Parser(TOOLS).push_many, lambda text: tw.parse_stream(text, TOOLS)):
-        with pytest.raises(TypeError, match="not one str"):
+        with pytest.raises(TypeError, match="got one str"):
             take("abc")
 
 

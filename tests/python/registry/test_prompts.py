@@ -104,7 +104,7 @@ def test_an_error_of_the_values_is_raised_as_it_is() -> None:
 
 @pytest.mark.parametrize("value", [None, 1, b"x", ["x"]])
 def test_a_value_is_text(value: Any) -> None:
-    with pytest.raises(TypeError, match=r'the value of "a\.b" is a str, not'):
+    with pytest.raises(TypeError, match=r'the value of "a\.b" must be a str, got'):
         PromptTemplate("{a.b}").render({"a.b": value})
     with pytest.raises(TypeError, match="values is a mapping"):
         PromptTemplate("").render(value)

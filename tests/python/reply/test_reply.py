@@ -209,7 +209,7 @@ def test_each_id_is_asked_for_once() -> None:
 
 def test_an_id_that_is_no_text_is_an_error_that_says_so() -> None:
     wrong: Any = lambda index: index  # noqa: E731 - what a user may write
-    with pytest.raises(TypeError, match="call_ids must return a str, not int"):
+    with pytest.raises(TypeError, match="call_ids must return a str, got int"):
         tw.UpdateReader(PARSER, call_ids=wrong).push(tw.TextDelta("<Ping/>"))
 
 
@@ -232,7 +232,7 @@ def test_what_is_no_update_is_an_error_that_says_so(wrong: Any, named: str) -> N
 
 
 def test_the_end_is_told_apart() -> None:
-    with pytest.raises(TypeError, match=r"told by finish\(\)"):
+    with pytest.raises(TypeError, match=r"call finish\(\)"):
         tw.UpdateReader(PARSER).push(tw.FinishUpdate("stop"))
 
 
