@@ -1,4 +1,4 @@
-"""Chats: made, listed, exported and deleted as a whole."""
+"""Creation, listing, export and deletion of chats."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.store")
 
 _MAX_METADATA_BYTES = 1 << 20
-"""In bytes of JSON."""
+"""Maximum size of the metadata of a chat, in bytes of JSON."""
 
 MAX_PREVIEW_CHARS = 2_000
-"""How much of a message is read for its beginning, in characters of JSON."""
+"""Number of characters of a message's JSON that are read for its preview."""
 
 _TEXT = re.compile(r'"text"\s*:\s*"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)')
-"""A text in JSON, as far as it goes; what is cut off in the middle of an escape ends before it."""
+"""Pattern of a text in truncated JSON; it ends before an incomplete escape sequence."""
 
 _BATCH_SIZE = 500
-"""How many rows are read or deleted in one go."""
+"""Number of rows read or deleted at a time."""
 
 
 async def create(
@@ -65,12 +65,12 @@ async def create(
     exist_ok: bool,
     max_chats: int | None,
 ) -> Chat:
-    """Makes a chat.
+    """Create a chat.
 
     Raises:
-        ChatLimitError: The user has `max_chats` already.
-        MessageError: The metadata are no JSON, or too long.
-        StoreError: It is there already, and `exist_ok` is not set.
+        ChatLimitError: The user already has `max_chats` chats.
+        MessageError: The metadata is not JSON, or is too long.
+        StoreError: The chat already exists, and `exist_ok` is not set.
     """
     row = {
         "id": chat_id,
@@ -84,28 +84,28 @@ async def create(
     }
     chats = database.tables.chats
     if max_chats is not None and user_id is not None and database.is_postgresql:
-        # Of those who make one at once nobody would see the others'.
+        # Transactions that create chats concurrently would not see each other's.
         key = f"{database.channel} {user_id}".encode("utf-8", "surrogatepass")
         number = int.from_bytes(blake2b(key, digest_size=8).digest(), "big", signed=True)
         await connection.execute(select(func.pg_advisory_xact_lock(number)))
     insert = postgresql.insert if database.is_postgresql else sqlite.insert
     statement = insert(chats).values(row).on_conflict_do_nothing().returning(chats.c.id)
-    made = (await connection.execute(statement)).first()
-    if made is None and not exist_ok:
-        raise StoreError(f"there is a chat {chat_id!r} already")
-    if made is not None and max_chats is not None and user_id is not None:
+    created = (await connection.execute(statement)).first()
+    if created is None and not exist_ok:
+        raise StoreError(f"the chat {chat_id!r} already exists")
+    if created is not None and max_chats is not None and user_id is not None:
         some = select(chats.c.id).where(chats.c.user_id == user_id).limit(max_chats + 1)
         counted = await connection.execute(select(func.count()).select_from(some.subquery()))
         if counted.scalar_one() > max_chats:
-            raise ChatLimitError(f"a user has at most {max_chats} chats", user_id, max_chats)
+            raise ChatLimitError(f"a user can have at most {max_chats} chats", user_id, max_chats)
     found = await find(connection, database, chat_id)
     if found is None:
-        raise StoreError(f"the chat {chat_id!r} was deleted while it was made", True)
+        raise StoreError(f"the chat {chat_id!r} was deleted while it was created", True)
     return found
 
 
 async def find(connection: AsyncConnection, database: Database, chat_id: str) -> Chat | None:
-    """A chat, if there is one."""
+    """Return a chat, or None if it does not exist."""
     chats = database.tables.chats
     row = (await connection.execute(select(chats).where(chats.c.id == chat_id))).first()
     return None if row is None else _chat(row)
@@ -119,7 +119,7 @@ async def newest(
     limit: int,
     before: str | None,
 ) -> list[Chat]:
-    """Chats, the newest first."""
+    """Return chats, newest first."""
     chats = database.tables.chats
     statement = select(chats).order_by(chats.c.created_utc.desc(), chats.c.id.desc()).limit(limit)
     if user_id is not None:
@@ -138,7 +138,7 @@ async def newest(
 async def previews(
     connection: AsyncConnection, database: Database, chat_ids: Sequence[str]
 ) -> dict[str, str]:
-    """The beginning of the first text of a user in each chat that has one."""
+    """Return the beginning of the first user message of each chat that has one."""
     chats, messages = database.tables.chats, database.tables.messages
     first = (
         select(func.substr(messages.c.message_json, 1, MAX_PREVIEW_CHARS))
@@ -160,7 +160,7 @@ async def previews(
 
 
 def preview_of(message: str) -> str:
-    """The text of a message of which only the beginning was read; empty if it is damaged."""
+    """Return the text in the beginning of a message's JSON; empty if it is damaged."""
     found = _TEXT.search(message)
     if found is None:
         return ""
@@ -171,28 +171,28 @@ def preview_of(message: str) -> str:
 
 
 async def remove(connection: AsyncConnection, database: Database, chat_ids: list[str]) -> int:
-    """Deletes chats with all that is in them."""
+    """Delete chats with their contents."""
     tables = database.tables
     chats = tables.chats
-    # The rows of the chats first: who writes to one has finished then, and who comes later finds
-    # nothing. Engines that are not ours may not have foreign keys switched on.
+    # Lock the rows of the chats first: current writers have finished then, and later ones find no
+    # chat. Rows are deleted explicitly, since the caller's engine may not enforce foreign keys.
     locked = select(chats.c.id).where(chats.c.id.in_(chat_ids)).order_by(chats.c.id)
     ids = [row.id for row in await connection.execute(locked.with_for_update())]
     for table in (tables.messages, tables.events, tables.calls, tables.pending, tables.runs):
         await connection.execute(delete(table).where(table.c.chat_id.in_(ids)))
-    # What scenes have kept of a chat is its own: another one may be made with the same id.
+    # The conversation of a chat goes with it: another chat may be created with the same id.
     conversations = tables.conversations
     await connection.execute(delete(conversations).where(conversations.c.key.in_(ids)))
     await connection.execute(delete(chats).where(chats.c.id.in_(ids)))
     if database.is_postgresql:
         for chat_id in ids:
-            said = func.pg_notify(database.channel, f"{GONE} {chat_id}")
-            await connection.execute(select(said))
+            notification = func.pg_notify(database.channel, f"{GONE} {chat_id}")
+            await connection.execute(select(notification))
     return len(ids)
 
 
 async def purge(database: Database, before: int) -> PurgeResult:
-    """Deletes chats and conversations that nobody has written to since a time."""
+    """Delete chats and conversations that have not been written to since a time."""
     tables = database.tables
     chats, runs, conversations = tables.chats, tables.runs, tables.conversations
     running = exists().where(runs.c.chat_id == chats.c.id, runs.c.status == "running")
@@ -213,7 +213,7 @@ async def purge(database: Database, before: int) -> PurgeResult:
 
 
 async def export(database: Database, chat_id: str) -> AsyncGenerator[str, None]:
-    """Everything about a chat, as lines of JSON."""
+    """Export a chat as lines of JSON."""
     tables = database.tables
     chat = await database.read(lambda connection: find(connection, database, chat_id))
     if chat is None:
@@ -248,7 +248,7 @@ async def _page(
     column = table.c[order]
     statement = select(table).where(table.c.chat_id == chat_id).order_by(column).limit(_BATCH_SIZE)
     if after is not None:
-        # As the database has it, which may be nothing that could be written there now.
+        # Compare with the raw value: a damaged one could not be bound to the column.
         if isinstance(after, bytes):
             last = literal(after, LargeBinary())
         else:
@@ -258,7 +258,7 @@ async def _page(
 
 
 def _exported(row: RowMapping) -> dict[str, Any]:
-    """A row with its JSON in place, as it is in the columns otherwise."""
+    """Convert a row to a JSON object, with the values of its JSON columns parsed."""
     fields: dict[str, Any] = {}
     for name, value in row.items():
         if value is None:
@@ -268,7 +268,7 @@ def _exported(row: RowMapping) -> dict[str, Any]:
                 fields[name.removesuffix("_json")] = json.loads(value)
                 continue
             except (TypeError, ValueError, RecursionError):
-                pass  # damaged: as it is
+                pass  # damaged: exported as text
         if isinstance(value, bytes):
             value = value.decode(errors="replace")
         fields[name] = value

@@ -1,4 +1,4 @@
-"""What may be stored, and how it is written."""
+"""Checks of stored values, and their serialization."""
 
 from __future__ import annotations
 
@@ -11,31 +11,36 @@ from .columns import MAX_ID_LENGTH, is_id
 
 
 def checked_id(value: object, name: str) -> str:
-    """An id that every database takes.
+    """Return an id if every database accepts it.
 
     Raises:
-        TypeError: It is no string.
-        ValueError: It is empty, too long, or holds control characters or half a character.
+        TypeError: The id is not a string.
+        ValueError: The id is empty, too long, or contains control characters or lone surrogates.
     """
     if not isinstance(value, str):
-        raise TypeError(f"{name} is a str, not {type(value).__name__}")
+        raise TypeError(f"{name} must be a str, got {type(value).__name__}")
     if not value or len(value) > MAX_ID_LENGTH:
-        raise ValueError(f"{name} is 1 to {MAX_ID_LENGTH} characters long, not {len(value)}")
+        raise ValueError(f"{name} must be 1 to {MAX_ID_LENGTH} characters long, got {len(value)}")
     if not is_id(value):
-        raise ValueError(f"{name} holds a control character or half of a character: {value!r}")
+        raise ValueError(f"{name} must not contain control characters or lone surrogates, got {value!r}")
     return value
 
 
 def optional_id(value: object, name: str) -> str | None:
-    """As `checked_id`, where there may be none."""
+    """Return an id as `checked_id` does; None is accepted as well."""
     return None if value is None else checked_id(value, name)
 
 
 def to_json(value: object, what: str, limit: int) -> str:
-    """JSON text that every database takes.
+    """Serialize a value as JSON text that every database accepts.
+
+    Args:
+        value: The value.
+        what: Name of the value, for errors.
+        limit: Maximum size, in bytes.
 
     Raises:
-        MessageError: It is no JSON, or too long; `what` says what it is.
+        MessageError: The value is not JSON, or is too long.
     """
     try:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -45,29 +50,29 @@ def to_json(value: object, what: str, limit: int) -> str:
         try:
             text.encode()
         except UnicodeEncodeError:
-            # Half a character: only as an escape.
+            # A lone surrogate can only be stored as an escape sequence.
             text = json.dumps(value, separators=(",", ":"))
     return check_size(text, what, limit)
 
 
 def check_size(text: str, what: str, limit: int) -> str:
-    """The text, if it is not too long.
+    """Return a text unless it is too long.
 
     Raises:
-        MessageError: It is.
+        MessageError: The text is too long.
     """
-    # Only what may be too long is measured.
+    # Encode only texts that may be too long.
     if len(text) * 4 > limit and (size := len(text.encode())) > limit:
-        raise MessageError(f"{what} is {size} bytes long as JSON; at most {limit} are stored")
+        raise MessageError(f"{what} must be at most {limit} bytes long as JSON, got {size}")
     return text
 
 
 def checked_object(value: object, name: str) -> dict[str, Any]:
-    """A JSON object.
+    """Return a mapping as a dict.
 
     Raises:
-        TypeError: It is no mapping.
+        TypeError: The value is not a mapping.
     """
     if not isinstance(value, Mapping):
-        raise TypeError(f"{name} is a mapping, not {type(value).__name__}")
+        raise TypeError(f"{name} must be a mapping, got {type(value).__name__}")
     return dict(cast("Mapping[str, Any]", value))

@@ -1,4 +1,4 @@
-"""Conversations of scenes, in the database of a store."""
+"""Conversations of scenes in the database of a store."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ _log = logging.getLogger("toolweave.store")
 
 @dataclass
 class _LocalLock:
-    """Those of this process who want the same conversation."""
+    """The lock of a conversation within this process."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     user_count: int = 0
-    """How many hold it or wait for it."""
+    """Number of tasks that hold it or wait for it."""
     owner: str | None = None
-    """What is written in the database by who holds it."""
+    """Owner in the database while the lock is held."""
 
 
 class StoreConversations:
     """A `ConversationStore` for `SceneManager`, in the database of a `MessageStore`.
 
-    Its lock holds in all processes that use the same tables. In a process, those who wait for it
-    get it in the order in which they came; among processes, who asks first once it is free.
+    Its lock holds across all processes that use the same tables. Within a process, tasks acquire it
+    in first-in, first-out order; among processes, the first to ask once it is free acquires it.
 
     Args:
         store: The store; it must be open while conversations are used.
-        lease: For how many seconds a lock stays when its process is gone. A process that lives
-            holds it for as long as it takes.
+        lease: Seconds after which the lock of a dead process expires. A live process renews its
+            lease for as long as it holds the lock.
 
     Raises:
         ValueError: `lease` is out of range.
@@ -68,10 +68,10 @@ class StoreConversations:
         return f"StoreConversations({self._store!r})"
 
     async def load(self, key: str) -> Conversation | None:
-        """The conversation as it was saved last; None if there is none (any more).
+        """Load a conversation as it was saved last; None if it does not exist.
 
         Raises:
-            StoreError: What is stored cannot be read.
+            StoreError: The stored conversation cannot be read.
         """
         table = self._database.tables.conversations
         statement = select(table.c.conversation_json).where(table.c.key == key)
@@ -84,10 +84,10 @@ class StoreConversations:
             raise StoreError(f"the conversation {key!r} cannot be read: {error}") from error
 
     async def save(self, conversation: Conversation) -> None:
-        """Keeps the conversation in place of the one with its key.
+        """Save a conversation, replacing the one with its key.
 
         Raises:
-            MessageError: It cannot be written as JSON, or is too long.
+            MessageError: The conversation cannot be written as JSON, or is too long.
             StoreError: The lock that was held for it was lost meanwhile.
         """
         key = checked_id(conversation.key, "the key of a conversation")
@@ -110,10 +110,10 @@ class StoreConversations:
         await self._database.write(work)
 
     async def delete(self, key: str) -> bool:
-        """Forgets a conversation.
+        """Delete a conversation.
 
         Returns:
-            Whether there was one.
+            True if it existed.
         """
         table = self._database.tables.conversations
         statement = delete(table).where(table.c.key == key)
@@ -122,7 +122,7 @@ class StoreConversations:
 
     @asynccontextmanager
     async def lock(self, key: str) -> AsyncGenerator[None, None]:
-        """Held while a conversation is loaded, gone on with and saved."""
+        """Hold the lock of a conversation while it is loaded, continued and saved."""
         checked_id(key, "the key of a conversation")
         local_lock = self._local_locks.setdefault(key, _LocalLock())
         local_lock.user_count += 1
@@ -154,7 +154,7 @@ class StoreConversations:
             await self._release(key, owner)
 
     async def _try_acquire(self, key: str, owner: str) -> bool:
-        """Takes the lock, if nobody has it who lives."""
+        """Acquire the lock if it is free or its lease has expired; return True if acquired."""
         table = self._database.tables.locks
         now = self._store.now()
         claim = {"owner": owner, "lease_utc": now + round(self._lease * 1000)}
@@ -189,14 +189,14 @@ class StoreConversations:
         try:
             await self._database.execute(statement)
         except StoreError as error:
-            # Nobody holds it once its lease is over.
-            _log.warning("a lock cannot be given back", extra={"error": str(error)})
+            # The lock is free once its lease has expired.
+            _log.warning("a lock cannot be released", extra={"error": str(error)})
 
 
 def _insert(
     is_postgresql: bool, table: Table, values: dict[str, Any]
 ) -> postgresql.Insert | sqlite.Insert:
-    """An insert that can say what to do about a row that is there."""
+    """Return an insert that supports conflict clauses."""
     if is_postgresql:
         return postgresql.insert(table).values(values)
     return sqlite.insert(table).values(values)

@@ -1,8 +1,8 @@
-"""Rows that may be damaged: what can be read of them, and what is wrong with the rest.
+"""Reading of rows that may be damaged, and descriptions of the damage.
 
-SQLite keeps anything in any column, and files and backups break. A damaged row is named, in
-`problem` or in the problems of a history, and in the log; what stood in it may be what somebody
-said, and is in neither.
+SQLite stores any value in any column, and files and backups break. A damaged row is named in
+`problem`, or in the problems of a history, and in the log. Neither contains its contents, which may
+be private messages.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class DamagedError(ValueError):
     """A column cannot be read.
 
     Args:
-        column: Its name.
-        reason: A part of a sentence that names nothing that was in it.
+        column: Name of the column.
+        reason: Reason as a part of a sentence, without the contents of the column.
     """
 
     def __init__(self, column: str, reason: str) -> None:
@@ -35,54 +35,54 @@ class DamagedError(ValueError):
 
 
 def object_of(text: object, column: str) -> dict[str, Any]:
-    """The JSON object in the text of a column.
+    """Parse the JSON object in the text of a column.
 
     Raises:
-        DamagedError: There is none.
+        DamagedError: The text is not a JSON object.
     """
     try:
         found: object = json.loads(cast("str", text))
     except json.JSONDecodeError as error:
-        raise DamagedError(column, f"is no JSON: {error}") from None
+        raise DamagedError(column, f"is not JSON: {error}") from None
     except (TypeError, ValueError, RecursionError) as error:
-        raise DamagedError(column, f"is no JSON: {type(error).__name__}") from None
+        raise DamagedError(column, f"is not JSON: {type(error).__name__}") from None
     if not isinstance(found, dict):
-        raise DamagedError(column, "is no JSON object")
+        raise DamagedError(column, "is not a JSON object")
     return cast("dict[str, Any]", found)
 
 
 def text_of(value: object) -> str:
-    """A text as far as it is one."""
+    """Convert the value of a text column to a string, even if it is damaged."""
     if isinstance(value, bytes):
         return value.decode(errors="replace")
     return value if isinstance(value, str) else str(value)
 
 
 def optional_text(value: object) -> str | None:
-    """A text as far as it is one, where there may be none."""
+    """Convert the value of a nullable text column as `text_of` does."""
     return None if value is None else text_of(value)
 
 
 def call_id_of(row: Row[Any]) -> str:
-    """The id of a call whose tool was entered; that of its row where none is left."""
+    """Return the id of a started call; the id of its row if the call id is empty."""
     return text_of(row.call_id) or text_of(row.id)
 
 
 def pending_call(row: Row[Any]) -> ToolCall:
-    """The call of something that is awaited.
+    """Return the call of a pending input.
 
     Raises:
-        DamagedError: It cannot be read.
+        DamagedError: The call cannot be read.
     """
     fields = object_of(row.call_json, "call_json")
     try:
         return ToolCall(fields["id"], fields["name"], fields["arguments"])
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise DamagedError("call_json", f"is no call: {type(error).__name__}") from None
+        raise DamagedError("call_json", f"is not a call: {type(error).__name__}") from None
 
 
 def started_call(row: Row[Any]) -> ToolCall:
-    """A call whose tool was entered, without its arguments where they cannot be read."""
+    """Return a started call, without its arguments if they cannot be read."""
     call_id, name = call_id_of(row), text_of(row.name)
     try:
         return ToolCall(call_id, name, object_of(row.arguments_json, "arguments_json"))
@@ -93,16 +93,16 @@ def started_call(row: Row[Any]) -> ToolCall:
 
 
 def stored_result(row: Row[Any]) -> ToolResult:
-    """The result of a call.
+    """Return the result of a call.
 
     Raises:
-        DamagedError: It cannot be read.
+        DamagedError: The result cannot be read.
     """
     try:
         message = ToolResultMessage.from_json(row.result_json)
         result = message.tool_results[0]
     except (MessageError, TypeError, ValueError, IndexError, RecursionError) as error:
-        raise DamagedError("result_json", f"is no result: {type(error).__name__}") from None
+        raise DamagedError("result_json", f"is not a result: {type(error).__name__}") from None
     references: object = message.metadata.get(REFERENCES)
     if not isinstance(references, dict):
         return result
@@ -111,9 +111,9 @@ def stored_result(row: Row[Any]) -> ToolResult:
 
 
 def stored_resolution(row: Row[Any]) -> tuple[Resolution, str | None]:
-    """What has come for a key, and what is wrong with it.
+    """Return the delivered result of a pending input, and a description of its damage, if any.
 
-    What cannot be read is an error: it came, and nobody who waits for it may wait for ever.
+    A damaged result is replaced by an error result: it was delivered, so no run may wait for it.
     """
     try:
         fields = object_of(row.result_json, "result_json")
@@ -121,7 +121,7 @@ def stored_resolution(row: Row[Any]) -> tuple[Resolution, str | None]:
             raise DamagedError("result_json", "has no value")
     except DamagedError as error:
         extra = {"chat_id": row.chat_id, "key": row.key, "error": str(error)}
-        _log.error("a result that has come cannot be read", extra=extra)
+        _log.error("a delivered result cannot be read", extra=extra)
         return Resolution("Error: the result has come, but cannot be read.", True), str(error)
     return Resolution(fields["value"], bool(fields.get("isError"))), None
 

@@ -1,4 +1,4 @@
-"""A database, and transactions on it."""
+"""The database of a store, and transactions on it."""
 
 from __future__ import annotations
 
@@ -34,62 +34,62 @@ _log = logging.getLogger("toolweave.store")
 _T = TypeVar("_T")
 
 _OLDEST_SQLITE = (3, 35)
-"""The first that has `RETURNING`."""
+"""First version of SQLite with `RETURNING`."""
 
 _BUSY_SECONDS = 30.0
-"""How long SQLite waits for another process that writes."""
+"""Seconds that SQLite waits for another process that writes."""
 
 _OPENING_STEP_SECONDS = 0.1
-"""How long SQLite waits at once while a store is opened: nobody can be cancelled meanwhile."""
+"""Seconds that SQLite waits at a time while a store is opened: a wait cannot be cancelled."""
 
 _BUSY = "toolweave_busy"
-"""Where the `info` of a connection of SQLite says for how long it waits, in seconds."""
+"""Key in the `info` of a SQLite connection for its busy timeout, in seconds."""
 
 TRANSACTION = "toolweave_transaction"
-"""Where work says, in the `info` of a connection, by what its transaction can be told."""
+"""Key in the `info` of a connection for the `TransactionRef` of the current transaction."""
 
 
 class TransactionRef(NamedTuple):
-    """By what it can be told later whether PostgreSQL has done a transaction."""
+    """A PostgreSQL transaction, identified so that its outcome can be queried later."""
 
     number: int
-    """Its number. One that was lost in a crash is given to another transaction."""
+    """Transaction id. If a crash loses the transaction, another one gets the same id."""
     chat_id: str
-    """The chat that it changes."""
+    """Id of the chat that it changes."""
     revision: int
-    """What the chat becomes."""
+    """Revision of the chat after the transaction."""
 
 
 _SYNCHRONOUS = "toolweave_synchronous"
-"""Where the `info` of a connection of SQLite says what was told to it last."""
+"""Key in the `info` of a SQLite connection for its current `synchronous` setting."""
 
 _TEXT = partial(str, encoding="utf-8", errors="replace")
-"""How text of SQLite's is read."""
+"""Decoder of text from SQLite."""
 
 _PAUSE = 0.1
-"""How long to wait before the database is tried again, in seconds."""
+"""Seconds to wait before an operation is retried."""
 
 
 @dataclass
 class _Attempt:
-    """How far a write has come."""
+    """State of one attempt to write."""
 
-    found: object = None
-    """What the work has returned."""
+    result: object = None
+    """Return value of the work."""
     transaction: TransactionRef | None = None
-    """What PostgreSQL knows the transaction by."""
+    """The transaction, if its outcome can be queried later."""
     is_committing: bool = False
-    """Whether it may have been done although nothing was heard."""
+    """True if the transaction may have been committed without a confirmation."""
 
 
 class Database:
-    """An engine, and what is so about its kind of database.
+    """An engine and the specifics of its kind of database.
 
     Args:
-        url: A URL, or an engine, which stays the caller's.
-        schema: The schema of the tables.
-        prefix: What the names of the tables begin with.
-        patience: For how many seconds it is tried again where the server is away.
+        url: A URL, or an engine, which the caller disposes of.
+        schema: Schema of the tables.
+        prefix: Prefix of the names of the tables.
+        retry_timeout: Seconds to keep retrying while the server is unavailable.
     """
 
     def __init__(
@@ -108,46 +108,46 @@ class Database:
         check_backend(self._engine.dialect.name)
         self.is_postgresql = self._engine.dialect.name == "postgresql"
         if schema is not None and not self.is_postgresql:
-            raise ValueError("SQLite has no schemas; give the tables a prefix instead")
+            raise ValueError("schema must be None for SQLite, which has no schemas; use a table prefix instead")
         self.channel = f"toolweave_{schema or ''}_{prefix}"[:63]
-        """What PostgreSQL's notifications go through."""
-        # One connection that all share can have one transaction only. Otherwise, who writes to
-        # SQLite in this process stands in a line, which is fairer than to ask again and again.
+        """Name of the channel for PostgreSQL notifications."""
+        # A single shared connection can have only one transaction. Otherwise, writers to SQLite in
+        # this process queue for a lock, which is fairer than polling.
         shares = isinstance(self._engine.sync_engine.pool, StaticPool)
         self._read_lock = asyncio.Lock() if shares else None
         self._write_lock = None if self.is_postgresql else self._read_lock or asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
-        # While the store is opened: until when to try.
+        # The deadline for retries while the store is being opened.
         self._open_deadline: float | None = None
         self.is_open = False
 
     def __str__(self) -> str:
-        # What comes after a question mark may hold passwords too.
+        # The query string may contain passwords too.
         return self._engine.url.set(query={}).render_as_string(hide_password=True)
 
     @property
     def engine(self) -> AsyncEngine:
-        """The engine."""
+        """Engine of SQLAlchemy."""
         return self._engine
 
     @asynccontextmanager
     async def opened(self) -> AsyncGenerator[None, None]:
-        """Sees whether the database is there, and closes it if what follows fails.
+        """Open the database, and close it if the block fails.
 
-        Where SQLite is locked by others it is tried again until `retry_timeout` is over, from here to
-        the end of the block.
+        If SQLite is locked by others, operations are retried until `retry_timeout` has passed since
+        the start of the block.
 
         Raises:
-            StoreError: It is not, or is too old.
+            StoreError: The database cannot be used, or is too old.
         """
         self.is_open = True
         self._open_deadline = time.monotonic() + self._retry_timeout
         try:
-            await self._find()
+            await self._wait_until_ready()
             yield
         except TypeError as error:
             await self.close()
-            raise StoreError(f"{self} has an option that its driver refuses: {error}") from error
+            raise StoreError(f"the driver rejects an option of {self}: {error}") from error
         except BaseException:
             await self.close()
             raise
@@ -155,12 +155,12 @@ class Database:
             self._open_deadline = None
         _log.info("a store is open", extra={"database": str(self)})
 
-    async def _find(self) -> None:
+    async def _wait_until_ready(self) -> None:
         while True:
             try:
                 await self._run(self._prepare)
             except StoreError as error:
-                # Of two that open a new file at once SQLite refuses one, and does not let it wait.
+                # If two processes open a new file at once, SQLite fails one of them immediately.
                 if (
                     self.is_postgresql
                     or not error.transient
@@ -172,13 +172,13 @@ class Database:
             await asyncio.sleep(_PAUSE)
 
     def _retry_deadline(self) -> float:
-        """Until when something that begins now is tried again."""
+        """Return the deadline for retries of an operation that starts now."""
         if self._open_deadline is not None and not self.is_postgresql:
             return self._open_deadline
         return time.monotonic() + self._retry_timeout
 
     async def close(self) -> None:
-        """Waits for what was begun, and closes the connections that are ours."""
+        """Wait for operations in progress, and dispose of the engine unless it is the caller's."""
         self.is_open = False
         while self._tasks:
             await asyncio.wait(list(self._tasks))
@@ -192,19 +192,19 @@ class Database:
         starts_with_write: bool = False,
         is_durable: bool = True,
     ) -> _T:
-        """Does work in a transaction that writes.
+        """Run a transaction that writes.
 
-        It is done as a whole or not at all, and once begun is finished although the caller is
-        cancelled. While the server is away it is tried again, unless it may have been done.
+        The transaction is atomic. Once started it is completed even if the caller is cancelled.
+        While the server is unavailable it is retried, unless it may have been committed.
 
         Args:
-            work: What is done.
-            starts_with_write: Whether the first thing it does is to change something.
-            is_durable: Whether it has to outlive a failure of the power. Killed processes lose
-                nothing either way.
+            work: The transaction.
+            starts_with_write: True if its first statement writes, and so takes the write lock.
+            is_durable: True if it must survive a power failure. A killed process loses nothing
+                either way.
 
         Raises:
-            StoreError: The database did not do it.
+            StoreError: The database failed.
         """
         deadline = self._retry_deadline()
         while True:
@@ -216,13 +216,13 @@ class Database:
             except StoreError as error:
                 if not error.transient or time.monotonic() > deadline:
                     raise
-                _log.info("a write is tried again", extra={"error": str(error)})
+                _log.info("a write is retried", extra={"error": str(error)})
                 is_known = not attempt.is_committing or attempt.transaction is not None
                 if not is_known:
                     raise
             await asyncio.sleep(_PAUSE)
             if attempt.transaction is not None and await self.was_committed(attempt.transaction):
-                return cast("_T", attempt.found)
+                return cast("_T", attempt.result)
 
     async def _write(
         self,
@@ -238,37 +238,37 @@ class Database:
                 if not starts_with_write:
                     await _begin(connection, "BEGIN IMMEDIATE")
             elif self._engine.dialect.default_isolation_level != "READ COMMITTED":
-                # Under others, what waited for a lock would fail.
+                # At stricter levels, a transaction that has waited for a lock would fail.
                 await connection.execution_options(isolation_level="READ COMMITTED")
             connection.info.pop(TRANSACTION, None)
-            found = await work(connection)
-            attempt.found = found
+            result = await work(connection)
+            attempt.result = result
             attempt.transaction = connection.info.pop(TRANSACTION, None)
             attempt.is_committing = self.is_postgresql
             await connection.commit()
-            return found
+            return result
 
     async def was_committed(self, transaction: TransactionRef) -> bool:
-        """Whether PostgreSQL has done a transaction of which it did not say that it had.
+        """Return True if PostgreSQL committed a transaction whose confirmation was lost.
 
         Raises:
-            StoreError: The database could not be asked.
+            StoreError: The database could not be queried.
         """
         chats = self.tables.chats
 
         async def work(connection: AsyncConnection) -> bool:
-            # As long as it goes on it has the row. A crash takes back the number of what was not
-            # done, and gives it to another.
+            # An open transaction still locks the row. After a crash, the id of an uncommitted
+            # transaction is assigned again.
             found = await connection.execute(
                 select(chats.c.revision).where(chats.c.id == transaction.chat_id).with_for_update()
             )
             revision = found.scalar_one_or_none()
             if revision is not None and revision < transaction.revision:
                 return False
-            # There is no asking for the state of numbers that are not given yet.
-            next_one = func.txid_snapshot_xmax(func.txid_current_snapshot())
-            given = await connection.execute(select(next_one > transaction.number))
-            if not given.scalar_one():
+            # The status of an id that is not assigned yet cannot be queried.
+            next_number = func.txid_snapshot_xmax(func.txid_current_snapshot())
+            is_assigned = await connection.execute(select(next_number > transaction.number))
+            if not is_assigned.scalar_one():
                 return False
             status = await connection.execute(select(func.txid_status(transaction.number)))
             return bool(status.scalar_one() == "committed")
@@ -276,13 +276,13 @@ class Database:
         return await self.read(work)
 
     async def execute(self, statement: UpdateBase) -> int:
-        """Runs one statement that writes.
+        """Execute one statement that writes.
 
         Returns:
-            How many rows it has changed.
+            The number of rows changed.
 
         Raises:
-            StoreError: The database did not do it.
+            StoreError: The database failed.
         """
 
         async def work(connection: AsyncConnection) -> int:
@@ -297,15 +297,15 @@ class Database:
         snapshot: bool = False,
         retry: bool = True,
     ) -> _T:
-        """Does work that only reads.
+        """Run a transaction that only reads.
 
         Args:
-            work: What is done.
-            snapshot: Whether all of it sees the database as it was at one time.
-            again: Whether it is tried again while the server is away.
+            work: The transaction.
+            snapshot: True to read a consistent snapshot of the database.
+            retry: True to retry while the server is unavailable.
 
         Raises:
-            StoreError: The database did not do it.
+            StoreError: The database failed.
         """
 
         async def run() -> _T:
@@ -326,9 +326,9 @@ class Database:
             await asyncio.sleep(_PAUSE)
 
     async def _run(self, work: Callable[[], Awaitable[_T]]) -> _T:
-        """Work in a task of its own: a driver that is cancelled loses its connection."""
+        """Run work in a separate task: cancelling a driver would lose its connection."""
         if not self.is_open:
-            raise StoreError("the store is not open; use it as `async with MessageStore(...)`")
+            raise StoreError("the store must be open; use it as `async with MessageStore(...)`")
 
         async def run() -> _T:
             with translated_errors(f"the database {self}"):
@@ -340,18 +340,18 @@ class Database:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            # What was begun is over before the caller goes on.
+            # The work ends before the caller continues.
             await asyncio.wait([task])
             raise
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # heard, also where the caller was cancelled
+            task.exception()  # retrieved, even if the caller was cancelled
 
     @asynccontextmanager
     async def _connected(self) -> AsyncGenerator[AsyncConnection, None]:
-        """A connection that waits for others no longer than it may."""
+        """Yield a connection whose busy timeout is set."""
         async with self._engine.connect() as connection:
             if self._owns_engine and not self.is_postgresql:
                 wait = _BUSY_SECONDS if self._open_deadline is None else _OPENING_STEP_SECONDS
@@ -373,11 +373,11 @@ class Database:
         if not self.is_postgresql:
             _check_version()
             if self._owns_engine and (is_file(url) or url.query):
-                # A driver that fails leaves a thread behind, which fails in turn.
+                # Checked first: a driver that fails to connect leaves a thread behind.
                 await asyncio.to_thread(open_file, url, _OPENING_STEP_SECONDS)
         async with self._connected() as connection:
             if self._owns_engine and not self.is_postgresql:
-                # Readers and a writer do not wait for each other. Kept in the file.
+                # In WAL mode readers and a writer do not block each other. Stored in the file.
                 await connection.exec_driver_sql("PRAGMA journal_mode=WAL")
 
 
@@ -385,36 +385,36 @@ def _check_version() -> None:
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         oldest = ".".join(map(str, _OLDEST_SQLITE))
         found = sqlite3.sqlite_version
-        raise StoreError(f"SQLite {found} is too old; {oldest} or newer is needed")
+        raise StoreError(f"SQLite must be {oldest} or newer, got {found}")
 
 
 @contextmanager
 def translated_errors(what: str) -> Generator[None, None, None]:
-    """Failures of the database as ours: neither statements nor values are in the text.
+    """Convert failures of the database to `StoreError`, without statements and values in the text.
 
     Raises:
-        StoreError: Something of the database failed; the cause says what.
+        StoreError: The database failed; the `__cause__` is its exception.
     """
     try:
         yield
     except DBAPIError as error:
         transient = error.connection_invalidated or _is_transient(error)
-        raise StoreError(f"{what} failed: {_said(error.orig)}", transient) from error
+        raise StoreError(f"{what} failed: {_first_line(error.orig)}", transient) from error
     except PoolTimeoutError as error:
-        raise StoreError(f"{what} has no connection left; {_said(error)}", True) from error
+        raise StoreError(f"{what} has no connection left; {_first_line(error)}", True) from error
     except SQLAlchemyError as error:
         raise StoreError(f"{what} failed: {type(error).__name__}") from error
     except (OSError, asyncio.TimeoutError) as error:
-        raise StoreError(f"{what} cannot be reached: {_said(error)}", True) from error
+        raise StoreError(f"{what} cannot be reached: {_first_line(error)}", True) from error
     except Exception as error:
-        # asyncpg's own, where SQLAlchemy is not between.
+        # Exceptions that drivers raise without SQLAlchemy in between.
         if type(error).__module__.partition(".")[0] in ("asyncpg", "aiosqlite", "sqlite3"):
-            raise StoreError(f"{what} failed: {_said(error)}", _is_transient(error)) from error
+            raise StoreError(f"{what} failed: {_first_line(error)}", _is_transient(error)) from error
         raise
 
 
 def _is_transient(error: BaseException) -> bool:
-    """Whether a failure of a driver may pass by itself."""
+    """Return True if an operation that failed with this error may succeed when retried."""
     states = ("08", "40", "53", "55P03", "57P")
     link: BaseException | None = error
     for _ in range(10):
@@ -432,14 +432,14 @@ def _is_transient(error: BaseException) -> bool:
     return False
 
 
-def _said(error: BaseException | None) -> str:
+def _first_line(error: BaseException | None) -> str:
     if error is None:
-        return "nothing was said"
-    # The first line: details below it may hold values.
+        return "no details"
+    # Only the first line: details below it may contain values.
     lines = str(error).splitlines()
-    said = lines[0] if lines else ""
-    # SQLAlchemy's classes for asyncpg put the name of the class before the text.
-    return said.rpartition(">: ")[2] or type(error).__name__
+    text = lines[0] if lines else ""
+    # SQLAlchemy's classes for asyncpg prefix the text with the name of the class.
+    return text.rpartition(">: ")[2] or type(error).__name__
 
 
 def _engine(url: URL) -> AsyncEngine:
@@ -448,17 +448,17 @@ def _engine(url: URL) -> AsyncEngine:
             return create_async_engine(url, pool_pre_ping=True, hide_parameters=True)
         except (SQLAlchemyError, ImportError) as error:
             raise StoreError(
-                f"the driver {url.drivername} cannot be used: {_said(error)}"
+                f"the driver {url.drivername} cannot be used: {_first_line(error)}"
             ) from error
-    # Connections are kept, the last one first: it knows what it was told last.
-    kept = {"poolclass": AsyncAdaptedQueuePool, "pool_use_lifo": True} if is_file(url) else {}
+    # Pooled last-in, first-out: the connection used last already has its settings.
+    pooling = {"poolclass": AsyncAdaptedQueuePool, "pool_use_lifo": True} if is_file(url) else {}
     engine = create_async_engine(
-        url, hide_parameters=True, connect_args={"timeout": _BUSY_SECONDS}, **kept
+        url, hide_parameters=True, connect_args={"timeout": _BUSY_SECONDS}, **pooling
     )
 
     @event.listens_for(engine.sync_engine, "connect")
     def prepare(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
-        # Text that is damaged is read as far as it is text, and fails by itself, not its page.
+        # Damaged text is decoded as far as possible, so that it does not fail a whole page of rows.
         driver: Any = connection.driver_connection
         driver.text_factory = _TEXT
         cursor = connection.cursor()
@@ -469,14 +469,14 @@ def _engine(url: URL) -> AsyncEngine:
 
 
 async def _synchronize(connection: AsyncConnection, level: str) -> None:
-    """Says how much SQLite does for what is written next; a lasting write makes all before last."""
+    """Set the `synchronous` level of SQLite; a durable write makes all earlier ones durable too."""
     if connection.info.get(_SYNCHRONOUS, "FULL") != level:
         await connection.exec_driver_sql(f"PRAGMA synchronous={level}")
         connection.info[_SYNCHRONOUS] = level
 
 
 async def _begin(connection: AsyncConnection, statement: str) -> None:
-    """Begins a transaction of SQLite's, unless the engine itself has."""
+    """Begin a transaction in SQLite, unless the engine has already begun one."""
     raw = await connection.get_raw_connection()
     if not getattr(raw.driver_connection, "in_transaction", False):
         await connection.exec_driver_sql(statement)

@@ -1,4 +1,4 @@
-"""The connection that PostgreSQL notifies."""
+"""The connection for notifications from PostgreSQL."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.store")
 
 _PAUSE = 0.5
-"""How long to wait before a connection is tried again, in seconds."""
+"""Minimum number of seconds between attempts to connect."""
 
 
 class _Driver(Protocol):
-    """What is used of asyncpg's connection."""
+    """The methods of asyncpg's connection that are used here."""
 
     async def add_listener(self, channel: str, callback: Callable[..., None]) -> None: ...
 
@@ -32,12 +32,12 @@ class _Driver(Protocol):
 
 
 class Listener:
-    """Listens on a connection of its own, which the pool does not count.
+    """A listener on a separate connection, which does not count against the pool.
 
     Args:
-        database: The database; unless it is PostgreSQL, nothing is listened to.
-        heard: Called with the chat that has changed, and its revision.
-        lost: Called when the connection has ended.
+        database: The database; the listener does nothing unless it is PostgreSQL.
+        on_change: Called with the id of a changed chat and its revision.
+        on_disconnect: Called when the connection has ended, and when a new one is established.
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class Listener:
 
     @property
     def is_connected(self) -> bool:
-        """Whether all changes are heard."""
+        """True if all changes are being notified."""
         return self._is_alive
 
     async def connect(self) -> None:
-        """Tries to connect, if it is time for that."""
+        """Try to connect, unless the last attempt was too recent."""
         if not self._database.is_postgresql or time.monotonic() < self._next_attempt:
             return
         self._next_attempt = time.monotonic() + _PAUSE
@@ -76,11 +76,11 @@ class Listener:
         if self._has_failed:
             _log.info("changes are notified again")
         self._has_failed = False
-        # What came before is asked for once.
+        # Changes before the connection was established are polled once.
         self._on_disconnect()
 
     async def close(self) -> None:
-        """Ends the connection."""
+        """Close the connection."""
         self._is_alive = False
         connection, self._connection = self._connection, None
         if connection is not None:
@@ -97,10 +97,10 @@ class Listener:
         driver: Any = raw.driver_connection
         if not hasattr(driver, "add_listener"):
             raise StoreError(
-                f"the driver {self._database.engine.dialect.driver} cannot listen; "
-                "postgresql+asyncpg can"
+                "the driver must support notifications, such as postgresql+asyncpg, got "
+                f"{self._database.engine.dialect.driver}"
             )
-        # From here on it is nobody else's, and takes no place in the pool.
+        # Detached, the connection is not returned to the pool and does not count against it.
         raw.detach()
         listening = cast("_Driver", driver)
         loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Making and updating the tables."""
+"""Creation and migration of the tables."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _FOLDER = Path(__file__).with_name("migrations")
 
 
 async def migrate(database: Database, *, change: bool) -> None:
-    """Brings the tables up to date, unless they are.
+    """Migrate the tables to the current revision, if necessary.
 
-    Servers that start at once wait for each other, and one of them does it.
+    Servers that start at once wait for each other, and one of them migrates.
 
     Args:
         database: The database.
-        change: Whether it may be changed.
+        change: True if the tables may be changed.
 
     Raises:
         StoreError: The tables are newer than this package, or older and must not be changed.
     """
 
-    async def see(connection: AsyncConnection) -> str | None:
+    async def read_revision(connection: AsyncConnection) -> str | None:
         return await connection.run_sync(_revision, database)
 
     async def work(connection: AsyncConnection) -> None:
@@ -50,15 +50,16 @@ async def migrate(database: Database, *, change: bool) -> None:
             await connection.execute(select(func.pg_advisory_xact_lock(_lock_number(database))))
         await connection.run_sync(_upgrade, database)
 
-    found = await database.read(see)
+    found = await database.read(read_revision)
     head = _scripts().get_current_head()
     if found == head:
         return
     _check_known(found, database)
     if not change:
-        made = "has no tables of a store" if found is None else f"has the tables of {found!r}"
+        got = "no tables of a store" if found is None else repr(found)
         raise StoreError(
-            f"the database {database} {made}, and {head!r} is needed; open it with migrate=True"
+            f"the database {database} must have the tables of revision {head!r}, got {got}; "
+            "open it with migrate=True"
         )
     await database.write(work)
 
@@ -68,7 +69,7 @@ def _revision(connection: Connection, database: Database) -> str | None:
 
 
 def _upgrade(connection: Connection, database: Database) -> None:
-    # Another server may have done it while we waited.
+    # Another server may have migrated while this one waited for the lock.
     before = _revision(connection, database)
     _check_known(before, database)
     if before == _scripts().get_current_head():
@@ -101,11 +102,11 @@ def _context(connection: Connection, database: Database, **options: Any) -> Migr
 
 
 def _check_known(revision: str | None, database: Database) -> None:
-    if revision is not None and revision not in _known():
+    if revision is not None and revision not in _known_revisions():
         raise StoreError(
-            f"the tables in the database {database} are newer than this version of toolweave: they "
-            f"are of revision {revision!r}, and the newest that is known is "
-            f"{_scripts().get_current_head()!r}; update toolweave"
+            f"the tables in the database {database} are newer than this version of toolweave: "
+            f"the revision must be at most {_scripts().get_current_head()!r}, got {revision!r}; "
+            "update toolweave"
         )
 
 
@@ -115,12 +116,12 @@ def _scripts() -> ScriptDirectory:
 
 
 @cache
-def _known() -> frozenset[str]:
+def _known_revisions() -> frozenset[str]:
     return frozenset(script.revision for script in _scripts().walk_revisions())
 
 
 def _lock_number(database: Database) -> int:
-    """What PostgreSQL knows the lock by: a number of 64 bits."""
+    """Return the 64-bit key of the advisory lock in PostgreSQL."""
     name = f"toolweave {database.schema or ''} {database.prefix}"
     digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)

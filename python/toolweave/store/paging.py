@@ -1,8 +1,8 @@
-"""A page of a chat, settled as in the whole chat, without reading all of it.
+"""A page of a chat, reconciled as in the whole chat, without reading all of it.
 
-What is said of a message may depend on others: a call on the message with its result, a result on
-the message with its call. So the rows around a page are read as well, as far as something in them
-is open. What servers write is closed: calls and their results are in one message.
+A message may depend on others: a call on the message with its result, a result on the message with
+its call. So the rows around a page are read as well, until every call and result in them is
+matched. Messages written by servers are complete: calls and their results are in one message.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
     ]
 
 _BATCH_SIZE = 100
-"""How many rows are read at first around a page; twice as many each time."""
+"""Number of rows read first around a page; doubled each time."""
 
 _CALLS = (MessageKind.TOOLS_CALL.value, MessageKind.TOOLS_AGGREGATE.value)
 _RESULTS = (MessageKind.TOOL_RESULT.value,)
 
 
 class Window:
-    """Neighbouring rows of a chat.
+    """A range of consecutive rows of a chat.
 
     Args:
-        connection: A transaction that sees the database as it was at one time.
+        connection: A transaction with a consistent snapshot of the database.
         database: The database.
-        chat_id: The chat.
-        read: Makes messages, or problems, of rows.
-        after: The number of the message before the window.
+        chat_id: Id of the chat.
+        read: Function that converts a row to a message or a problem.
+        after: Sequence number of the message before the window.
     """
 
     def __init__(
@@ -65,12 +65,12 @@ class Window:
         self._low = self._high = after
         self._rows: list[StoredMessage | StoreProblem] = []
         self.at_end = False
-        """Whether there is nothing behind the window."""
+        """True if there are no rows after the window."""
         self._at_start = after <= 0
         self._step = _BATCH_SIZE
 
     async def _reconcile(self) -> Reconciler:
-        """The messages of the window, not finished yet."""
+        """Match the calls and results of the messages in the window."""
         stored = [each for each in self._rows if isinstance(each, StoredMessage)]
         problems = [each for each in self._rows if isinstance(each, StoreProblem)]
         if len(stored) > OFFLOAD_THRESHOLD:
@@ -78,7 +78,7 @@ class Window:
         return Reconciler(stored, problems)
 
     async def read_forward(self, limit: int | None) -> None:
-        """Reads the rows behind the window."""
+        """Extend the window by the rows after it."""
         where = self._table.c.sequence_number > self._high
         found = await self._fetch(where, self._table.c.sequence_number, limit)
         self.at_end = limit is None or len(found) < limit
@@ -87,7 +87,7 @@ class Window:
             self._high = found[-1].sequence_number
 
     async def read_backward(self, limit: int) -> None:
-        """Reads the rows before the window."""
+        """Extend the window by the rows before it."""
         number = self._table.c.sequence_number
         found = await self._fetch(number <= self._low, number.desc(), limit)
         self._at_start = len(found) < limit
@@ -95,8 +95,8 @@ class Window:
         if found:
             self._low = found[-1].sequence_number - 1
 
-    async def close(self) -> Reconciler:
-        """Reads on until no call and no result has its other part outside of the window."""
+    async def complete(self) -> Reconciler:
+        """Extend the window until no call or result has its counterpart outside of it."""
         while True:
             reconciler = await self._reconcile()
             number = self._table.c.sequence_number
@@ -141,18 +141,18 @@ class Window:
 
 
 async def page(window: Window, outcomes: OutcomeLoader, after: int, limit: int | None) -> History:
-    """A part of a chat, as of the whole of it.
+    """Read a page of a chat, consistent with the whole chat.
 
     Args:
-        window: Where it is read, empty still.
-        outcomes: What became of calls without a result.
-        after: The number of the message to begin after.
-        limit: How many messages.
+        window: An empty window at the start of the page.
+        outcomes: Function that returns the outcomes of calls without a result.
+        after: Sequence number of the message to start after.
+        limit: Maximum number of messages; None for no limit.
     """
     missing = limit
     while True:
         await window.read_forward(missing)
-        reconciler = await window.close()
+        reconciler = await window.complete()
         known = await outcomes(list(reconciler.missing))
         if reconciler.is_long:
             found = await asyncio.to_thread(reconciler.finish, known)

@@ -1,4 +1,4 @@
-"""Results, approvals and answers that somebody is waited for, in whatever process."""
+"""Rows of pending inputs: results, approvals and answers that any process may deliver."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ async def resolve(
     limit: int,
     now: int,
 ) -> Outcome:
-    """Says what is awaited, in a chat that is locked; only the first result counts.
+    """Deliver a pending input of a locked chat; only the first result counts.
 
     Raises:
         MessageError: The result is too long.
-        StoreError: The schema cannot be read; it is awaited still.
-        ValidationError: The answer to a question does not fit its schema; it is awaited still.
+        StoreError: The schema cannot be read; the input stays pending.
+        ValidationError: The answer does not match its schema; the input stays pending.
     """
     row = await _find(connection, database, chat_id, key)
     if row is None or row.status == "closed":
@@ -73,7 +73,7 @@ async def resolve(
 async def resolution(
     connection: AsyncConnection, database: Database, chat_id: str, key: str
 ) -> Resolution | None:
-    """What has come for a key, if it has."""
+    """Return the result delivered for a key, if any."""
     row = await _find(connection, database, chat_id, key)
     return None if row is None or row.result_json is None else stored_resolution(row)[0]
 
@@ -81,13 +81,13 @@ async def resolution(
 async def list_pending(
     connection: AsyncConnection, database: Database, chat_id: str
 ) -> list[StoredPendingInput]:
-    """What is awaited in a chat, the oldest first."""
+    """Return the pending inputs of a chat, oldest first."""
     table = database.tables.pending
     statement = (
         select(table)
         .where(
             table.c.chat_id == chat_id,
-            # A status that is damaged ends nothing.
+            # An input with a damaged status counts as pending.
             table.c.status.not_in(["resolved", "closed"]),
             table.c.result_json.is_(None),
         )
@@ -99,7 +99,7 @@ async def list_pending(
 async def key_exists(
     connection: AsyncConnection, database: Database, chat_id: str, key: str
 ) -> bool:
-    """Whether something is or was awaited under a key."""
+    """Return True if a key is or was used for a pending input."""
     return await _find(connection, database, chat_id, key) is not None
 
 
@@ -112,31 +112,31 @@ async def _find(
 
 
 def _schema(row: Row[Any]) -> Validator:
-    """What an answer is checked against.
+    """Return the validator of an answer.
 
     Raises:
-        StoreError: It cannot be read, so that no answer can be taken, but that there is none.
+        StoreError: The schema cannot be read, so that only an error can be delivered.
     """
     try:
         return Validator(object_of(row.schema_json, "schema_json"))
     except (DamagedError, SchemaError) as error:
-        text = f"no answer to the question {row.key!r} of the chat {row.chat_id!r} can be checked"
+        text = f"answers to the question {row.key!r} of the chat {row.chat_id!r} cannot be checked"
         raise StoreError(f"{text}: {_describe(error)}") from error
 
 
 def _same(one: Resolution, other: Resolution) -> bool:
-    # By their JSON: in Python 1 and True are equal.
+    # Compared as JSON: in Python 1 and True are equal.
     return one.is_error == other.is_error and ResultCache.key(
         "", {"value": one.value}
     ) == ResultCache.key("", {"value": other.value})
 
 
 def _pending(row: Row[Any]) -> StoredPendingInput:
-    """A row as what is handed out; where it is damaged, what can be read of it, and a problem."""
+    """Convert a row. Of a damaged one, return the readable columns and a description of the damage."""
     problems: list[str] = []
     kind: PendingKind = row.kind if row.kind in get_args(PendingKind) else "unreadable"
     if kind == "unreadable":
-        problems.append("kind is none that is known here")
+        problems.append("kind is unknown")
     try:
         call = pending_call(row)
     except DamagedError as error:
@@ -150,7 +150,7 @@ def _pending(row: Row[Any]) -> StoredPendingInput:
             problems.append(str(error))
     if problems:
         extra = {"chat_id": row.chat_id, "key": row.key, "error": "; ".join(problems)}
-        _log.error("what is awaited cannot be read", extra=extra)
+        _log.error("a pending input cannot be read", extra=extra)
     return StoredPendingInput(
         key=text_of(row.key),
         kind=kind,
@@ -168,4 +168,4 @@ def _pending(row: Row[Any]) -> StoredPendingInput:
 
 
 def _describe(error: DamagedError | SchemaError) -> str:
-    return str(error) if isinstance(error, DamagedError) else "schema_json is no JSON Schema"
+    return str(error) if isinstance(error, DamagedError) else "schema_json is not a JSON Schema"

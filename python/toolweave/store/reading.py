@@ -1,4 +1,4 @@
-"""Reading a chat: its events as they were written, its messages as a history."""
+"""Reading of chats: events as they were written, messages as a history."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.store")
 
 _MAX_IDS = 500
-"""With how many ids rows are asked for; if there are more, all rows are."""
+"""Maximum number of ids in a query; for more, all rows of the chat are read."""
 
 UNREADABLE = "unreadable"
-"""The kind of the event that stands in the place of a damaged one."""
+"""Kind of the event that replaces a damaged one."""
 
 
 async def events(
@@ -48,7 +48,7 @@ async def events(
     limit: int | None,
     run_id: str | None,
 ) -> list[StreamEvent]:
-    """The events of a chat, or of one of its runs, in order."""
+    """Return the events of a chat, or of one of its runs, in order."""
     table = database.tables.events
     columns = (table.c.sequence_number, table.c.timestamp_utc, table.c.run_id, table.c.event_json)
     statement = (
@@ -69,12 +69,12 @@ async def events(
 
 
 def _event(chat_id: str, number: int, when: int, run_id: str | None, text: str) -> StreamEvent:
-    """A row as an event; where it is damaged one that says so, with the same number."""
+    """Convert a row to an event; a damaged one, to a placeholder with the same number."""
     try:
         check_stream_event(text)
         fields: dict[str, Any] = json.loads(text)
     except (MessageError, TypeError, ValueError, RecursionError):
-        # What stands there may be what somebody said, and is in no log.
+        # The contents may be private, and are not logged.
         _log.error("an event cannot be read", extra={"chat_id": chat_id, "sequence_number": number})
         event = placeholder_event(chat_id, number, when)
         return event if run_id is None else {**event, "runId": run_id}
@@ -84,7 +84,7 @@ def _event(chat_id: str, number: int, when: int, run_id: str | None, text: str) 
 
 
 def placeholder_event(chat_id: str, number: int, timestamp: int = 0) -> StreamEvent:
-    """The event that stands in the place of one that cannot be read."""
+    """Return the event that replaces an unreadable one."""
     return with_position({"kind": UNREADABLE, "done": True}, chat_id, number, timestamp)
 
 
@@ -96,7 +96,7 @@ async def history(
     after: int = 0,
     limit: int | None = None,
 ) -> History:
-    """A chat, or a part of it, settled."""
+    """Return the history of a chat, or a page of it."""
 
     async def outcomes(
         missing: Iterable[tuple[StoredMessage, ToolCall]],
@@ -113,14 +113,14 @@ def _read(row: Row[Any]) -> StoredMessage | StoreProblem:
         return to_stored(row)
     except MessageError as error:
         number, message_id = row.sequence_number, row.id
-        text = f"message {number} ({message_id!r}) cannot be read, and was left out: {error}"
+        text = f"message {number} ({message_id!r}) cannot be read and was omitted: {error}"
         return StoreProblem("unreadable", text, number, message_id)
 
 
 async def message(
     connection: AsyncConnection, database: Database, chat_id: str, message_id: str
 ) -> StoredMessage | None:
-    """A message as it was written."""
+    """Return a message as it was written, or None if it does not exist."""
     table = database.tables.messages
     statement = select(table).where(table.c.chat_id == chat_id, table.c.id == message_id)
     row = (await connection.execute(statement)).first()
@@ -128,10 +128,10 @@ async def message(
 
 
 def to_stored(row: Row[Any]) -> StoredMessage:
-    """A row as what is handed out.
+    """Convert the row of a message.
 
     Raises:
-        MessageError: Its JSON is no message.
+        MessageError: Its JSON is not a message.
     """
     return StoredMessage(
         row.id,
@@ -149,7 +149,7 @@ async def _outcomes(
     chat_id: str,
     missing: list[tuple[StoredMessage, ToolCall]],
 ) -> dict[tuple[int, str], CallOutcome]:
-    """What became of calls without a result; nothing for those that are still awaited."""
+    """Return the outcomes of calls without a result, except for those that are still pending."""
     if not missing:
         return {}
     runs, pending = database.tables.runs, database.tables.pending
@@ -179,7 +179,7 @@ async def _outcomes(
 
 
 def _key(stored: StoredMessage, call: ToolCall) -> str:
-    """Under which key the result of a call is awaited, if it is."""
+    """Return the key under which the result of a call is pending, if it is."""
     keys = stored.message.metadata.get(DEFERRED)
     return cast("dict[str, str]", keys).get(call.id, "") if isinstance(keys, dict) else call.id
 
@@ -192,7 +192,10 @@ async def call_rows(
     *,
     ids: Collection[str] | None = None,
 ) -> dict[tuple[str | None, str], Row[Any]]:
-    """The last attempts of calls, by the reply, or the run where that is not known, and id."""
+    """Return the rows of calls by reply and id, or by run and id if the reply is unknown.
+
+    Of several attempts of a call, the last one is returned.
+    """
     calls = database.tables.calls
     statement = select(calls).where(calls.c.chat_id == chat_id).order_by(calls.c.attempt)
     if run_id is not None:
@@ -212,19 +215,19 @@ def find_row(
     generation_id: str | None,
     run_id: str | None,
 ) -> Row[Any] | None:
-    """The row of a call, if its tool was entered or it has a result."""
+    """Return the row of a call, if its tool was entered or it has a result."""
     call_id = safe_text(call.id)
     return rows.get((generation_id, call_id)) or rows.get((run_id, call_id))
 
 
 def outcome(call: ToolCall, row: Row[Any] | None) -> CallOutcome:
-    """The result of a call whose run is over: the stored one, or that it was interrupted."""
+    """Return the outcome of a call whose run has ended: the stored result, or an interruption."""
     problem: str | None = None
     if row is not None and row.result_json is not None:
         try:
             result = stored_result(row)
         except DamagedError as error:
-            # It may have had effects, which is what the other one says.
+            # The tool may have had effects, as the result of an interruption says.
             problem = str(error)
             extra = {"chat_id": row.chat_id, "run_id": row.run_id, "call_id": call.id}
             _log.error("the result of a call cannot be read", extra={**extra, "error": problem})
@@ -236,7 +239,7 @@ def outcome(call: ToolCall, row: Row[Any] | None) -> CallOutcome:
 
 
 def late_result(call: ToolCall, row: Row[Any]) -> CallOutcome:
-    """The result of a call that came later."""
+    """Return the outcome of a call whose deferred result was delivered."""
     found, problem = stored_resolution(row)
     result = ToolResult(
         call.id,

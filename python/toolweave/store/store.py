@@ -1,4 +1,4 @@
-"""A store of chats."""
+"""The store of chats."""
 
 from __future__ import annotations
 
@@ -27,29 +27,30 @@ if TYPE_CHECKING:
 
 
 class MessageStore(RunStore, PendingStore):
-    """Keeps chats in a database: messages, what happened, runs, calls and what is awaited.
+    """A store of chats in a database: messages, events, runs, calls and pending inputs.
 
     Use it as an async context manager, on one event loop. Any number of stores, in any number of
-    processes, may share a database. A write that was begun is finished although its caller is
-    cancelled; all of it is there afterwards, or nothing.
+    processes, may share a database. A write that has started is completed even if its caller is
+    cancelled. Writes are atomic.
 
     Args:
-        url: Such as ``sqlite:///chats.db``, ``sqlite://`` (in memory) or
-            ``postgresql://user:password@host/database``; or an engine, which is not disposed of.
-        schema: The schema of the tables, in PostgreSQL; None for the first of the search path.
-        table_prefix: What the names of the tables begin with.
-        migrate: Whether to make or update the tables when the store is opened.
-        clock: The time in seconds since 1970.
-        poll: How often to ask whether another process has changed a watched chat, in seconds, where
-            the database does not tell.
-        patience: For how many seconds to try again where the server is away, as in a restart, or
-            where the file is locked when the store is opened.
-        max_message_bytes: How long the JSON of a message, an event or an answer may be.
+        url: A URL such as ``sqlite:///chats.db``, ``sqlite://`` (in memory) or
+            ``postgresql://user:password@host/database``; or an engine, which the store does not
+            dispose of.
+        schema: PostgreSQL schema of the tables; None for the first in the search path.
+        table_prefix: Prefix of the names of the tables.
+        migrate: True to create or update the tables when the store is opened.
+        clock: Function that returns the time in seconds since 1970.
+        poll: Interval at which to poll for changes to watched chats by other processes, in seconds,
+            if the database does not notify.
+        patience: Seconds to keep retrying while the server is unavailable, as during a restart, or
+            while the file is locked when the store is opened.
+        max_message_bytes: Maximum size of the JSON of a message, an event or an answer.
 
     Raises:
-        StoreError: The URL is of no database that is known here, or cannot be read; when the store
-            is opened, the database cannot be used.
-        ImportError: The driver is not installed; says how to install it.
+        StoreError: The URL is malformed, or of an unsupported database. When the store is opened:
+            the database cannot be used.
+        ImportError: The driver is not installed; the message names the extra.
         ValueError: An option is out of range.
     """
 
@@ -62,18 +63,18 @@ class MessageStore(RunStore, PendingStore):
         exist_ok: bool = False,
         max_chats: int | None = None,
     ) -> Chat:
-        """Makes a chat.
+        """Create a chat.
 
         Args:
-            chat_id: Its id, 1 to 255 characters long; None for a new one.
-            user_id: Whose it is.
-            metadata: Anything else: a JSON object.
-            exist_ok: Whether a chat that is there already is returned as it is, whosever it is.
-            max_chats: How many chats the user may have with this one; None for any number.
+            chat_id: Id of the chat, 1 to 255 characters long; None for a random one.
+            user_id: Id of the user who owns it.
+            metadata: Metadata, a JSON object.
+            exist_ok: True to return an existing chat unchanged, whoever owns it.
+            max_chats: Maximum number of chats of the user, including this one; None for no limit.
 
         Raises:
-            ChatLimitError: The user has that many already.
-            StoreError: It is there already.
+            ChatLimitError: The user already has that many chats.
+            StoreError: The chat already exists.
             ValueError: `max_chats` is below 1.
         """
         chat_id = uuid.uuid4().hex if chat_id is None else checked_id(chat_id, "chat_id")
@@ -103,24 +104,24 @@ class MessageStore(RunStore, PendingStore):
         user_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> Chat:
-        """Makes a chat of what was said elsewhere, in one transaction.
+        """Create a chat from existing messages, in one transaction.
 
         Args:
-            messages: The messages, such as `parse_history` or `from_openai` return them; one
-                without an id gets one.
-            chat_id: Its id, 1 to 255 characters long; None for a new one.
-            user_id: Whose it is.
-            metadata: Anything else: a JSON object.
+            messages: The messages, for example from `parse_history` or `from_openai`. Messages
+                without an id get one.
+            chat_id: Id of the chat, 1 to 255 characters long; None for a random one.
+            user_id: Id of the user who owns it.
+            metadata: Metadata, a JSON object.
 
         Raises:
-            StoreError: It is there already.
-            MessageError: Something is no message, is too long, or of another chat; two messages
-                share an id.
+            StoreError: The chat already exists.
+            MessageError: A message is invalid, too long or of another chat, or two messages share
+                an id.
         """
         chat_id = uuid.uuid4().hex if chat_id is None else checked_id(chat_id, "chat_id")
         optional_id(user_id, "user_id")
         fields = checked_object({} if metadata is None else metadata, "metadata")
-        # What was said elsewhere may be of any length.
+        # Imported histories may be of any length.
         draft = await asyncio.to_thread(self._draft, chat_id, (), tuple(messages))
         if (twice := _first_repeated(message.id for message, _ in draft.messages)) is not None:
             raise MessageError(f"two messages have the id {twice!r}")
@@ -144,7 +145,7 @@ class MessageStore(RunStore, PendingStore):
         return await self._database.write(work, starts_with_write=True)
 
     async def chat(self, chat_id: str) -> Chat | None:
-        """A chat, if there is one."""
+        """Return a chat, or None if it does not exist."""
         return await self._database.read(
             lambda connection: chats.find(connection, self._database, chat_id)
         )
@@ -152,12 +153,12 @@ class MessageStore(RunStore, PendingStore):
     async def chats(
         self, *, user_id: str | None = None, limit: int = 100, before: str | None = None
     ) -> list[Chat]:
-        """Chats, the newest first.
+        """Return chats, newest first.
 
         Args:
-            user_id: Whose; None for everybody's.
-            limit: How many.
-            before: The id of the last chat that was seen, to go on from.
+            user_id: Owner of the chats; None for all users.
+            limit: Maximum number of chats.
+            before: Id of the last chat of the previous page.
         """
         return await self._database.read(
             lambda connection: chats.newest(
@@ -166,10 +167,10 @@ class MessageStore(RunStore, PendingStore):
         )
 
     async def previews(self, chat_ids: Iterable[str]) -> dict[str, str]:
-        """The beginning of what a user said first in each chat, for chats without a title.
+        """Return the beginning of the first user message of each chat, for chats without a title.
 
         Args:
-            chat_ids: The chats. One in which no user has said anything is left out.
+            chat_ids: Ids of the chats. Chats without a user message are omitted from the result.
         """
         wanted = list(chat_ids)
         if not wanted:
@@ -179,12 +180,12 @@ class MessageStore(RunStore, PendingStore):
         )
 
     async def delete_chat(self, chat_id: str) -> bool:
-        """Deletes a chat with all that is in it; a run that is active loses its chat.
+        """Delete a chat with its contents; an active run loses its chat.
 
-        The conversation of `StoreConversations` whose key is the id of the chat goes with it.
+        The conversation of `StoreConversations` whose key is the id of the chat is deleted as well.
 
         Returns:
-            Whether there was one.
+            True if the chat existed.
         """
         gone = await self._database.write(
             lambda connection: chats.remove(connection, self._database, [chat_id])
@@ -193,7 +194,7 @@ class MessageStore(RunStore, PendingStore):
         return bool(gone)
 
     def export_chat(self, chat_id: str) -> AsyncGenerator[str, None]:
-        """Everything about a chat, as lines of JSON; none if there is no such chat.
+        """Export a chat as lines of JSON; no lines if the chat does not exist.
 
         Each line is an object with a `type`: first the ``chat``, then every ``message``, ``event``,
         ``run``, ``tool_call`` and ``pending_result``.
@@ -201,10 +202,11 @@ class MessageStore(RunStore, PendingStore):
         return chats.export(self._database, chat_id)
 
     async def purge(self, older_than: float | timedelta) -> PurgeResult:
-        """Deletes the chats, and conversations, that nobody has written to for a time.
+        """Delete chats and conversations that have not been written to for a time.
 
         Args:
-            older_than: For how long, in seconds. Chats with an active run stay.
+            older_than: Minimum time since the last write, in seconds. Chats with an active run are
+                kept.
         """
         if isinstance(older_than, timedelta):
             older_than = older_than.total_seconds()
@@ -223,25 +225,25 @@ class MessageStore(RunStore, PendingStore):
         finished: Iterable[tuple[ToolCall, ToolResult]] = (),
         pending: Iterable[PendingInput] = (),
     ) -> WriteResult:
-        """Writes to a chat, in one transaction, with the next numbers of the chat.
+        """Write to a chat in one transaction, with the next sequence numbers of the chat.
 
         Args:
-            chat_id: The chat.
-            run_id: The run that writes.
-            owner: Its owner; if given, nothing is written unless the run is the owner's.
-            generation_id: The reply that `started` and `finished` belong to. Ids of calls are
+            chat_id: Id of the chat.
+            run_id: Id of the run that writes.
+            owner: Owner of the run; if given, the write fails unless the run belongs to it.
+            generation_id: Id of the reply that `started` and `finished` belong to. Ids of calls are
                 unique only within a reply.
             events: Stream events; they get `chatId`, `sequenceNumber` and `timestampUtc`.
-            messages: Messages. One whose id is in the chat replaces that one in place; one without
-                an id gets one.
-            started: Calls whose tool is entered next.
-            finished: Calls that have their result, with it.
-            pending: What somebody is waited for from now on.
+            messages: Messages. A message whose id is in the chat replaces that message in place; a
+                message without an id gets one.
+            started: Calls whose tool is about to be entered.
+            finished: Finished calls with their results.
+            pending: Inputs that the chat now waits for.
 
         Raises:
-            ChatNotFoundError: There is no such chat.
-            RunLostError: The run is not the owner's, or has ended.
-            MessageError: Something is no event or message, is too long, or of another chat.
+            ChatNotFoundError: The chat does not exist.
+            RunLostError: The run does not belong to the owner, or has ended.
+            MessageError: An event or a message is invalid, too long, or of another chat.
         """
         draft = await self._draft_async(chat_id, events, messages, started, finished, pending)
 
@@ -269,18 +271,18 @@ class MessageStore(RunStore, PendingStore):
             raise
 
     async def load(self, chat_id: str, *, after: int = 0, limit: int | None = None) -> History:
-        """What was said in a chat, as a history that a provider takes.
+        """Load the messages of a chat as a history that a provider accepts.
 
-        Calls that never got a result get the one that was stored when the tool ended, or one that
-        says they were interrupted; those whose result is still to come stay without. What cannot
-        be handed out is in `problems`. There is nothing in a chat that does not exist.
+        Calls without a result get the one stored when the tool returned, or one that says that they
+        were interrupted; calls whose result is pending stay without one. Messages that cannot be
+        returned are listed in `problems`. The history of a chat that does not exist is empty.
 
-        A part is as in the whole chat, and costs what it takes to read that part.
+        A page is consistent with the whole chat, but only the page and its surroundings are read.
 
         Args:
-            chat_id: The chat.
-            after: The number of the message to begin after.
-            limit: How many messages.
+            chat_id: Id of the chat.
+            after: Sequence number of the message to start after.
+            limit: Maximum number of messages; None for no limit.
         """
         return await self._database.read(
             lambda connection: reading.history(
@@ -290,10 +292,10 @@ class MessageStore(RunStore, PendingStore):
         )
 
     async def message(self, chat_id: str, message_id: str) -> StoredMessage | None:
-        """A message as it was written, if there is one with that id.
+        """Return a message as it was written, or None if it does not exist.
 
         Raises:
-            MessageError: It cannot be read.
+            MessageError: The message cannot be read.
         """
         return await self._database.read(
             lambda connection: reading.message(connection, self._database, chat_id, message_id)
@@ -307,13 +309,13 @@ class MessageStore(RunStore, PendingStore):
         limit: int | None = 1000,
         run_id: str | None = None,
     ) -> list[StreamEvent]:
-        """What happened in a chat, in order.
+        """Return the events of a chat, in order.
 
         Args:
-            chat_id: The chat.
-            after: The number of the event to begin after.
-            limit: How many events.
-            run_id: Only those of this run.
+            chat_id: Id of the chat.
+            after: Sequence number of the event to start after.
+            limit: Maximum number of events; None for no limit.
+            run_id: Id of the run whose events to return; None for all.
         """
         return await self._database.read(
             lambda connection: reading.events(
@@ -322,12 +324,12 @@ class MessageStore(RunStore, PendingStore):
         )
 
     async def last_event(self, chat_id: str) -> int:
-        """The number of the last event; 0 if nothing has happened."""
+        """Return the sequence number of the last event; 0 if there is none."""
         found = await self.chat(chat_id)
         return 0 if found is None else found.last_event
 
     def watch(self, chat_id: str) -> Watch:
-        """Hears of changes in a chat: an async context manager. Read after it was entered."""
+        """Return an async context manager that watches a chat. Read the chat after entering it."""
         return Watch(self._hub, chat_id)
 
 

@@ -1,6 +1,7 @@
-"""Results in a store that takes only so much at once.
+"""Truncation of results, for stores with a limit on the size of messages and events.
 
-Every result is kept with its call, so a message or an event of many calls can do without them.
+Every result is stored with its call, so results can be omitted from a message or event of many
+calls.
 """
 
 from __future__ import annotations
@@ -17,41 +18,41 @@ if TYPE_CHECKING:
     from .. import Message, ToolCall, ToolResult
 
 _ENVELOPE = 2000
-"""How much room ids and names have beside a result, at most a quarter of all, in bytes."""
+"""Space for ids and names besides a result, at most a quarter of the limit, in bytes."""
 _NOTICE = 100
-"""How much room the notice of a cut has, in bytes."""
+"""Space for the notice of truncation, in bytes."""
 _STEP = 1 << 16
 
 _Fields = TypeVar("_Fields", bound="Mapping[str, Any]")
 
 
 def truncate_result(call: ToolCall, result: ToolResult, limit: int) -> ToolResult:
-    """Return the result, cut with a notice if no event or message could hold it.
+    """Return the result, truncated with a notice if it is too long for an event or a message.
 
     Args:
-        call: Its call, whose arguments may stand beside it.
+        call: The call, whose arguments may be in the same event or message.
         result: The result.
-        limit: How long the JSON of an event or a message may be, in bytes.
+        limit: Maximum size of the JSON of an event or a message, in bytes.
     """
     text = result.result
     if len(text) * 6 + _ENVELOPE < limit // 2:
         return result
     room = limit - min(_ENVELOPE, limit // 4)
     room -= _size(call.arguments) if call.arguments else 2
-    if _fitting(text, room) == len(text):
+    if _prefix_length(text, room) == len(text):
         return result
-    # Cut so that what is left, notice and all, is not cut again.
-    return result.__replace__(result=truncate(text, _fitting(text, room - _NOTICE)))
+    # Short enough that the truncated result, with the notice, is not truncated again.
+    return result.__replace__(result=truncate(text, _prefix_length(text, room - _NOTICE)))
 
 
 def truncate_event(event: _Fields, limit: int) -> _Fields:
-    """Return the event of an aggregate without its results, if it is too long with them.
+    """Return the event; an aggregate that is too long, without its results.
 
-    Each of them has an event of its own, from which readers have it.
+    Readers get each result from its own event.
 
     Args:
         event: Any event.
-        limit: How long its JSON may be, in bytes.
+        limit: Maximum size of its JSON, in bytes.
     """
     if event.get("kind") != "tools_aggregate":
         return event
@@ -62,12 +63,12 @@ def truncate_event(event: _Fields, limit: int) -> _Fields:
 
 
 def truncate_message(message: Message, text: str, limit: int) -> tuple[Message, str]:
-    """Return the message and its JSON: an aggregate that is too long, without its results.
+    """Return the message and its JSON; an aggregate that is too long, without its results.
 
     Args:
         message: The message.
         text: Its JSON.
-        limit: How long that may be, in bytes.
+        limit: Maximum size of the JSON, in bytes.
     """
     if (
         len(text) * 4 <= limit
@@ -84,8 +85,8 @@ def _size(value: object) -> int:
     return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
-def _fitting(text: str, room: int) -> int:
-    """How many characters of a text take at most so many bytes, as a JSON string."""
+def _prefix_length(text: str, room: int) -> int:
+    """Return the length of the longest prefix of a text whose JSON string fits into the space."""
     room -= 2
     kept, step = 0, _STEP
     while kept < len(text):

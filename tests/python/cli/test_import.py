@@ -196,7 +196,7 @@ def test_an_imported_chat_can_be_continued(
 
     # A chat that is there stays as it is.
     assert main(command) == 2
-    assert "there is a chat 'oslo' already" in capsys.readouterr().err
+    assert "the chat 'oslo' already exists" in capsys.readouterr().err
     history = loaded(url, "oslo")
     assert history is not None
     assert len(history.messages) > len(KINDS)

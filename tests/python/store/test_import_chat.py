@@ -44,7 +44,7 @@ def test_an_imported_chat_is_one_like_any_other(store_url: str) -> None:
         ([tw.TextMessage("a", id="x"), tw.TextMessage("b", id="x")], "c", tw.MessageError, "'x'"),
         ([tw.TextMessage("a"), "b"], "c", TypeError, "a message is one of toolweave's, not str"),
         ([], "", ValueError, "chat_id is 1 to"),
-        ([tw.TextMessage("a")], "taken", tw.StoreError, "there is a chat 'taken' already"),
+        ([tw.TextMessage("a")], "taken", tw.StoreError, "the chat 'taken' already exists"),
     ],
 )
 def test_what_cannot_be_imported_leaves_nothing(

@@ -164,5 +164,5 @@ def test_servers_that_start_at_once_make_the_tables_once(store_url: str) -> None
 
 
 def test_schemas_are_of_postgresql_only() -> None:
-    with pytest.raises(ValueError, match="SQLite has no schemas"):
+    with pytest.raises(ValueError, match="schema must be None for SQLite"):
         MessageStore("sqlite://", schema="chat_store")
