@@ -22,7 +22,9 @@ def checked_id(value: object, name: str) -> str:
     if not value or len(value) > MAX_ID_LENGTH:
         raise ValueError(f"{name} must be 1 to {MAX_ID_LENGTH} characters long, got {len(value)}")
     if not is_id(value):
-        raise ValueError(f"{name} must not contain control characters or lone surrogates, got {value!r}")
+        raise ValueError(
+            f"{name} must not contain control characters or lone surrogates, got {value!r}"
+        )
     return value
 
 

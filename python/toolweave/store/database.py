@@ -108,7 +108,9 @@ class Database:
         check_backend(self._engine.dialect.name)
         self.is_postgresql = self._engine.dialect.name == "postgresql"
         if schema is not None and not self.is_postgresql:
-            raise ValueError("schema must be None for SQLite, which has no schemas; use a table prefix instead")
+            raise ValueError(
+                "schema must be None for SQLite, which has no schemas; use a table prefix instead"
+            )
         self.channel = f"toolweave_{schema or ''}_{prefix}"[:63]
         """Name of the channel for PostgreSQL notifications."""
         # A single shared connection can have only one transaction. Otherwise, writers to SQLite in
@@ -409,7 +411,9 @@ def translated_errors(what: str) -> Generator[None, None, None]:
     except Exception as error:
         # Exceptions that drivers raise without SQLAlchemy in between.
         if type(error).__module__.partition(".")[0] in ("asyncpg", "aiosqlite", "sqlite3"):
-            raise StoreError(f"{what} failed: {_first_line(error)}", _is_transient(error)) from error
+            raise StoreError(
+                f"{what} failed: {_first_line(error)}", _is_transient(error)
+            ) from error
         raise
 
 

@@ -1,4 +1,4 @@
-"""What a run has left behind that ended without a word."""
+"""Messages and events of a run whose owner ended without finishing it."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _log = logging.getLogger("toolweave.store")
 
 
 class InterruptedRun:
-    """The messages that a run's events come to, and how its open ends are tied up.
+    """An interrupted run: the messages that its events amount to, with open texts and calls closed.
 
     Args:
-        chat_id: The chat.
-        run_id: The run.
-        events: What it has said, in order.
-        rows: The calls whose tool was entered, by reply or run, and id.
-        awaited: The keys of results that come later, by the ids of the calls.
+        chat_id: Id of the chat.
+        run_id: Id of the run.
+        events: Its events, in order.
+        rows: Rows of the calls whose tool was entered, by reply or run, and id.
+        awaited: Keys of the deferred results, by the ids of the calls.
     """
 
     def __init__(
@@ -54,17 +54,17 @@ class InterruptedRun:
         for event in events:
             self._take(reducer, event)
         self.messages: list[Message] = []
-        """What was said, in order; calls have a result now, unless that comes later."""
+        """Messages of the run, in order; calls have a result, unless it is deferred."""
         self.changed: set[str | None] = set()
-        """The ids of messages that were not announced as they are now."""
+        """Ids of messages that differ from what was published."""
         self.events: list[StreamEvent] = [
             self._closed(entry)
             for entry in reducer.snapshot()["messages"]
             if entry["kind"] in ("text", "reasoning") and not entry["done"]
         ]
-        """What has to be told of that, in order."""
+        """Events to publish for what was closed, in order."""
         self.count = 0
-        """How many calls had no result."""
+        """Number of calls that had no result."""
         found = list(reducer.messages(run_id))
         for message in [*found, *self._unreported(found)]:
             if isinstance(message, (ToolCallMessage, ToolAggregateMessage)):
@@ -80,9 +80,9 @@ class InterruptedRun:
         try:
             reducer.push(event)
         except MessageError as error:
-            # An event that says nothing must not keep the chat busy for ever.
+            # An invalid event must not keep the chat busy for ever.
             _log.warning(
-                "an event of a run that is ended cannot be read",
+                "an event of an interrupted run cannot be read",
                 extra={
                     "chat_id": self._chat_id,
                     "sequence_number": event["sequenceNumber"],
@@ -91,13 +91,13 @@ class InterruptedRun:
             )
 
     def _closed(self, entry: Mapping[str, Any]) -> StreamEvent:
-        """The end of a text that the model did not end."""
+        """Return the event that ends an unfinished text."""
         names = ("messageId", "role", "generationId", "fromAgent")
         known = {name: entry[name] for name in names if name in entry}
         return {"kind": entry["kind"], "runId": self._run_id, **known, "delta": "", "done": True}
 
     def _unreported(self, found: Iterable[Message]) -> list[_CallMessage]:
-        """Messages for calls whose tool was entered before anybody was told of them."""
+        """Return messages for calls whose tool was entered before they were published."""
         reported = {
             (message.generation_id, safe_text(call.id))
             for message in found
@@ -132,7 +132,7 @@ class InterruptedRun:
         return wanted
 
     def _complete_calls(self, message: _CallMessage) -> None:
-        """Gives a result to all calls but those whose result comes later."""
+        """Add a result to all calls except those whose result is deferred."""
         known: tuple[ToolResult, ...] = (
             message.tool_results if isinstance(message, ToolAggregateMessage) else ()
         )
@@ -142,7 +142,7 @@ class InterruptedRun:
             row = find_row(self._rows, call, message.generation_id, self._run_id)
             if call.id in results:
                 if row is not None and row.result_json is not None:
-                    # The row has the reference of its exception as well.
+                    # The row contains the reference of its exception as well.
                     stored = outcome(call, row)
                     if stored.problem is None:
                         results[call.id] = stored.result
@@ -177,9 +177,9 @@ class InterruptedRun:
 
     def _result(self, message: _CallMessage, result: ToolResult) -> StreamEvent:
         answered = ToolCall(result.tool_call_id, result.name, {})
-        told = ToolAggregateMessage([answered], [result]).to_dict()["toolResults"][0]
+        fields = ToolAggregateMessage([answered], [result]).to_dict()["toolResults"][0]
         if metadata := add_references({}, [result]):
-            told["metadata"] = metadata
+            fields["metadata"] = metadata
         named = {"generationId": message.generation_id, "fromAgent": message.from_agent}
         return {
             "kind": "tool_result",
@@ -187,6 +187,6 @@ class InterruptedRun:
             **{name: value for name, value in named.items() if value is not None},
             "role": "tool",
             "messageId": f"{message.id}_result_{result.tool_call_id}",
-            **told,
+            **fields,
             "done": True,
         }

@@ -132,7 +132,7 @@ def _same(one: Resolution, other: Resolution) -> bool:
 
 
 def _pending(row: Row[Any]) -> StoredPendingInput:
-    """Convert a row. Of a damaged one, return the readable columns and a description of the damage."""
+    """Convert a row; a damaged one, with its readable columns and a description of the damage."""
     problems: list[str] = []
     kind: PendingKind = row.kind if row.kind in get_args(PendingKind) else "unreadable"
     if kind == "unreadable":

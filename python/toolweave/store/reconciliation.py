@@ -1,4 +1,4 @@
-"""A chat as it was stored, as a history that a provider takes."""
+"""Reconciliation of a stored chat into a history that a provider accepts."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
 
 @dataclass
 class _MessageCalls:
-    """The calls of one message, and the results that were found for them."""
+    """The calls of one message and the results found for them."""
 
     position: int
     stored: StoredMessage
     calls: list[ToolCall]
     results: dict[str, ToolResult]
     is_unchanged: bool = True
-    """Whether message and results can stay as they are."""
+    """True if the message and its results can stay unchanged."""
     answers: set[int] = field(default_factory=set[int])
-    """Where the messages are that hold results of these calls."""
+    """Positions of the messages with results of these calls."""
 
 
 class Reconciler:
-    """Finds what belongs together in a chat, and what is missing.
+    """Matcher of the calls and results in a chat.
 
     Args:
-        stored: The messages that can be read, in order.
-        problems: What was found about the others.
+        stored: The readable messages, in order.
+        problems: Problems of the other messages.
     """
 
     def __init__(
@@ -54,22 +54,22 @@ class Reconciler:
         self._stored = list(stored)
         self._problems = list(problems)
         self._calls: dict[int, _MessageCalls] = {}
-        # Where a call with an id has no result yet; the last one is meant.
+        # Messages with a call of this id that has no result yet; a result belongs to the last one.
         self._open: dict[str, list[_MessageCalls]] = {}
         self._known: set[str] = set()
-        # What is left of messages with results.
+        # The results of each message with results, with the calls that they were matched to.
         self._results: dict[int, list[tuple[_MessageCalls, ToolResult]]] = {}
         for position, each in enumerate(self._stored):
             self._add(position, each)
 
     @property
     def is_long(self) -> bool:
-        """Whether there are so many messages that finishing them belongs in a thread."""
+        """True if there are so many messages that `finish` should run in a thread."""
         return len(self._stored) > OFFLOAD_THRESHOLD
 
     @property
     def missing(self) -> Iterator[tuple[StoredMessage, ToolCall]]:
-        """The calls without a result."""
+        """Calls without a result, with their messages."""
         for found in self._calls.values():
             for call in found.calls:
                 if call.id not in found.results:
@@ -77,15 +77,15 @@ class Reconciler:
 
     @property
     def has_unmatched_results(self) -> bool:
-        """Whether there are results without a call that is open."""
+        """True if there are results that match no open call."""
         return any(each.kind in ("orphan_result", "duplicate_result") for each in self._problems)
 
     def finish(self, outcomes: Mapping[tuple[int, str], CallOutcome]) -> History:
-        """The history.
+        """Return the history.
 
         Args:
-            outcomes: Results for missing ones, by the number of the message and the id of the
-                call. A call that still has none stays pending.
+            outcomes: Results of calls without one, by the sequence number of the message and the id
+                of the call. A call without an outcome stays pending.
         """
         for found in self._calls.values():
             for call in found.calls:
@@ -101,7 +101,7 @@ class Reconciler:
                 if problem is not None:
                     text = f"the stored result of the call {call.id!r} cannot be read: {problem}"
                     self._report("unreadable", found.stored, text, call.id)
-            self._decide(found)
+            self._check_order(found)
         kept = list(self._reconciled())
         messages = tuple(each.message for each in kept if self._is_sendable(each))
         problems = sorted(self._problems, key=lambda problem: problem.sequence_number)
@@ -113,7 +113,9 @@ class Reconciler:
                 calls: dict[str, ToolCall] = {}
                 for call in tool_calls:
                     if call.id in calls:
-                        text = f"the id {call.id!r} repeats; the first call with it stays"
+                        text = (
+                            f"the call id {call.id!r} is repeated; the first call with it was kept"
+                        )
                         self._report("duplicate_call", stored, text, call.id)
                     calls.setdefault(call.id, call)
                 found = _MessageCalls(position, stored, list(calls.values()), {})
@@ -145,19 +147,19 @@ class Reconciler:
             found.answers.add(position)
             self._results[position].append((found, result))
         elif call_id in self._known:
-            text = f"a second result of the call {call_id!r} was left out"
+            text = f"a second result of the call {call_id!r} was omitted"
             self._report("duplicate_result", stored, text, call_id)
         else:
-            text = f"a result of {call_id!r}, which nobody has called, was left out"
+            text = f"a result of the unknown call {call_id!r} was omitted"
             self._report("orphan_result", stored, text, call_id)
 
-    def _decide(self, found: _MessageCalls) -> None:
-        """Whether the results follow directly, and are all there, as providers want it."""
+    def _check_order(self, found: _MessageCalls) -> None:
+        """Check if all results follow the calls directly, as providers require."""
         if isinstance(found.stored.message, ToolAggregateMessage):
             found.is_unchanged = found.is_unchanged and not found.answers
             return
         if not found.results:
-            return  # all of them are still to come
+            return  # all results are pending
         follow = range(found.position + 1, found.position + 1 + len(found.answers))
         follows = found.answers == set(follow)
         alone = all(other is found for p in found.answers for other, _ in self._results[p])
@@ -182,9 +184,9 @@ class Reconciler:
     def _is_sendable(self, stored: StoredMessage) -> bool:
         message = stored.message
         if isinstance(message, UnknownMessage):
-            text = f"messages of the kind {message.kind!r} are not known here; it was left out"
+            text = f"the kind {message.kind!r} is unknown; the message was omitted"
         elif isinstance(message, TextMessage) and message.role is Role.TOOL:
-            text = "a text of the role 'tool' answers no call; it was left out"
+            text = "a text with the role 'tool' answers no call; it was omitted"
         else:
             return True
         self._report("unknown", stored, text)

@@ -1,4 +1,4 @@
-"""The end of runs whose owner is gone."""
+"""Recovery of runs whose lease has expired."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.store")
 
 STOP_REASON = "interrupted"
-"""Why such a run has ended."""
+"""Stop reason of a recovered run."""
 
 
 async def recover(
@@ -37,26 +37,26 @@ async def recover(
     now: int,
     limit: int,
 ) -> RunRecord | None:
-    """Ends a run in a chat that is locked.
+    """End a run of a locked chat.
 
     Returns:
-        The run; None if somebody else has ended it, or it was heard of since.
+        The run; None if it was ended by another process, or renewed meanwhile.
     """
-    is_it = database.tables.runs.c.id == run.run_id
-    row = await runs.find(connection, database, is_it)
+    by_id = database.tables.runs.c.id == run.run_id
+    row = await runs.find(connection, database, by_id)
     if row is None or row["status"] != "running" or runs.to_record(row).lease != run.lease:
         return None
-    said = await events(
+    run_events = await events(
         connection, database, run.chat_id, after=run.first_event - 1, limit=None, run_id=run.run_id
     )
     calls = await call_rows(connection, database, run.chat_id, run.run_id)
     awaited = await _deferred(connection, database, run)
-    remains = InterruptedRun(run.chat_id, run.run_id, said, calls, awaited)
-    stored = await _stored(connection, database, run.chat_id, remains.messages)
+    interrupted = InterruptedRun(run.chat_id, run.run_id, run_events, calls, awaited)
+    stored = await _stored(connection, database, run.chat_id, interrupted.messages)
     messages = [
         message
-        for message in remains.messages
-        if message.id in remains.changed or message.id not in stored
+        for message in interrupted.messages
+        if message.id in interrupted.changed or message.id not in stored
     ]
     ended = {
         "kind": "run",
@@ -64,28 +64,28 @@ async def recover(
         "status": "finished",
         "stopReason": STOP_REASON,
     }
-    told = [*(truncate_event(each, limit) for each in remains.events), ended]
-    draft = make_draft(run.chat_id, limit, events=told, messages=messages)
-    await reserve_event_numbers(connection, database, locked, len(told))
+    new_events = [*(truncate_event(each, limit) for each in interrupted.events), ended]
+    draft = make_draft(run.chat_id, limit, events=new_events, messages=messages)
+    await reserve_event_numbers(connection, database, locked, len(new_events))
     written = await append(connection, database, locked, draft, now, run_id=run.run_id)
     await runs.end(connection, database, run.run_id, now, STOP_REASON, None)
     _log.warning(
-        "a run whose owner is gone was ended",
+        "a run was ended because its lease has expired",
         extra={
             "chat_id": run.chat_id,
             "run_id": run.run_id,
             "owner": run.owner,
-            "settled": remains.count,
+            "completed_calls": interrupted.count,
         },
     )
-    found = await runs.find(connection, database, is_it)
+    found = await runs.find(connection, database, by_id)
     return None if found is None else runs.to_record(found, written)
 
 
 async def _deferred(
     connection: AsyncConnection, database: Database, run: RunRecord
 ) -> dict[str, str]:
-    """The keys of the run's results that come later, by the ids of the calls."""
+    """Return the keys of the run's deferred results, by the ids of the calls."""
     table = database.tables.pending
     statement = select(table.c.key, table.c.call_id).where(
         table.c.chat_id == run.chat_id, table.c.run_id == run.run_id, table.c.kind == "deferred"
@@ -96,7 +96,7 @@ async def _deferred(
 async def _stored(
     connection: AsyncConnection, database: Database, chat_id: str, messages: Iterable[Message]
 ) -> set[str | None]:
-    """The ids of those messages that are in the chat."""
+    """Return the ids of the messages that are already in the chat."""
     table = database.tables.messages
     ids = [message.id for message in messages]
     statement = select(table.c.id).where(table.c.chat_id == chat_id, table.c.id.in_(ids))

@@ -1,4 +1,4 @@
-"""Insertion of many rows without holding the event loop."""
+"""Insertion of many rows without blocking the event loop."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _BATCH_SIZE = 500
-"""Rows of one statement; SQLAlchemy prepares them all on the event loop."""
+"""Maximum number of rows in a statement: SQLAlchemy prepares all of them on the event loop."""
 
 
 def in_batches(items: Sequence[_T]) -> Iterator[Sequence[_T]]:
-    """Parts of a sequence that one statement can take."""
+    """Return the parts of a sequence, each small enough for one statement."""
     return (items[start : start + _BATCH_SIZE] for start in range(0, len(items), _BATCH_SIZE))
 
 

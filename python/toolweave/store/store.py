@@ -43,7 +43,7 @@ class MessageStore(RunStore, PendingStore):
         clock: Function that returns the time in seconds since 1970.
         poll: Interval at which to poll for changes to watched chats by other processes, in seconds,
             if the database does not notify.
-        patience: Seconds to keep retrying while the server is unavailable, as during a restart, or
+        retry_timeout: Seconds to keep retrying while the server is unavailable, as during a restart, or
             while the file is locked when the store is opened.
         max_message_bytes: Maximum size of the JSON of a message, an event or an answer.
 
@@ -69,7 +69,7 @@ class MessageStore(RunStore, PendingStore):
             chat_id: Id of the chat, 1 to 255 characters long; None for a random one.
             user_id: Id of the user who owns it.
             metadata: Metadata, a JSON object.
-            exist_ok: True to return an existing chat unchanged, whoever owns it.
+            exist_ok: True to return an existing chat unchanged, even one of another user.
             max_chats: Maximum number of chats of the user, including this one; None for no limit.
 
         Raises:

@@ -23,39 +23,39 @@ from .columns import Id, SafeText
 
 @dataclass(frozen=True)
 class Tables:
-    """All tables, under one schema and with one prefix.
+    """All tables, in one schema and with one prefix.
 
-    Times are whole milliseconds since 1970 in UTC, as on the wire. JSON is text, byte for byte
-    what was given.
+    Times are integers in milliseconds since 1970 in UTC, as on the wire. JSON is stored as the
+    given text, byte for byte.
     """
 
     metadata: MetaData
     chats: Table
-    """One row a chat. Who writes to a chat updates its row first, and so waits for others."""
+    """One row per chat. Writers to a chat update its row first, and so wait for each other."""
     messages: Table
-    """The messages, numbered from 1 a chat."""
+    """Messages, numbered from 1 in each chat."""
     events: Table
-    """What happened, numbered from 1 a chat. Rows are only ever added."""
+    """Events, numbered from 1 in each chat. Append-only."""
     runs: Table
-    """The runs, at most one of them running a chat."""
+    """Runs, at most one of them running in each chat."""
     calls: Table
-    """The calls whose tool was entered: written before that, completed after it."""
+    """Calls whose tool was entered: inserted before that, completed afterwards."""
     pending: Table
-    """Results, approvals and answers that somebody is waited for."""
+    """Pending inputs: results, approvals and answers."""
     conversations: Table
-    """The conversations of `StoreConversations`."""
+    """Conversations of `StoreConversations`."""
     locks: Table
-    """Who holds which conversation, and until when."""
+    """Locks of conversations, with their owners and leases."""
     version: str
-    """The name of the table in which the migrations say how far they are."""
+    """Name of the table with the current revision of the migrations."""
 
 
 def make_tables(schema: str | None = None, prefix: str = "") -> Tables:
-    """Describes the tables.
+    """Describe the tables.
 
     Args:
-        schema: The schema of PostgreSQL that they are in; None for the first of the search path.
-        prefix: What their names, and those of their indexes, begin with.
+        schema: PostgreSQL schema of the tables; None for the first in the search path.
+        prefix: Prefix of the names of tables and indexes.
     """
     metadata = MetaData(schema=schema)
 

@@ -1,4 +1,4 @@
-"""URLs of databases: which there are, and what they may ask for."""
+"""URLs of databases and their options."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _DRIVERS = {
     "postgresql": ("postgresql+asyncpg", "asyncpg", "postgres"),
     "postgres": ("postgresql+asyncpg", "asyncpg", "postgres"),
 }
-"""By what a URL begins with: the driver, its module and the extra that brings it."""
+"""Driver, module and extra for each scheme of a URL."""
 
 _SQLITE_OPTIONS = ("cache", "immutable", "mode", "modeof", "nolock", "psow", "uri", "vfs")
-"""What SQLite reads in a URL of its own; all else it would leave out without a word."""
+"""Options that SQLite reads in a URL; it silently ignores all others."""
 
 
 def with_driver(url: str | URL) -> URL:
-    """The URL with the driver that we use.
+    """Return the URL with the driver that toolweave uses.
 
     Raises:
-        StoreError: It cannot be read, is of another kind of database, or asks for what would be
-            ignored.
+        StoreError: The URL cannot be parsed, names another kind of database, or has options that
+            would be ignored.
     """
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError, TypeError):
-        # The text is not repeated: it may hold a password.
+        # The text is not repeated: it may contain a password.
         raise StoreError(
-            "the URL of the store cannot be read; it looks like sqlite:///chats.db or "
-            "postgresql://user:password@host/database"
+            "the URL of the store must be like sqlite:///chats.db or "
+            "postgresql://user:password@host/database; the given one cannot be parsed"
         ) from None
     if parsed.drivername in _DRIVERS:
         driver, module, extra = _DRIVERS[parsed.drivername]
@@ -48,48 +48,48 @@ def with_driver(url: str | URL) -> URL:
 
 
 def _check_sqlite_options(url: URL) -> None:
-    """Refuses what would open another file than is meant, or be left out without a word."""
+    """Raise if SQLite would open another file than intended, or silently ignore an option."""
     path = url.database or ""
-    # The values are not repeated: people put anything into URLs.
+    # The values are not repeated: they may be secret.
     options = sorted(url.query)
     if path.startswith("file:") and url.query.get("uri") in ("true", "1"):
         unknown = [name for name in options if name not in _SQLITE_OPTIONS]
         if unknown:
             known = ", ".join(_SQLITE_OPTIONS)
-            raise StoreError(f"SQLite has no option {unknown[0]!r} in a URL; it has {known}")
+            raise StoreError(f"the options of a SQLite URL must be {known}, got {unknown[0]!r}")
         return
     example = "sqlite:///file:chats.db?mode=rw&uri=true"
     if options:
         raise StoreError(
-            f"the option {options[0]!r} would be ignored; a URL of SQLite takes options only as "
-            f"in {example}"
+            f"the option {options[0]!r} would be ignored; a SQLite URL must have its options as in "
+            f"{example}"
         )
     if path.startswith("file:"):
-        raise StoreError(f"a name that begins with 'file:' needs uri=true, as in {example}")
+        raise StoreError(f"a name that begins with 'file:' must have uri=true, as in {example}")
 
 
 def check_backend(name: str) -> None:
-    """Refuses other kinds of databases.
+    """Raise unless a database is supported.
 
     Raises:
-        StoreError: It is one.
+        StoreError: The database is neither SQLite nor PostgreSQL.
     """
     if name not in ("sqlite", "postgresql"):
-        raise StoreError(f"a store is kept in SQLite or PostgreSQL, not in {name}")
+        raise StoreError(f"the database of a store must be SQLite or PostgreSQL, got {name}")
 
 
 def is_file(url: URL) -> bool:
-    """Whether it is the path of a file, and nothing but that."""
+    """Return True if a SQLite URL is the path of a file, without options."""
     return url.database not in (None, "", ":memory:") and not url.query
 
 
-def open_file(url: URL, retry_timeout: float) -> None:
-    """Opens a file of SQLite, and makes it if the URL lets it be made.
+def open_file(url: URL, timeout: float) -> None:
+    """Open a SQLite file, and create it if the URL allows it.
 
     Raises:
-        OperationalError: It cannot be opened.
+        OperationalError: The file cannot be opened.
     """
     path, options = str(url.database), {**url.query}
     if options.pop("uri", None) is not None:
         path = f"{path}?{urlencode(options, doseq=True)}"
-    sqlite3.connect(path, timeout=retry_timeout, uri=bool(url.query)).close()
+    sqlite3.connect(path, timeout=timeout, uri=bool(url.query)).close()

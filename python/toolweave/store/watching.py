@@ -1,8 +1,8 @@
-"""Who waits for changes in a chat, and how they hear of them.
+"""Notification of watches about changes in chats.
 
-A change in this process is heard at once. Those of other processes are: from PostgreSQL, which
-notifies one connection for all watches of a store; otherwise by asking for the revisions of all
-watched chats, every so often, in one query. While PostgreSQL is away it is asked, too.
+Changes in this process are published immediately. For changes by other processes, PostgreSQL
+notifies one connection for all watches of a store. Otherwise, and while PostgreSQL does not notify,
+the revisions of all watched chats are polled in one query.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.store")
 
 _LISTENING_POLL = 5.0
-"""How often chats are asked for although PostgreSQL notifies, in seconds: its connection may be
-dead without anybody having noticed."""
+"""Interval at which chats are polled although PostgreSQL notifies, in seconds: its connection may
+be dead without having been closed."""
 
 GONE = -1
-"""The revision of a chat that is not there."""
+"""Revision of a chat that does not exist."""
 
 _BATCH_SIZE = 500
-"""How many chats are asked for in one query."""
+"""Maximum number of chats in a query."""
 
 
 class Watch:
-    """Hears of changes in a chat, from when it was entered. Made by `MessageStore.watch`.
+    """A subscription to the changes of a chat, active once entered. Made by `MessageStore.watch`.
 
     Example:
         >>> async def follow(store: MessageStore, chat_id: str) -> None:
@@ -70,20 +70,20 @@ class Watch:
 
     @property
     def revision(self) -> int:
-        """How often the chat has changed, as far as it was heard."""
+        """Number of changes of the chat, as far as the watch was notified."""
         return self._hub.revision(self._chat_id)
 
     async def changed(self, timeout: float | None = None) -> bool:
-        """Waits for a change.
+        """Wait for a change.
 
-        Anything counts: events, messages, a request to stop, an answer, the end of the chat. Many
-        changes may be told as one, and one may be told twice.
+        Changes are new events and messages, a request to stop, an answer, and the deletion of the
+        chat. Several changes may be reported as one, and one change may be reported twice.
 
         Args:
-            timeout: For how many seconds; None for any time.
+            timeout: Maximum wait, in seconds; None for no limit.
 
         Returns:
-            Whether there was a change since this was last asked, or since the watch was entered.
+            True if the chat has changed since the last call, or since the watch was entered.
         """
         if not self._event.is_set():
             try:
@@ -94,23 +94,23 @@ class Watch:
         return True
 
     def wake(self) -> None:
-        """Tells of a change."""
+        """Wake the task that waits for a change."""
         self._event.set()
 
 
 class Hub:
-    """All watches of a store.
+    """The watches of a store.
 
     Args:
         database: The database.
-        poll: How often it is asked what has changed, in seconds.
+        poll: Interval at which changes are polled, in seconds.
     """
 
     def __init__(self, database: Database, poll: float) -> None:
         self._database = database
         self._poll = poll
         self._watches: dict[str, set[Watch]] = {}
-        # As far as somebody has been told.
+        # The revisions that have been published.
         self._revisions: dict[str, int] = {}
         self._wakeup = asyncio.Event()
         self._listener = Listener(database, self.publish, self._wakeup.set)
@@ -119,10 +119,10 @@ class Hub:
         self._is_closed = False
 
     async def subscribe(self, chat_id: str, watch: Watch) -> None:
-        """Begins to tell a watch of what changes.
+        """Subscribe a watch to the changes of a chat.
 
         Raises:
-            StoreError: The database could not be asked.
+            StoreError: The database could not be queried.
         """
         self._is_closed = False
         self._watches.setdefault(chat_id, set()).add(watch)
@@ -137,7 +137,7 @@ class Hub:
             self._task = asyncio.create_task(self._poll_changes())
 
     def unsubscribe(self, chat_id: str, watch: Watch) -> None:
-        """Stops telling it."""
+        """Unsubscribe a watch."""
         others = self._watches.get(chat_id, set())
         others.discard(watch)
         if not others:
@@ -145,18 +145,18 @@ class Hub:
             self._revisions.pop(chat_id, None)
 
     def revision(self, chat_id: str) -> int:
-        """What is known of a chat that is watched."""
+        """Return the last known revision of a watched chat."""
         return self._revisions.get(chat_id, GONE)
 
     def publish(self, chat_id: str, revision: int) -> None:
-        """Tells all who watch a chat that it has changed, unless they know.
+        """Notify the watches of a chat of a change, unless they have been notified already.
 
         Args:
-            chat_id: The chat.
-            revision: What it has become: a number that grows, or `GONE`.
+            chat_id: Id of the chat.
+            revision: Its new revision, a number that grows, or `GONE`.
         """
         known = self._revisions.get(chat_id, GONE)
-        # Whoever changes a chat does so after all who have changed it before.
+        # Changes of a chat are serialized, so revisions only grow.
         if revision > known or revision == GONE:
             if chat_id in self._watches:
                 self._revisions[chat_id] = revision
@@ -167,8 +167,8 @@ class Hub:
             watch.wake()
 
     async def close(self) -> None:
-        """Stops asking, and lets all who wait go on."""
-        # Said twice: before Python 3.12, `wait_for` may lose that its task is cancelled.
+        """Stop polling, and wake all watches."""
+        # The flag is needed besides: before Python 3.12, `wait_for` may swallow a cancellation.
         self._is_closed = True
         if self._task is not None:
             self._task.cancel()
@@ -195,7 +195,7 @@ class Hub:
                 found = await self._fetch_revisions(watched[start : start + _BATCH_SIZE])
             except StoreError as error:
                 if not self._is_unreachable:
-                    _log.warning("changes cannot be asked for", extra={"error": str(error)})
+                    _log.warning("changes cannot be polled", extra={"error": str(error)})
                 self._is_unreachable = True
                 return
             self._is_unreachable = False
@@ -205,7 +205,7 @@ class Hub:
                     self._wake(chat_id)
 
     async def _fetch_revisions(self, chat_ids: list[str]) -> dict[str, int]:
-        """The revisions of chats."""
+        """Return the revisions of chats."""
         chats = self._database.tables.chats
         statement = select(chats.c.id, chats.c.revision).where(chats.c.id.in_(chat_ids))
         rows = await self._database.read(

@@ -1,7 +1,7 @@
-"""Writing to a chat.
+"""Writing to chats.
 
-Who writes updates the row of the chat first, in whatever process. So all others wait until the
-transaction is over, and the numbers have no gaps: a transaction that fails gives its numbers back.
+Every writer, in any process, updates the row of the chat first, so other writers wait until the
+transaction ends. Sequence numbers have no gaps: a failed transaction rolls its numbers back.
 """
 
 from __future__ import annotations
@@ -39,39 +39,39 @@ if TYPE_CHECKING:
 
     from .. import Message
 
-AWAITED = ("approval", "question", "deferred")
-"""The kinds of what can be waited for."""
+PENDING_KINDS = ("approval", "question", "deferred")
+"""Kinds of pending inputs."""
 
 COLUMN_FIELDS = ("chatId", "sequenceNumber", "timestampUtc")
-"""The fields of an event that are columns, and not in its JSON."""
+"""Fields of an event that are stored in columns instead of its JSON."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """What is to be written, read and measured before anybody has to wait for it."""
+    """The contents of a write, checked and serialized before the chat is locked."""
 
     events: tuple[tuple[Mapping[str, Any], str], ...] = ()
-    """The events, without what is numbered, and their JSON."""
+    """Events, without the fields stored in columns, and their JSON."""
     messages: tuple[tuple[Message, str], ...] = ()
-    """The messages, all of them with an id, and their JSON."""
+    """Messages, all of them with an id, and their JSON."""
     started: tuple[ToolCall, ...] = ()
-    """Calls whose tool is entered next."""
+    """Calls whose tool is about to be entered."""
     finished: tuple[tuple[ToolCall, ToolResult], ...] = ()
-    """Calls that have their result."""
+    """Finished calls with their results."""
     pending: tuple[PendingInput, ...] = ()
-    """What somebody is waited for from now on."""
+    """Inputs that the chat now waits for."""
     detached: tuple[ToolAggregateMessage, ...] = ()
-    """Messages whose results are kept with their calls only, as they were given."""
+    """Original messages whose results are stored only with their calls."""
 
     @property
     def only_events(self) -> bool:
-        """Whether it is nothing but events, of which calls and their results are none."""
+        """True if the draft contains only events."""
         return not (self.messages or self.started or self.finished or self.pending)
 
 
 @dataclass
 class LockedChat:
-    """The end of a chat, while its row is locked."""
+    """A chat whose row is locked, with its last sequence numbers."""
 
     chat_id: str
     last_event: int
@@ -89,11 +89,11 @@ def make_draft(
     finished: Iterable[tuple[ToolCall, ToolResult]] = (),
     pending: Iterable[PendingInput] = (),
 ) -> Draft:
-    """Reads what is to be written.
+    """Check and serialize the contents of a write.
 
     Raises:
-        MessageError: Something is no event or no message, is too long, or belongs to another chat.
-        TypeError: Something is of another type.
+        MessageError: An event or message is invalid, too long, or of another chat.
+        TypeError: An argument has the wrong type.
     """
     detached: list[ToolAggregateMessage] = []
     return Draft(
@@ -101,7 +101,7 @@ def make_draft(
         tuple(_message(chat_id, each, limit, detached) for each in messages),
         tuple(_call(each) for each in started),
         tuple((_call(call), _result(result)) for call, result in finished),
-        tuple(_awaited(each) for each in pending),
+        tuple(_pending_input(each) for each in pending),
         tuple(detached),
     )
 
@@ -109,24 +109,24 @@ def make_draft(
 async def lock(
     connection: AsyncConnection, database: Database, chat_id: str, now: int, *, events: int = 0
 ) -> LockedChat:
-    """Makes all others wait who write to the chat, and tells them of a change.
+    """Lock the row of a chat, and notify watches when the transaction commits.
 
     Args:
-        connection: A transaction that has done nothing yet.
+        connection: A transaction in which nothing has been done yet.
         database: The database.
-        chat_id: The chat.
+        chat_id: Id of the chat.
         now: The time.
-        events: For how many events numbers are taken.
+        events: Number of sequence numbers to reserve for events.
 
     Raises:
-        ChatNotFoundError: There is no such chat.
+        ChatNotFoundError: The chat does not exist.
     """
     chats = database.tables.chats
     wanted: list[ColumnElement[Any]] = [chats.c.last_event, chats.c.last_message, chats.c.revision]
     if database.is_postgresql:
-        # Heard once the transaction is committed.
-        said = func.concat(chats.c.revision, " ", chats.c.id)
-        wanted += [func.pg_notify(database.channel, said), func.txid_current().label("number")]
+        # Delivered when the transaction commits.
+        payload = func.concat(chats.c.revision, " ", chats.c.id)
+        wanted += [func.pg_notify(database.channel, payload), func.txid_current().label("number")]
     statement = (
         update(chats)
         .where(chats.c.id == chat_id)
@@ -139,7 +139,7 @@ async def lock(
     )
     row = (await connection.execute(statement)).first()
     if row is None:
-        raise ChatNotFoundError(f"there is no chat {chat_id!r}", chat_id)
+        raise ChatNotFoundError(f"the chat {chat_id!r} does not exist", chat_id)
     if database.is_postgresql:
         connection.info[TRANSACTION] = TransactionRef(row.number, chat_id, row.revision)
     return LockedChat(chat_id, row.last_event - events, row.last_message, row.revision)
@@ -148,7 +148,7 @@ async def lock(
 async def reserve_event_numbers(
     connection: AsyncConnection, database: Database, locked: LockedChat, events: int
 ) -> None:
-    """Takes numbers for events of which nobody knew when the chat was locked."""
+    """Reserve sequence numbers for events that were not known when the chat was locked."""
     chats = database.tables.chats
     await connection.execute(
         update(chats)
@@ -160,16 +160,16 @@ async def reserve_event_numbers(
 async def check_owner(
     connection: AsyncConnection, database: Database, run_id: str, owner: str
 ) -> None:
-    """Makes sure that a run is its owner's; the row of its chat must be locked.
+    """Raise unless a run belongs to its owner; the row of its chat must be locked.
 
     Raises:
-        RunLostError: It is not, or has ended.
+        RunLostError: The run does not belong to the owner, or has ended.
     """
     runs = database.tables.runs
     statement = select(runs.c.owner, runs.c.status).where(runs.c.id == run_id)
     row = (await connection.execute(statement)).first()
     if row is None:
-        raise RunLostError(f"there is no run {run_id!r} any more", run_id)
+        raise RunLostError(f"the run {run_id!r} does not exist any more", run_id)
     if row.status != "running":
         raise RunLostError(f"the run {run_id!r} has ended", run_id)
     if row.owner != owner:
@@ -186,7 +186,7 @@ async def append(
     run_id: str | None = None,
     generation_id: str | None = None,
 ) -> WriteResult:
-    """Writes to a chat that is locked, with numbers taken for the events."""
+    """Write to a locked chat, in which sequence numbers for the events are reserved."""
     tables = database.tables
     written: list[StreamEvent] = []
     rows: list[dict[str, Any]] = []
@@ -222,15 +222,15 @@ async def append(
             call = calls[result.tool_call_id]
             await _finish(connection, database, of_message, call, result, now)
     if draft.pending:
-        waits = [_pending_row(locked.chat_id, each, run_id, now) for each in draft.pending]
-        await insert_rows(connection, tables.pending, waits)
+        pending = [_pending_row(locked.chat_id, each, run_id, now) for each in draft.pending]
+        await insert_rows(connection, tables.pending, pending)
     return WriteResult(tuple(written), stored, locked.revision)
 
 
 def with_position(
     fields: Mapping[str, Any], chat_id: str, number: int, timestamp: int
 ) -> StreamEvent:
-    """An event with its place in the chat."""
+    """Return an event with its chat, sequence number and timestamp."""
     return {
         "kind": fields["kind"],
         "chatId": chat_id,
@@ -280,7 +280,7 @@ async def _append_messages(
             "run_id": message.run_id or run_id,
             "generation_id": message.generation_id or generation_id,
         }
-        rows[message_id] = row  # the last one of an id stays
+        rows[message_id] = row  # the last message with an id wins
         stored.append(
             StoredMessage(
                 message_id,
@@ -319,7 +319,7 @@ async def _start(
     for some in in_batches(started):
         found = await connection.execute(
             select(calls.c.call_id, func.max(calls.c.attempt).label("attempt"))
-            .where(*_of(database, scope), calls.c.call_id.in_([call.id for call in some]))
+            .where(*_in_scope(database, scope), calls.c.call_id.in_([call.id for call in some]))
             .group_by(calls.c.call_id)
         )
         attempts.update((row.call_id, row.attempt) for row in found)
@@ -342,21 +342,23 @@ async def _finish(
     calls = database.tables.calls
     text = result_to_json(result)
     done = {"status": "done", "finished_utc": now, "result_json": text}
-    where = [*_of(database, scope), calls.c.call_id == call.id]
+    where = [*_in_scope(database, scope), calls.c.call_id == call.id]
     changed = await connection.execute(
         update(calls).where(*where, calls.c.status == "running").values(done)
     )
     if changed.rowcount:
         return
-    # One that has a result keeps it, such as a late one that two runs have taken in.
+    # A call that already has a result keeps it, such as a late one that two runs have received.
     if (await connection.execute(select(calls.c.id).where(*where).limit(1))).first() is None:
-        # Its tool was never entered: it was denied, or could not be called.
+        # The tool was never entered: the call was denied, or was invalid.
         row = {**_call_row(scope, call, 1, now), **done}
         await connection.execute(insert(calls), [row])
 
 
-def _of(database: Database, scope: tuple[str, str | None, str | None]) -> list[ColumnElement[bool]]:
-    """Which rows are meant: those of a reply, whichever run they are from, or of a run."""
+def _in_scope(
+    database: Database, scope: tuple[str, str | None, str | None]
+) -> list[ColumnElement[bool]]:
+    """Return the condition for the calls of a reply, in any run, or of a run."""
     chat_id, run_id, generation_id = scope
     calls = database.tables.calls
     if generation_id is not None:
@@ -412,7 +414,7 @@ def _pending_row(
 
 
 def result_to_json(result: ToolResult) -> str:
-    """A result as JSON text: the wire form, as in a message of its own."""
+    """Serialize a result as a message in the wire format."""
     references = references_of([result])
     metadata = {REFERENCES: references} if references else None
     return ToolResultMessage([result], metadata=metadata).to_json()
@@ -420,12 +422,14 @@ def result_to_json(result: ToolResult) -> str:
 
 def _event(chat_id: str, given: object, limit: int) -> tuple[Mapping[str, Any], str]:
     if not isinstance(given, Mapping):
-        raise TypeError(f"an event is a mapping, not {type(given).__name__}")
+        raise TypeError(f"an event must be a mapping, got {type(given).__name__}")
     fields = dict(cast("Mapping[str, Any]", given))
     check_stream_event(fields)
     kind = fields["kind"]
     if fields.get("chatId", chat_id) != chat_id:
-        raise MessageError(f"an event of another chat cannot be written to {chat_id!r}")
+        raise MessageError(
+            f"the `chatId` of an event must be {chat_id!r}, got {fields['chatId']!r}"
+        )
     for name in COLUMN_FIELDS:
         fields.pop(name, None)
     optional_id(fields.get("runId"), "the `runId` of an event")
@@ -436,10 +440,10 @@ def _message(
     chat_id: str, message: object, limit: int, detached: list[ToolAggregateMessage]
 ) -> tuple[Message, str]:
     if not isinstance(message, MessageBase):
-        raise TypeError(f"a message is one of toolweave's, not {type(message).__name__}")
+        raise TypeError(f"a message must be a message of toolweave, got {type(message).__name__}")
     message = cast("Message", message)
     if message.chat_id not in (None, chat_id):
-        raise MessageError(f"a message of another chat cannot be written to {chat_id!r}")
+        raise MessageError(f"the chat_id of a message must be {chat_id!r}, got {message.chat_id!r}")
     if message.id is None:
         message = message.__replace__(id=uuid.uuid4().hex)
     for name in ("id", "run_id", "generation_id"):
@@ -452,21 +456,21 @@ def _message(
 
 def _call(call: object) -> ToolCall:
     if not isinstance(call, ToolCall):
-        raise TypeError(f"a call is a ToolCall, not {type(call).__name__}")
+        raise TypeError(f"a call must be a ToolCall, got {type(call).__name__}")
     return call
 
 
 def _result(result: object) -> ToolResult:
     if not isinstance(result, ToolResult):
-        raise TypeError(f"a result is a ToolResult, not {type(result).__name__}")
+        raise TypeError(f"a result must be a ToolResult, got {type(result).__name__}")
     return result
 
 
-def _awaited(awaited: object) -> PendingInput:
+def _pending_input(awaited: object) -> PendingInput:
     if not isinstance(awaited, PendingInput):
-        raise TypeError(f"what is awaited is an Awaited, not {type(awaited).__name__}")
-    if awaited.kind not in AWAITED:
-        raise ValueError(f"kind must be one of {AWAITED}, got {awaited.kind!r}")
+        raise TypeError(f"a pending input must be a PendingInput, got {type(awaited).__name__}")
+    if awaited.kind not in PENDING_KINDS:
+        raise ValueError(f"kind must be one of {PENDING_KINDS}, got {awaited.kind!r}")
     checked_id(awaited.key, "a key")
     optional_id(awaited.run_id, "run_id")
     return awaited

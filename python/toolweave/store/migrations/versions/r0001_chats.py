@@ -14,7 +14,7 @@ down_revision = None
 
 
 def upgrade(op: Operations, schema: str | None, prefix: str) -> None:
-    """Makes the tables."""
+    """Create the tables."""
 
     def name(of: str) -> str:
         return f"{prefix}{of}"
