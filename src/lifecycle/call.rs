@@ -1,4 +1,4 @@
-//! One call, from its first fragment to its result.
+//! The state of a call, from its first fragment to its result.
 
 use std::collections::VecDeque;
 
@@ -10,31 +10,31 @@ use super::{
 };
 use crate::message::{ErrorCode, ToolResult, wire::write_repair};
 
-/// How much progress is kept.
+/// Maximum number of progress texts that are kept.
 const MAX_PROGRESS: usize = 20;
 
-/// What is known of a call.
+/// The state of a call.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Call {
-    /// The tool, as the fragments name it.
+    /// The name of the tool, from the fragments.
     pub(super) name: String,
-    /// The arguments, as the fragments spell them.
+    /// The text of the arguments, from the fragments.
     pub(super) text: String,
-    /// The index that the first fragment with one gave.
+    /// The index in the first fragment that has one.
     pub(super) index: Option<usize>,
-    /// The call, once it is whole.
+    /// The complete call, once it has arrived.
     pub(super) whole: Option<Whole>,
     pub(super) outcome: Outcome,
 }
 
-/// A whole call, with the repairs that this version has no names for.
+/// A complete call, with any repairs of unknown kinds.
 #[derive(Clone, Debug)]
 pub(super) struct Whole {
     pub(super) reported: ReportedCall,
     pub(super) unknown_repairs: Option<Vec<Value>>,
 }
 
-/// What has become of a call. It may be known before the call is.
+/// The outcome of a call. It may arrive before the call.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
     progress: VecDeque<String>,
@@ -48,11 +48,11 @@ pub(super) struct Outcome {
     decided_by: Option<String>,
     started: Option<u64>,
     finished: Option<u64>,
-    /// When something was last heard of the call.
+    /// The time of the latest event about the call.
     last_event_time: Option<u64>,
 }
 
-/// A result.
+/// The result of a call.
 #[derive(Clone, Debug)]
 pub(super) struct CallResult {
     pub(super) name: Option<String>,
@@ -76,18 +76,18 @@ impl CallResult {
 }
 
 impl CallState {
-    /// Whether an event can say that a call is in this state.
+    /// Return true if events may report this state.
     const fn is_reportable(self) -> bool {
         self.awaits_external() || matches!(self, Self::Running | Self::Approved | Self::Denied)
     }
 
-    /// Whether what comes next is up to somebody outside of the run.
+    /// Return true if the next step depends on someone outside of the run.
     const fn awaits_external(self) -> bool {
         matches!(self, Self::AwaitingApproval | Self::AwaitingAnswer | Self::Deferred)
     }
 
-    /// Whether nothing more is to come. Only a call that looks as if its time is over may still
-    /// be heard of.
+    /// Return true if the state is final. Events may still arrive for a call that only seems to
+    /// have timed out.
     pub const fn is_final(self) -> bool {
         use CallState::{Denied, Error, Interrupted, Success, Timeout};
         matches!(self, Success | Error | Denied | Interrupted | Timeout)
@@ -95,17 +95,17 @@ impl CallState {
 }
 
 impl Outcome {
-    /// Something was heard of the call.
+    /// Record the time of an event about the call.
     pub(super) fn touch(&mut self, time: Option<u64>) {
         self.last_event_time = self.last_event_time.max(time);
     }
 
-    /// What was heard of the same call elsewhere.
+    /// Record the times of events that were received for the same call earlier.
     pub(super) fn touch_from(&mut self, other: &Self) {
         self.touch(other.last_event_time);
     }
 
-    /// Takes in what an event says; false if it says nothing that this version knows.
+    /// Apply a reported state; return false if it is unknown.
     pub(super) fn apply_state(&mut self, event: ToolStateStreamEvent, time: Option<u64>) -> bool {
         let Some(state) = CallState::from_wire(&event.state).filter(|state| state.is_reportable())
         else {
@@ -126,7 +126,7 @@ impl Outcome {
         true
     }
 
-    /// Takes in how far the tool has come.
+    /// Record a progress text of the tool.
     pub(super) fn progress(&mut self, text: String, time: Option<u64>) {
         self.progress.push_back(text);
         if self.progress.len() > MAX_PROGRESS {
@@ -136,7 +136,7 @@ impl Outcome {
         self.started = self.started.or(time);
     }
 
-    /// Takes in the result; false if there is one already.
+    /// Set the result; return false if there is one already.
     pub(super) fn answer(&mut self, answer: CallResult, time: Option<u64>) -> bool {
         if self.answer.is_some() {
             return false;
@@ -148,9 +148,9 @@ impl Outcome {
 }
 
 impl Call {
-    /// How far the call has come.
+    /// Return the state of the call.
     ///
-    /// `timeout` is how long nothing may be heard of it, with the time that it is.
+    /// `timeout` is the pending timeout, with the current time.
     fn state(&self, run: Option<&SnapshotRun>, timeout: Option<(u64, u64)>) -> CallState {
         if let Some(answer) = &self.outcome.answer {
             return answer.state();
@@ -178,12 +178,12 @@ impl Call {
         }
     }
 
-    /// The tool, as the whole call names it or, before, the fragments.
+    /// Return the name of the tool, from the complete call or else from the fragments.
     pub(super) fn name(&self) -> &str {
         self.whole.as_ref().map_or(&self.name, |whole| &whole.reported.call.name)
     }
 
-    /// The result as a part of a message.
+    /// Return the result as part of a message.
     pub(super) fn result(&self, id: &str) -> Option<ToolResult> {
         let answer = self.outcome.answer.as_ref()?;
         Some(ToolResult {

@@ -1,4 +1,4 @@
-//! One message, as far as it has come.
+//! The state of a message.
 
 use serde_json::{Map, Value};
 
@@ -13,16 +13,16 @@ use crate::message::{Role, slots::Slots};
 pub(super) struct Entry {
     pub(super) id: String,
     pub(super) role: Role,
-    /// The first event that spoke of it.
+    /// The sequence number of its first event.
     pub(super) number: u64,
-    /// Whether an event said that it was the last.
+    /// True if an event has marked it as done.
     pub(super) done: bool,
     pub(super) run_id: Option<String>,
     pub(super) generation_id: Option<String>,
     pub(super) from_agent: Option<String>,
     pub(super) metadata: Option<Map<String, Value>>,
     pub(super) content: EntryContent,
-    /// Of calls: the calls.
+    /// The calls, if this is a message of calls.
     pub(super) calls: Calls,
 }
 
@@ -40,14 +40,14 @@ pub(super) enum EntryContent {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
     pub(super) list: Vec<Call>,
-    /// What the positions in `list` go by.
+    /// The index of the positions in `list`.
     pub(super) slots: Slots,
-    /// Whether the aggregate has come.
+    /// True if the aggregate has arrived.
     pub(super) is_aggregate: bool,
 }
 
 impl Calls {
-    /// The id of a call, or one that stands for it until it has one.
+    /// Return the id of a call, or a placeholder until it has one.
     pub(super) fn id(&self, position: usize) -> String {
         let id = self.slots.id(position).map(str::to_owned);
         id.unwrap_or_else(|| self.slots.placeholder_id(position))
@@ -76,7 +76,7 @@ impl Entry {
         }
     }
 
-    /// Takes what it lacks from a later event.
+    /// Fill in missing fields from a later event.
     pub(super) fn merge(&mut self, head: &mut EventHead, done: bool) {
         self.done |= done;
         self.run_id = self.run_id.take().or_else(|| head.run_id.take());

@@ -1,19 +1,19 @@
-//! What a stream event is.
+//! The types of stream events.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::message::{Role, ToolCall, ToolCallUpdate, ToolResult};
 
-/// The largest number that every language holds exactly: 2^53 - 1.
+/// The largest integer that all languages represent exactly: 2^53 - 1.
 pub(super) const LARGEST: u64 = (1 << 53) - 1;
 
-/// One thing that happened in a chat.
+/// An event in a chat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamEvent {
-    /// Where and when it happened, and what it belongs to.
+    /// The fields common to all events: time, place and associations.
     pub head: EventHead,
-    /// What happened.
+    /// The fields of its kind.
     pub body: EventBody,
 }
 
@@ -50,46 +50,46 @@ pub struct EventHead {
     pub extra: Map<String, Value>,
 }
 
-/// What happened, by kind.
+/// The fields of an event, by kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventBody {
-    /// More text.
+    /// A piece of text.
     Text(TextStreamEvent),
-    /// More of what the model thinks.
+    /// A piece of reasoning.
     Reasoning(ReasoningStreamEvent),
-    /// More of calls that are being written.
+    /// Fragments of calls that are being written.
     ToolsCallUpdate(ToolsCallUpdateStreamEvent),
-    /// Whole calls.
+    /// Complete calls.
     ToolsCall(ToolsCallStreamEvent),
-    /// A result, or progress on the way to it.
+    /// A result, or progress towards it.
     ToolResult(ToolResultStreamEvent),
-    /// Calls that stand together in a reply, with their results.
+    /// Consecutive calls of a reply, with their results.
     ToolsAggregate(ToolsAggregateEvent),
-    /// What a model request used.
+    /// The token usage of a model request.
     Usage(UsageStreamEvent),
-    /// Something went wrong.
+    /// An error.
     Error(ErrorStreamEvent),
-    /// A run began or ended.
+    /// The start or end of a run.
     Run(RunStreamEvent),
-    /// What becomes of a call.
+    /// The state of a call.
     ToolState(ToolStateStreamEvent),
     /// A step of a scene run.
     Scene(SceneStreamEvent),
-    /// A tool was chosen.
+    /// The selection of a tool.
     Selection(SelectionStreamEvent),
-    /// What the model wrote, as it came.
+    /// The raw text of the model.
     Raw(RawStreamEvent),
-    /// A kind that this version does not know, kept as it came.
+    /// An event of an unknown kind, preserved unchanged.
     Unknown {
-        /// Its name on the wire.
+        /// The name of the kind on the wire.
         kind: String,
-        /// Everything in it that is not part of the head.
+        /// All fields that are not part of the head.
         fields: Map<String, Value>,
     },
 }
 
 impl EventBody {
-    /// The names of the kinds that are known.
+    /// The names of the known kinds.
     pub(super) const KINDS: [&str; 13] = [
         "text",
         "reasoning",
@@ -106,7 +106,7 @@ impl EventBody {
         "raw",
     ];
 
-    /// The name of the kind on the wire.
+    /// Return the name of the kind on the wire.
     pub fn kind(&self) -> &str {
         match self {
             Self::Text(_) => "text",
@@ -324,41 +324,41 @@ pub struct RawStreamEvent {
 }
 
 crate::message::wire_names! {
-    /// Whether a run is at work.
+    /// The status of a run.
     RunStatus {
-        /// It has begun.
+        /// The run has started.
         Started = "started",
-        /// It has ended.
+        /// The run has finished.
         Finished = "finished",
     }
 }
 
 crate::message::wire_names! {
-    /// How far a call has come.
+    /// The state of a call.
     CallState {
-        /// Its arguments are being written.
+        /// The arguments are being written.
         Writing = "writing",
-        /// It is whole, and nothing has been heard of it since.
+        /// The call is complete, and no later event has arrived.
         Pending = "pending",
-        /// Its tool runs.
+        /// The tool is running.
         Running = "running",
-        /// Somebody has to allow it.
+        /// The call is waiting for approval.
         AwaitingApproval = "awaiting_approval",
-        /// It was allowed.
+        /// The call was approved.
         Approved = "approved",
-        /// Somebody has to answer its question.
+        /// The call is waiting for an answer to its question.
         AwaitingAnswer = "awaiting_answer",
-        /// Its result comes later, perhaps long after the run.
+        /// The result arrives later, perhaps long after the run.
         Deferred = "deferred",
-        /// It has a result.
+        /// The call has a result.
         Success = "success",
-        /// It failed.
+        /// The call failed.
         Error = "error",
-        /// It was not allowed.
+        /// The call was denied.
         Denied = "denied",
         /// The run ended before the call did.
         Interrupted = "interrupted",
-        /// It took too long.
+        /// The call timed out.
         Timeout = "timeout",
     }
 }

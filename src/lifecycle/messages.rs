@@ -1,4 +1,4 @@
-//! The messages that events come to.
+//! Conversion of the reduced state to messages.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use super::{
 use crate::message::{Content, Envelope, Message, ToolCall, Usage, is_blank};
 
 pub(super) fn messages(state: &State, run_id: Option<&str>) -> Vec<Message> {
-    // The messages of a reply stand where the first of them does, in the order in which they
-    // began; what it used is the last.
+    // The messages of a reply are placed at the first of them, in the order in which they began;
+    // usage comes last.
     let mut reply_at: HashMap<&str, usize> = HashMap::new();
     let mut found = Vec::new();
     for (position, entry) in state.entries.iter().enumerate() {
@@ -40,7 +40,7 @@ pub(super) fn messages(state: &State, run_id: Option<&str>) -> Vec<Message> {
     found.into_iter().map(|(_, message)| message).collect()
 }
 
-/// What a message says.
+/// Return the content of a message.
 fn content(entry: &Entry) -> Option<Content> {
     match &entry.content {
         EntryContent::Text(text) if is_blank(text) => None,
@@ -58,7 +58,7 @@ fn content(entry: &Entry) -> Option<Content> {
     }
 }
 
-/// The calls that are whole, with their results.
+/// Return the complete calls, with their results.
 fn calls(entry: &Entry) -> Option<Content> {
     let mut calls = Vec::new();
     let mut results = Vec::new();

@@ -1,4 +1,4 @@
-//! Events in any order, put into theirs.
+//! Reduction of events that arrive in any order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,28 +12,27 @@ use super::{
 };
 use crate::message::{Message, MessageError, Place};
 
-/// How many missing ranges are told.
+/// Maximum number of missing ranges that are reported.
 const MAX_MISSING: usize = 100;
 
-/// How long nothing may be heard of a call before it looks as if its time was over, in
-/// milliseconds.
+/// The time after which a call without events counts as timed out, in milliseconds.
 const PENDING_TIMEOUT: u64 = 60_000;
 
-/// Turns the events of a chat, in whatever order and how often they come, into what they come to.
+/// A reducer of the events of a chat to a snapshot. Events may arrive in any order and repeatedly.
 ///
 /// See the [module](super) for the rules.
 #[derive(Clone, Debug)]
 pub struct StreamReducer {
     pending_timeout: Option<u64>,
-    /// The gapless beginning.
+    /// The state after the events before the first gap.
     base: State,
-    /// The events of the gapless beginning, to tell another one with the same number.
+    /// The fingerprints of these events, to detect different events with the same number.
     fingerprints: Vec<u64>,
-    /// What came after a gap.
+    /// The events after the first gap.
     after_gap: BTreeMap<u64, (u64, StreamEvent)>,
-    /// `base` with the events of `after_gap` up to a number. Made when somebody asks for it.
+    /// `base` with the events of `after_gap` up to a number; computed on demand.
     ahead: Option<(State, u64)>,
-    /// Numbers that two different events have; the lowest ones.
+    /// The lowest numbers that different events share.
     conflicts: BTreeSet<u64>,
 }
 
@@ -44,12 +43,12 @@ impl Default for StreamReducer {
 }
 
 impl StreamReducer {
-    /// A reducer for one chat, in which a call may be silent for a minute.
+    /// Create a reducer for one chat, with a pending timeout of one minute.
     pub fn new() -> Self {
         Self::with_pending_timeout(Some(PENDING_TIMEOUT))
     }
 
-    /// A reducer in which a call may be silent for so many milliseconds, or for ever.
+    /// Create a reducer with a pending timeout in milliseconds, or without one.
     pub fn with_pending_timeout(pending_timeout: Option<u64>) -> Self {
         Self {
             pending_timeout,
@@ -61,9 +60,9 @@ impl StreamReducer {
         }
     }
 
-    /// Takes in one event; false if one with its number is there already.
+    /// Push an event; return false if there is one with its number already.
     ///
-    /// An event without a number is an error: nobody can tell where it belongs.
+    /// An event without a number is an error, since its position is unknown.
     pub fn push(&mut self, event: StreamEvent) -> Result<bool, MessageError> {
         let Some(number) = event.head.sequence_number.filter(|number| *number > 0) else {
             let place = Place::event().member("sequenceNumber");
@@ -100,7 +99,7 @@ impl StreamReducer {
         Ok(true)
     }
 
-    /// The gap after the beginning has become smaller: what follows without one joins it.
+    /// Apply the events that follow without a gap.
     fn close_gap(&mut self) {
         self.ahead = None;
         while let Some(first) = self.after_gap.first_entry() {
@@ -114,13 +113,13 @@ impl StreamReducer {
         }
     }
 
-    /// The end of the gapless beginning: everything up to here has come.
+    /// Return the last number before the first gap: all events up to here have arrived.
     pub fn last_sequence_number(&self) -> u64 {
         self.fingerprints.len() as u64
     }
 
-    /// What has not come although something after it has, as first and last number; the first
-    /// hundred ranges.
+    /// Return the missing ranges before events that have arrived, as first and last number; at most
+    /// one hundred.
     pub fn missing(&self) -> Vec<(u64, u64)> {
         let mut missing = Vec::new();
         let mut expected = self.last_sequence_number() + 1;
@@ -136,8 +135,8 @@ impl StreamReducer {
         missing
     }
 
-    /// What the events so far come to. `now` is the time in milliseconds since 1970; without it,
-    /// no call looks as if its time was over.
+    /// Return the snapshot of the events so far. `now` is the time in milliseconds since 1970;
+    /// without it, no call times out.
     pub fn snapshot(&mut self, now: Option<u64>) -> Snapshot {
         let timeout = self.pending_timeout.zip(now);
         let missing = self.missing();
@@ -173,16 +172,15 @@ impl StreamReducer {
         }
     }
 
-    /// The messages that the events so far come to, of one run or of all, as a store would keep
-    /// them.
+    /// Return the messages of the events so far, of one run or of all, as a store would keep them.
     ///
-    /// Texts are there even if they were cut off, calls once they are whole, with the results
-    /// that have come. The messages of a reply are in the order thoughts and texts, calls, usage.
+    /// Texts are included even if they were cut off, calls once they are complete, with the results
+    /// that have arrived. The messages of a reply are ordered: reasoning and texts, calls, usage.
     pub fn messages(&mut self, run_id: Option<&str>) -> Vec<Message> {
         super::messages::messages(self.state(), run_id)
     }
 
-    /// What all events come to, gaps or not.
+    /// Return the state after all events, ignoring gaps.
     fn state(&mut self) -> &State {
         if self.after_gap.is_empty() {
             return &self.base;
@@ -196,15 +194,15 @@ impl StreamReducer {
         state
     }
 
-    /// How many events were taken in since the beginning, over and over ones included.
+    /// Return the number of events applied so far, counting repeated ones.
     #[cfg(test)]
     pub(super) fn applied_count(&mut self) -> usize {
         self.state().applied
     }
 }
 
-/// A number that is, as good as always, another one for another value. The order of members does
-/// not count.
+/// Hash a value so that different values practically never have the same hash. The order of members
+/// is ignored.
 fn fingerprint(value: &Value) -> u64 {
     let mut hasher = Xxh3::new();
     hash(value, &mut hasher);

@@ -1,4 +1,4 @@
-//! The JSON Schemas in `schemas/`: made from the types, checked to be current.
+//! The JSON Schemas in `schemas/`: generated from the types, and checked to be current.
 //!
 //! `WRITE_SCHEMAS=1 cargo test --lib schemas` writes them.
 
@@ -21,7 +21,7 @@ use super::snapshot::Snapshot;
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// What is absent is not null, and defaults are left out of what is written.
+/// Removal of null and defaults from schemas: absent fields are never null.
 #[derive(Clone)]
 struct RemoveNulls;
 
@@ -52,7 +52,7 @@ fn settings() -> SchemaSettings {
     SchemaSettings::draft2020_12().with_transform(RemoveNulls)
 }
 
-/// The definition of one kind: what all events may say, its own fields, and the name of the kind.
+/// Define a kind: the fields common to all events, its own fields, and its name.
 fn define<T: JsonSchema>(generator: &mut SchemaGenerator, kind: &str, required: &[&str]) {
     let mut schema = EventHead::json_schema(generator).to_value();
     let own = T::json_schema(generator).to_value();
@@ -93,9 +93,9 @@ fn events() -> Value {
     let mut unknown = unknown.to_value();
 
     let mut definitions = generator.take_definitions(true);
-    // A call that is invalid may have no arguments.
-    let reported = definitions.get_mut("ToldCall").unwrap();
-    reported["required"].as_array_mut().unwrap().retain(|name| name != "arguments");
+    // An invalid call may have no arguments.
+    let reported_call = definitions.get_mut("ToldCall").unwrap();
+    reported_call["required"].as_array_mut().unwrap().retain(|name| name != "arguments");
 
     let kinds: Vec<(String, Value)> = definitions
         .iter()
@@ -130,7 +130,7 @@ fn snapshot() -> Value {
     schema
 }
 
-/// Comments in the code are broken into lines; descriptions are not.
+/// Remove the line breaks of doc comments from descriptions.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Object(members) => {
@@ -153,7 +153,7 @@ fn check(name: &str, schema: &Value) {
     let found = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         found == text,
-        "schemas/{name} is not what the types say; write it with\n  \
+        "schemas/{name} is out of date; update it with\n  \
          WRITE_SCHEMAS=1 cargo test --lib schemas"
     );
 }

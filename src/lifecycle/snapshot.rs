@@ -1,4 +1,4 @@
-//! What events come to.
+//! Snapshots: the reduced state of a chat.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -36,9 +36,9 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The snapshot as a JSON object.
+    /// Return the snapshot as a JSON object.
     pub fn to_json_value(&self) -> Value {
-        // There is nothing in it that JSON cannot hold.
+        // A snapshot contains nothing that JSON cannot represent.
         serde_json::to_value(self).unwrap_or_default()
     }
 }
@@ -264,25 +264,25 @@ pub struct SnapshotProblem {
 }
 
 crate::message::wire_names! {
-    /// What can be wrong with an event among others.
+    /// A problem with an event in the context of others.
     ProblemKind {
-        /// Another event has the same number; the one that came first stays.
+        /// Another event has the same number; the one that arrived first counts.
         Conflict = "conflict",
-        /// The event is of another chat, and was not taken.
+        /// The event belongs to another chat, and was not applied.
         OtherChat = "other_chat",
-        /// The message was done already; the text was added all the same.
+        /// The message was already done; the text was still added.
         AfterDone = "after_done",
-        /// The call was whole already; the fragment was not taken.
+        /// The call was already complete; the fragment was ignored.
         LateFragment = "late_fragment",
-        /// A fragment names another tool after the arguments have begun; the first name stays.
+        /// A fragment names another tool after the arguments have begun; the first name counts.
         Renamed = "renamed",
-        /// The call was whole already; the first stays.
+        /// The call was already complete; the first one counts.
         DuplicateCall = "duplicate_call",
-        /// The call had a result already; the first stays.
+        /// The call already had a result; the first one counts.
         DuplicateResult = "duplicate_result",
-        /// The state is none that this version knows, and was not taken.
+        /// The state is unknown to this version, and was ignored.
         UnknownState = "unknown_state",
-        /// No such call has come.
+        /// The call has not arrived.
         NoCall = "no_call",
     }
 }

@@ -1,7 +1,7 @@
-//! Stream events as JSON, both ways.
+//! Serialization of stream events as JSON.
 //!
-//! As with messages: `kind` comes first, names are camelCase, fields that say nothing are left
-//! out, a field that is null counts as absent, and what a newer version wrote survives.
+//! As in messages, `kind` comes first, names are camelCase, empty fields are omitted, a null field
+//! counts as absent, and unknown fields and kinds are preserved.
 
 use serde_json::{Map, Value};
 
@@ -22,27 +22,27 @@ use crate::message::{
 };
 
 const UPDATES: &str = "toolCallUpdates";
-/// An update says one of these at least.
+/// The fields of an update, at least one of which is required.
 const UPDATE: &[&str] = &["toolCallId", "index", "functionName", "functionArgs"];
 const RANKING: &str = "ranking";
 
-/// The largest position among calls, as for numbers of events.
+/// The largest position among calls, limited like the numbers of events.
 const LARGEST_INDEX: u64 = LARGEST;
 
 impl StreamEvent {
-    /// The event as JSON text.
+    /// Serialize the event as JSON text.
     pub fn to_json(&self) -> String {
         self.to_json_value().to_string()
     }
 
-    /// Reads an event from JSON text, nested at most 128 levels deep.
+    /// Parse an event from JSON text, nested at most 128 levels deep.
     pub fn from_json(text: &str) -> Result<Self, MessageError> {
         let value = serde_json::from_str(text)
             .map_err(|err| MessageError::Json { place: Place::event(), reason: err.to_string() })?;
         Self::from_json_value(value)
     }
 
-    /// The event as a JSON object.
+    /// Serialize the event as a JSON object.
     pub fn to_json_value(&self) -> Value {
         let mut out = Map::new();
         let head = &self.head;
@@ -62,7 +62,7 @@ impl StreamEvent {
         Value::Object(out)
     }
 
-    /// Reads an event from a JSON object.
+    /// Parse an event from a JSON object.
     pub fn from_json_value(value: Value) -> Result<Self, MessageError> {
         let mut fields = Fields::new(value, Place::event())?;
         let kind = fields.text("kind")?;
@@ -206,7 +206,7 @@ fn read_number(
     Ok(Some(number))
 }
 
-/// The body, or nothing if the kind is not known.
+/// Parse the body; return `None` if the kind is unknown.
 fn read_body(
     kind: &str,
     head: &EventHead,
@@ -290,7 +290,7 @@ fn read_update(fields: &mut Fields) -> Result<ToolCallUpdate, MessageError> {
         function_name: fields.optional_text("functionName")?,
         function_args: fields.optional_text("functionArgs")?,
     };
-    // It would be a call that nobody named.
+    // Otherwise it would be a call that cannot be identified.
     if update == ToolCallUpdate::default() {
         return Err(fields.missing_any_of(UPDATE));
     }

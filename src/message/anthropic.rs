@@ -1,7 +1,7 @@
-//! Messages as the messages API of Anthropic takes and gives them.
+//! Conversion of messages to and from the messages API of Anthropic.
 //!
-//! What only that API knows of a message (signatures of thinking, cache marks, blocks that are
-//! no text) is kept in `metadata["anthropic"]` and put back from there.
+//! Data that only this API understands (signatures of thinking, cache marks, non-text blocks) is
+//! kept in `metadata["anthropic"]` and restored from there.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,26 +17,28 @@ use super::{
     turns::{AnsweredCall, Dangling, NO_RESULT, Part, Reply, Turn, turns},
 };
 
-const PROVIDER: &str = "anthropic";
+/// The key of metadata that belongs to this provider.
+pub(crate) const PROVIDER: &str = "anthropic";
 const TARGET: &str = "Anthropic";
 const USER_BLOCKS: &[&str] =
     &["text", "image", "document", "search_result", "container_upload", "tool_result"];
 const RESULT_BLOCKS: &[&str] = &["text", "image", "document", "search_result", "tool_reference"];
 const REPLY_BLOCKS: &[&str] = &["text", "thinking", "redacted_thinking", "tool_use"];
 
-/// What `messages.create` takes.
+/// The messages and the system prompt of a call of `messages.create`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// The system prompt: a string, or a list of text blocks if it was made of such. All system
-    /// texts of the conversation are in it.
+    /// The system prompt, made of all system texts: a string, or a list of text blocks if it was
+    /// read from one.
     pub system: Option<Value>,
-    /// The conversation.
+    /// The messages of the conversation.
     pub messages: Vec<Value>,
 }
 
-/// Messages for a request. The messages of one reply become one, with its blocks in the order of
-/// writing, the results of its calls one user message directly after it; usage, blank texts and reasoning without a signature are left
-/// out, which this API refuses. Ids are made unique and spelled as it demands.
+/// Convert messages for a request. The messages of one reply become one, with its blocks in order,
+/// directly followed by one user message with the results of its calls. Usage, blank texts and
+/// reasoning without a signature are omitted, since the API rejects them. Ids are made unique and
+/// restricted to valid characters.
 pub fn to_anthropic(messages: &[Message], dangling: Dangling) -> Result<Request, MessageError> {
     let mut system = Vec::new();
     let mut structured = false;
@@ -103,7 +105,7 @@ fn write_reply(out: &mut Vec<Value>, reply: &Reply<'_>, ids: &mut Ids) -> Result
     Ok(())
 }
 
-/// A block of thinking, unless it has no signature.
+/// Return a block of thinking, if it has a signature.
 fn thought(message: &Message, text: &str) -> Option<Value> {
     let own = own(message, PROVIDER)?;
     if let Some(signature) = own.get("signature") {
@@ -113,7 +115,7 @@ fn thought(message: &Message, text: &str) -> Option<Value> {
     Some(json!({"type": "redacted_thinking", "data": data}))
 }
 
-/// The blocks of a call and of its result.
+/// Return the blocks of a call and of its result.
 fn write_call(answered: &AnsweredCall<'_>, ids: &mut Ids) -> (Value, Value) {
     let ToolCall { id: given, name, arguments, .. } = answered.call;
     let id = ids.assign(given);
@@ -145,7 +147,8 @@ fn add_marks(block: &mut Value, marks: Option<&Value>, kind: &str) {
     }
 }
 
-/// Ids that are unique in the whole conversation and made of letters, digits, `_` and `-`.
+/// A generator of ids that are unique in the conversation and consist of letters, digits, `_` and
+/// `-`.
 #[derive(Default)]
 struct Ids {
     taken: HashSet<String>,
@@ -169,11 +172,11 @@ impl Ids {
     }
 }
 
-/// Messages from the messages of a request or a reply, and the system prompt that goes with
-/// them. Thoughts, texts and calls of a reply keep their order; text blocks without anything else
-/// between them are one text. Calls without text or thoughts between them and their results are
-/// one aggregate. The generation id is that of the reply; one without an id that goes on after its
-/// calls is named after the first of these. Errors name the position of the message.
+/// Convert the messages of a request or a reply, with the system prompt. Reasoning, texts and calls
+/// of a reply keep their order; consecutive text blocks become one text. Consecutive calls become
+/// one aggregate with their results. The generation id is the reply's; a reply without one that
+/// continues after its calls is named after the first of them. Errors name the position of the
+/// message.
 pub fn from_anthropic(
     messages: Vec<Value>,
     system: Option<Value>,
@@ -251,12 +254,12 @@ fn read_result(exchange: &mut Exchange, block: Value, place: Place) -> Result<()
     Ok(())
 }
 
-/// What is left of a block and says something.
+/// Return the remaining fields of a block that are not null.
 fn marks_of(fields: Fields) -> Map<String, Value> {
     fields.rest().into_iter().filter(|(_, value)| !value.is_null()).collect()
 }
 
-/// Keeps what only this API knows of a call's blocks, in `anthropic.blocks[id][kind]`.
+/// Store the fields of a call's blocks that only this API knows, in `anthropic.blocks[id][kind]`.
 fn add_block_marks(
     metadata: &mut Map<String, Value>,
     id: &str,
@@ -277,20 +280,20 @@ fn add_block_marks(
     slot.insert(kind.to_owned(), Value::Object(marks));
 }
 
-/// What a reply says, one after the other.
+/// A segment of a reply.
 enum Segment {
-    /// With what only this API knows of it.
+    /// Reasoning, with data that only this API understands.
     Thought(String, Option<(String, Value)>),
     Texts(Vec<Value>),
     Calls(CallGroup),
 }
 
-/// Calls of a reply with nothing between them.
+/// Consecutive calls of a reply.
 #[derive(Default)]
 struct CallGroup {
     calls: Vec<ToolCall>,
     places: Vec<Place>,
-    /// Marks of their blocks.
+    /// Extra fields of their blocks.
     metadata: Map<String, Value>,
 }
 
@@ -302,7 +305,7 @@ fn read_reply(
     let place = fields.at("content");
     let generation = fields.optional_text("id")?;
     fields.take("type");
-    // The rest of a response (model, usage, stop reason) is nothing that a request may hold.
+    // A request cannot contain the rest of a response (model, usage, stop reason).
     let mut response = marks_of(fields);
     let blocks = match content {
         Value::Array(blocks) => blocks,
@@ -313,7 +316,7 @@ fn read_reply(
         }
     };
     let mut segments = read_blocks(blocks, &place)?;
-    // A reply that says nothing at all is still a reply.
+    // An empty reply is still a reply.
     if segments.is_empty() {
         segments.push(Segment::Texts(Vec::new()));
     }
@@ -352,8 +355,8 @@ fn read_reply(
     Ok(())
 }
 
-/// A generation id for a reply without one, if only that tells its end from the next reply:
-/// something stands behind its calls.
+/// Return a generation id for a reply without one, if only that separates it from the next reply:
+/// something follows its calls.
 fn fallback_generation_id(segments: &[Segment]) -> Option<String> {
     let (_, before) = segments.split_last()?;
     before.iter().find_map(|part| match part {

@@ -1,4 +1,4 @@
-//! One tool call and its result.
+//! Tool calls and their results.
 
 use std::collections::HashMap;
 
@@ -50,11 +50,11 @@ pub struct Repair {
 }
 
 wire_names! {
-    /// The kinds of change that are made to a call.
+    /// The kind of a repair.
     RepairKind {
         /// The closing tag was missing; the call ends where its JSON or fence ends.
         ImplicitClose = "implicit_close",
-        /// The name was spelled in another case.
+        /// The name differed in case.
         NameCase = "name_case",
         /// A comma before a closing bracket.
         TrailingComma = "trailing_comma",
@@ -70,7 +70,7 @@ wire_names! {
         BareKey = "bare_key",
         /// `True`, `False`, `None` and the like.
         Literal = "literal",
-        /// A number that JSON spells differently (`.5`, `+1`, `1_000`).
+        /// A number in a format that JSON does not allow (`.5`, `+1`, `1_000`).
         Number = "number",
         /// A raw control character inside a string.
         ControlCharacter = "control_character",
@@ -78,23 +78,23 @@ wire_names! {
         Escape = "escape",
         /// A surrogate escape without its partner, now U+FFFD.
         LoneSurrogate = "lone_surrogate",
-        /// A string or bracket that was never closed.
+        /// A string or bracket without an end.
         MissingCloser = "missing_closer",
         /// A bracket that closes nothing, or the wrong one.
         WrongCloser = "wrong_closer",
         /// Text around the JSON: a label, a stray fence, prose.
         Debris = "debris",
-        /// A value of another type, brought to the declared one.
+        /// A value of another type, converted to the declared one.
         Type = "type",
-        /// An enum value spelled in another case.
+        /// An enum value that differed in case.
         EnumCase = "enum_case",
         /// A scalar where a list is declared.
         WrapInArray = "wrap_in_array",
         /// JSON text where a structure is declared.
         JsonText = "json_text",
-        /// `null` for an optional member that does not allow it, which is left out.
+        /// A `null` for an optional member that does not allow it, removed.
         NullMember = "null_member",
-        /// Another model was asked what was meant.
+        /// Another model was asked for the intended arguments.
         Fallback = "fallback",
     }
 }
@@ -120,33 +120,33 @@ pub struct ToolResult {
 }
 
 wire_names! {
-    /// Why a call has no proper result.
+    /// The reason why a call has no regular result.
     ErrorCode {
         /// No tool of that name.
         UnknownTool = "unknown_tool",
         /// The arguments are not JSON or do not fit the schema.
         InvalidArguments = "invalid_arguments",
-        /// The tool raised.
+        /// The tool raised an exception.
         ToolError = "tool_error",
-        /// The tool took too long.
+        /// The tool timed out.
         Timeout = "timeout",
         /// The tool cancelled itself.
         Cancelled = "cancelled",
-        /// The run ended while the tool was at work.
+        /// The run ended while the tool was running.
         Interrupted = "interrupted",
-        /// Approval was refused.
+        /// The approval was denied.
         Denied = "denied",
-        /// A rate limit was hit.
+        /// A rate limit was exceeded.
         RateLimited = "rate_limited",
-        /// The arguments or the result were too large.
+        /// The arguments or the result exceeded a size limit.
         TooLarge = "too_large",
-        /// The reply made more calls than it may.
+        /// The reply exceeded the limit on calls.
         TooMany = "too_many",
     }
 }
 
-/// Brings the results of an aggregate into the order of its calls; each must have its call, and
-/// at most one result may.
+/// Sort the results of an aggregate in the order of its calls. Each result must belong to a call,
+/// and no call may have two.
 pub(crate) fn order_by_calls<'c, T>(
     calls: impl IntoIterator<Item = &'c str>,
     results: Vec<T>,

@@ -1,22 +1,22 @@
-//! What can be wrong with messages that come from outside.
+//! Errors in messages from outside.
 
 use std::fmt;
 
 use serde_json::Value;
 use thiserror::Error;
 
-/// Where in the input something is.
+/// The location of an error in the input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The position of the message, where there is a list of them.
+    /// The position of the message, if there is a list of messages.
     pub index: Option<usize>,
-    /// The way from the message to the spot, as a JSON Pointer; empty for the message itself.
+    /// The path within the message, as a JSON Pointer; empty for the message itself.
     pub path: String,
-    /// What the way begins at.
+    /// The object in which the path begins.
     pub(crate) within: Within,
 }
 
-/// What a place is a place of.
+/// The object to which a location refers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Within {
     #[default]
@@ -25,24 +25,24 @@ pub(crate) enum Within {
 }
 
 impl Place {
-    /// The message at this position of a list.
+    /// Return the location of the message at a position in a list.
     pub fn message(index: usize) -> Self {
         Self { index: Some(index), ..Self::default() }
     }
 
-    /// The stream event that is being read.
+    /// Return the location of a stream event.
     pub(crate) fn event() -> Self {
         Self { within: Within::Event, ..Self::default() }
     }
 
-    /// A member of the object here.
+    /// Return the location of a member of this object.
     #[must_use]
     pub fn member(&self, name: &str) -> Self {
         let name = name.replace('~', "~0").replace('/', "~1");
         Self { path: format!("{}/{name}", self.path), ..*self }
     }
 
-    /// An item of the list here.
+    /// Return the location of an item of this list.
     #[must_use]
     pub fn item(&self, position: usize) -> Self {
         Self { path: format!("{}/{position}", self.path), ..*self }
@@ -65,82 +65,82 @@ impl fmt::Display for Place {
     }
 }
 
-/// A message that cannot be read, or cannot be said in the form that was asked for.
+/// The error for a message that cannot be parsed, or cannot be converted to the requested format.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MessageError {
-    /// The text is no JSON.
+    /// The text is not JSON.
     #[error("{place} is no JSON: {reason}")]
     Json {
-        /// Where.
+        /// The location.
         place: Place,
-        /// What the JSON reader says, with line and column.
+        /// The error of the JSON parser, with line and column.
         reason: String,
     },
-    /// Something has to be there.
+    /// A required value is missing.
     #[error("{place} is missing; expected {expected}")]
     Missing {
-        /// Where.
+        /// The location.
         place: Place,
-        /// What would be right.
+        /// A description of valid values.
         expected: String,
     },
-    /// Something else stands there.
+    /// A value is not one of the expected ones.
     #[error("{place} is {actual}; expected {expected}")]
     Unexpected {
-        /// Where.
+        /// The location.
         place: Place,
-        /// What would be right.
+        /// A description of valid values.
         expected: String,
-        /// What stands there, cut short where it is long.
+        /// A description of the value, truncated if it is long.
         actual: String,
     },
-    /// A field that is not known stands where one that it is a misspelling of is absent.
+    /// An unknown field looks like a misspelling of an absent one.
     #[error("{place} is an unknown field; expected {known:?}")]
     UnknownField {
-        /// Where.
+        /// The location.
         place: Place,
-        /// The field that was meant.
+        /// The field that was most likely meant.
         known: &'static str,
     },
     /// Two calls of one message, or two results of one call, have the same id.
     #[error("{place} repeats the tool call id {id:?}")]
     RepeatedId {
-        /// Where the second one is.
+        /// The location of the second one.
         place: Place,
-        /// The id.
+        /// The duplicate id.
         id: String,
     },
-    /// A call has no result, and was asked to have one.
+    /// A call has no result, although results are required.
     #[error("{place} holds the tool call {id:?}, which has no result")]
     NoResult {
-        /// Where the call is.
+        /// The location of the call.
         place: Place,
-        /// The call.
+        /// The id of the call.
         id: String,
     },
-    /// A result answers no call before it.
+    /// A result belongs to no preceding call.
     #[error("{place} holds a result for {id:?}, but no message before it makes that call")]
     NoCall {
-        /// Where the result is.
+        /// The location of the result.
         place: Place,
-        /// The call that is missed.
+        /// The id of the missing call.
         id: String,
     },
-    /// The target format has no place for this.
+    /// The target format cannot represent the message.
     #[error("{place} cannot be sent to {target}: {reason}")]
     Unsupported {
-        /// Where.
+        /// The location.
         place: Place,
-        /// Whose format it is.
+        /// The name of the format.
         target: &'static str,
-        /// What is in the way.
+        /// The obstacle.
         reason: String,
     },
 }
 
 impl MessageError {
-    /// Where it went wrong.
+    /// Return the location of the error.
     pub fn place(&self) -> &Place {
         match self {
             Self::Json { place, .. }
@@ -159,7 +159,7 @@ impl MessageError {
     }
 }
 
-/// The longest string that is quoted in an error, in characters.
+/// Maximum length of a string quoted in an error, in characters.
 const MAX_QUOTED: usize = 60;
 
 fn describe(value: &Value) -> String {
@@ -180,7 +180,7 @@ fn shorten(text: &str) -> String {
     }
 }
 
-/// `a, b or c`.
+/// Join names as in `"a", "b" or "c"`.
 pub(crate) fn one_of(names: &[&str]) -> String {
     match names {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! A conversation that is being read from native chat messages: calls wait for their results.
+//! Assembly of a conversation from native chat messages, matching results to calls.
 
 use std::collections::HashMap;
 
@@ -10,13 +10,13 @@ use super::{
     names::Role,
 };
 
-/// Messages as they are read, with the results of calls on their way to the calls.
+/// A conversation under construction.
 #[derive(Default)]
 pub(super) struct Exchange {
     messages: Vec<Message>,
-    /// For messages with calls, what answers each of them.
+    /// The results so far of each call, by the position of the message with the calls.
     answers: HashMap<usize, Vec<Option<ToolResult>>>,
-    /// The latest call of each id: the message, and the call's position in it.
+    /// The latest call with each id: the positions of the message, and of the call in it.
     latest: HashMap<String, (usize, usize)>,
 }
 
@@ -25,7 +25,7 @@ impl Exchange {
         self.messages.push(message);
     }
 
-    /// Adds the calls of one reply; `places` says where each of them stood.
+    /// Add the calls of one reply; `places` has their locations.
     pub(super) fn call(
         &mut self,
         envelope: Envelope,
@@ -45,8 +45,8 @@ impl Exchange {
         Ok(())
     }
 
-    /// Adds the result of a call; its tool is found by the call's id. Returns the message with
-    /// the call.
+    /// Add the result of a call, which takes its name from the call. Return the message with the
+    /// call.
     pub(super) fn answer(
         &mut self,
         id: String,
@@ -78,7 +78,7 @@ impl Exchange {
         Ok(known)
     }
 
-    /// The conversation; calls of which some were answered are now aggregates.
+    /// Return the messages; calls with at least one result become aggregates.
     pub(super) fn finish(mut self) -> Vec<Message> {
         for (position, answers) in self.answers {
             let results: Vec<_> = answers.into_iter().flatten().collect();
@@ -91,7 +91,7 @@ impl Exchange {
     }
 }
 
-/// An envelope of this role, with what only `provider` understands in its metadata.
+/// Create an envelope for a role, with metadata that only `provider` understands.
 pub(super) fn envelope(role: Role, provider: &str, own: Map<String, Value>) -> Envelope {
     let mut envelope = Envelope::new(role);
     if !own.is_empty() {
@@ -100,7 +100,7 @@ pub(super) fn envelope(role: Role, provider: &str, own: Map<String, Value>) -> E
     envelope
 }
 
-/// What only `provider` understands of a message.
+/// Return the metadata that only `provider` understands.
 pub(super) fn own<'a>(message: &'a Message, provider: &str) -> Option<&'a Map<String, Value>> {
     message.envelope.metadata.get(provider)?.as_object()
 }

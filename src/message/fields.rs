@@ -1,4 +1,4 @@
-//! Reading a JSON object field by field, with errors that say where.
+//! Parsing of JSON objects field by field, with the location in errors.
 
 use serde_json::{Map, Value};
 
@@ -7,13 +7,13 @@ use super::{
     spelling::{is_misspelling_of, same_letters},
 };
 
-/// A JSON object that is being read. Fields are taken out of it; what nobody asked for stays.
+/// A JSON object that is being parsed. Fields are removed as they are read; unknown ones remain.
 ///
 /// A field that is null counts as absent.
 pub(crate) struct Fields {
     pub(crate) place: Place,
     members: Map<String, Value>,
-    /// The names that were asked for and not found.
+    /// The names of fields that were read and not found.
     absent: Vec<&'static str>,
 }
 
@@ -25,10 +25,10 @@ impl Fields {
         }
     }
 
-    /// The field, if it is there and not null.
+    /// Remove and return a field, unless it is absent or null.
     pub(crate) fn take(&mut self, name: &'static str) -> Option<Value> {
-        // Not `remove`, which would move the last field into the gap. The names asked for are
-        // few and fixed, so this stays linear.
+        // Not `swap_remove`, which would move the last field into the gap. Only a few fixed names
+        // are read, so this stays linear.
         let value = self.members.shift_remove(name).filter(|value| !value.is_null());
         if value.is_none() {
             self.absent.push(name);
@@ -36,7 +36,7 @@ impl Fields {
         value
     }
 
-    /// Puts back a field that cannot be understood, so that it survives.
+    /// Put back a field that is not understood, to preserve it.
     pub(crate) fn put_back(&mut self, name: &str, value: Value) {
         self.members.insert(name.to_owned(), value);
     }
@@ -126,7 +126,7 @@ impl Fields {
         self.place.member(name)
     }
 
-    /// A field has to be there; if a misspelling of it is, the error names that.
+    /// Create the error for a missing field, or for a misspelling of it.
     pub(crate) fn missing(&self, name: &'static str, expected: impl Into<String>) -> MessageError {
         self.misspelling_of(name).unwrap_or_else(|| MessageError::Missing {
             place: self.at(name),
@@ -134,7 +134,7 @@ impl Fields {
         })
     }
 
-    /// None of these fields is there, and one has to be; a misspelling of one is named.
+    /// Create the error for a set of fields of which one is required, or for a misspelling of one.
     pub(crate) fn missing_any_of(&self, names: &[&'static str]) -> MessageError {
         let unknown = names.iter().find_map(|name| self.misspelling_of(name));
         unknown.unwrap_or_else(|| MessageError::Missing {
@@ -158,7 +158,7 @@ impl Fields {
         MessageError::unexpected(self.at(name), expected, actual)
     }
 
-    /// Refuses a kind that is a known one in other letters; any other that is not known passes.
+    /// Reject a kind that equals a known one except for case, `_` and `-`; accept any other.
     pub(crate) fn check_kind(
         &self,
         kind: &str,
@@ -170,9 +170,8 @@ impl Fields {
         }
     }
 
-    /// Whatever was not taken, as fields that another version knows. One that stands where a
-    /// field is absent and looks like a misspelling of it is an error, or what it says would be
-    /// lost without a word.
+    /// Return the remaining fields, which a later version may know. One that looks like a
+    /// misspelling of an absent field is an error, since its value would be lost silently.
     pub(crate) fn unknown(self) -> Result<Map<String, Value>, MessageError> {
         if !self.members.is_empty() {
             let unknown = self.absent.iter().find_map(|known| self.misspelling_of(known));
@@ -183,7 +182,7 @@ impl Fields {
         Ok(self.members)
     }
 
-    /// Whatever was not taken.
+    /// Return the remaining fields.
     pub(crate) fn rest(self) -> Map<String, Value> {
         self.members
     }

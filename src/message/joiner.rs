@@ -1,4 +1,4 @@
-//! Putting together what streams, in whatever order it comes.
+//! Assembly of messages from a stream of updates.
 
 use std::collections::HashMap;
 
@@ -13,42 +13,42 @@ use super::{
     update::{ToolCallUpdate, Update},
 };
 
-/// Turns the updates of one reply, and the results of its calls, into messages.
+/// A builder of messages from the updates of one reply and the results of its calls.
 ///
-/// Results may come before their call, late or twice, ids on any fragment of a call. Neither
-/// that nor how the pieces were cut shows in the messages. They stand in the order of writing, a
-/// call where the first of it was seen. Calls share a message unless text or reasoning stands
-/// between them; white space alone between two calls stands behind the later one, at the
-/// beginning of the next text.
+/// Results may arrive before their calls, late or repeatedly, and ids with any fragment of a call.
+/// The messages depend neither on that nor on how the input was split. They are in the order of
+/// writing, where a call is at the position of its first fragment. Calls share a message unless
+/// text or reasoning is between them; white space between two calls is moved to the beginning of
+/// the text after them.
 #[derive(Clone, Debug)]
 pub struct Joiner {
     envelope: Envelope,
     blocks: Vec<Block>,
-    /// Whether the last block, if it is text, is nothing but white space so far.
+    /// True if the last block is a text of only white space so far.
     blank: bool,
     calls: Vec<Call>,
-    /// What the positions in `calls` go by.
+    /// The index of the positions in `calls`.
     slots: Slots,
     results: Vec<ToolResult>,
-    /// Positions in `results`.
+    /// Positions in `results`, by the id of the call.
     result_of: HashMap<String, usize>,
     usage: Option<Usage>,
     finish: Option<FinishReason>,
     problems: Vec<Problem>,
 }
 
-/// One message to be.
+/// A message under construction.
 #[derive(Clone, Debug)]
 enum Block {
     Text(String),
     Reasoning(String),
-    /// So many calls, the next ones in order.
+    /// The next calls in order: their number.
     Calls(usize),
 }
 
 #[derive(Clone, Debug)]
 enum Call {
-    /// A native call, as far as it has come.
+    /// A native call that is still streaming.
     Open {
         name: String,
         arguments: String,
@@ -56,16 +56,16 @@ enum Call {
     Whole(ToolCall),
 }
 
-/// What a [`Joiner`] has made of its updates.
+/// The output of a [`Joiner`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct JoinedReply {
-    /// The reply, in order; results without a call and then the usage come last.
+    /// The messages of the reply, in order, followed by unmatched results and usage.
     pub messages: Vec<Message>,
-    /// Why the reply ended.
+    /// The reason why the reply ended.
     pub finish_reason: FinishReason,
     /// The ids of the calls in `messages` that have no result yet, in order.
     pub missing: Vec<String>,
-    /// What could not be taken as it came.
+    /// The problems found in the stream.
     pub problems: Vec<Problem>,
 }
 
@@ -76,12 +76,12 @@ impl Default for Joiner {
 }
 
 impl Joiner {
-    /// A joiner for one reply.
+    /// Create a joiner for one reply.
     pub fn new() -> Self {
         Self::with_envelope(Envelope::new(Role::Assistant))
     }
 
-    /// A joiner whose messages all carry this envelope.
+    /// Create a joiner whose messages have this envelope.
     pub fn with_envelope(envelope: Envelope) -> Self {
         Self {
             envelope,
@@ -97,7 +97,7 @@ impl Joiner {
         }
     }
 
-    /// Takes in one update.
+    /// Push an update.
     pub fn push(&mut self, update: Update) {
         if self.finish.is_some() {
             self.check_after_finish(&update);
@@ -123,7 +123,7 @@ impl Joiner {
             Update::ToolCall(call) => self.push_call(call),
             Update::ToolResult(result) => self.push_result(result),
             Update::Usage(update) => {
-                // Totals so far, and providers report the two sides of them apart.
+                // Updates are totals, and providers report input and output separately.
                 let usage = self.usage.get_or_insert_default();
                 usage.input_tokens = usage.input_tokens.max(update.input_tokens);
                 usage.output_tokens = usage.output_tokens.max(update.output_tokens);
@@ -191,8 +191,8 @@ impl Joiner {
         self.calls.push(call());
     }
 
-    /// The size of the group of calls that a new one belongs to: at most white space has come
-    /// since.
+    /// Return the size of the group of calls that a new call joins, if only white space has
+    /// followed it.
     fn open_group(&mut self) -> Option<&mut usize> {
         let mut latest = self.blocks.iter_mut().rev();
         match latest.next()? {
@@ -212,7 +212,7 @@ impl Joiner {
             return;
         }
         match &mut self.calls[slot.position] {
-            // The fragments were the same call on its way.
+            // The fragments belonged to this call.
             open @ Call::Open { .. } => *open = Call::Whole(call),
             Call::Whole(_) => {
                 self.problems.push(Problem::DuplicateCall { call: Box::new(call) });
@@ -229,7 +229,7 @@ impl Joiner {
         }
     }
 
-    /// What has come so far, as messages. More may be pushed afterwards, such as late results,
+    /// Return the messages so far. More updates, such as late results, may be pushed afterwards,
     /// and this called again.
     pub fn finish(&self) -> JoinedReply {
         let finish_reason = self.finish.unwrap_or(FinishReason::Missing);
@@ -277,7 +277,7 @@ impl Joiner {
             .filter_map(|(result, answered)| (!answered).then_some(result.clone()))
             .collect();
         if !unmatched.is_empty() {
-            // Calls that did not become whole have their own report.
+            // Incomplete calls are reported separately.
             let known = |id: &String| self.slots.position(id).is_none();
             problems.extend(
                 unmatched
@@ -286,7 +286,7 @@ impl Joiner {
                     .filter(known)
                     .map(|id| Problem::NoCall { id }),
             );
-            // They have no order of their own that does not depend on when they came.
+            // A deterministic order, independent of the order of arrival.
             unmatched.sort_by(|a, b| a.tool_call_id.cmp(&b.tool_call_id));
             let mut message = self.message(Content::ToolResults(unmatched));
             message.envelope.role = Role::Tool;
@@ -328,13 +328,13 @@ impl Joiner {
             repairs: Vec::new(),
         };
         let blank = text.trim_ascii().is_empty();
-        // Providers send nothing at all where there is nothing to pass; a call that was cut
-        // off before its arguments looks the same.
+        // Providers send nothing if there are no arguments; a call that was cut off before its
+        // arguments looks the same.
         if blank && !(last && finish_reason.cuts_off()) {
             return Ok(whole(id, name, Value::Object(Map::new())));
         }
         let reason = match serde_json::from_str(text) {
-            // No object is the beginning of another, so this one is whole whatever came next.
+            // No object is a prefix of another, so this one is complete whatever follows.
             Ok(arguments @ Value::Object(_)) => return Ok(whole(id, name, arguments)),
             Ok(_) => "it is another kind of value".to_owned(),
             Err(err) if err.is_eof() && finish_reason.cuts_off() => {
@@ -346,8 +346,8 @@ impl Joiner {
     }
 }
 
-/// Whether a text says nothing: all of it is what Unicode or ASCII has to separate words, lines
-/// or records.
+/// Return true if a text consists only of characters that Unicode or ASCII defines as separators of
+/// words, lines or records.
 pub(crate) fn is_blank(text: &str) -> bool {
     text.chars().all(|ch| ch.is_whitespace() || matches!(ch, '\u{1c}'..='\u{1f}'))
 }

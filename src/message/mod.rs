@@ -1,8 +1,8 @@
-//! Messages and tool calls: the vocabulary every other module speaks.
+//! Messages and tool calls, the data types of all other modules.
 //!
-//! A [`Message`] is an [`Envelope`] (who, when, on whose behalf) around a [`Content`]. It goes
-//! over the wire as JSON ([`Message::to_json`], [`Message::from_json`]), to and from the chat
-//! formats of providers ([`openai`], [`anthropic`]), and is put together from what streams by
+//! A [`Message`] consists of an [`Envelope`] (role, ids, metadata) and a [`Content`]. It is
+//! serialized as JSON ([`Message::to_json`], [`Message::from_json`]), converted to and from the
+//! chat formats of providers ([`openai`], [`anthropic`]), and assembled from a stream of updates by
 //! the [`Joiner`].
 //!
 //! ```
@@ -53,33 +53,33 @@ pub(crate) use self::{joiner::is_blank, names::wire_names};
 
 use serde_json::{Map, Value};
 
-/// What every message carries besides its content.
+/// The fields of a message besides its content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Envelope {
-    /// Who speaks.
+    /// The role of the sender.
     pub role: Role,
-    /// The message's own id.
+    /// The id of the message.
     pub id: Option<String>,
-    /// The agent that produced the message.
+    /// The name of the agent that produced the message.
     pub from_agent: Option<String>,
-    /// The model reply that the message belongs to.
+    /// The id of the model reply that the message belongs to.
     pub generation_id: Option<String>,
-    /// The run that the message belongs to.
+    /// The id of the run that the message belongs to.
     pub run_id: Option<String>,
-    /// The conversation that the message belongs to.
+    /// The id of the conversation that the message belongs to.
     pub chat_id: Option<String>,
-    /// Whether a text holds calls and results as natural text, to be passed on as it stands. Only
-    /// `consolidate` and the program set it; for other kinds of content it means nothing.
+    /// True if a text contains calls and results as natural text, to be passed on unchanged. Set
+    /// only by `consolidate` and by the application; ignored for other kinds of content.
     pub natural: bool,
-    /// Anything else: a JSON object, never flattened into the fields above.
+    /// Additional data: a JSON object, never flattened into the fields above.
     pub metadata: Map<String, Value>,
-    /// What wire JSON held beyond the fields that this version knows, in the same shape; it is
-    /// written back as it was. Empty for messages that were made here.
+    /// Unknown fields of the wire JSON, in the same structure; they are preserved when written.
+    /// Empty for new messages.
     pub extra: Map<String, Value>,
 }
 
 impl Envelope {
-    /// An envelope that says only who speaks.
+    /// Create an envelope with only a role.
     pub fn new(role: Role) -> Self {
         Self {
             role,
@@ -95,54 +95,54 @@ impl Envelope {
     }
 }
 
-/// One entry of a conversation.
+/// A message of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// Who, when and on whose behalf.
+    /// The role, ids and metadata.
     pub envelope: Envelope,
-    /// What was said.
+    /// The content.
     pub content: Content,
 }
 
 impl Message {
-    /// A message with an envelope that says only who speaks.
+    /// Create a message with only a role and content.
     pub fn new(role: Role, content: Content) -> Self {
         Self { envelope: Envelope::new(role), content }
     }
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
     /// Text.
     Text(String),
-    /// What the model thought before it answered.
+    /// The reasoning of the model before its reply.
     Reasoning(String),
-    /// Calls that the model made.
+    /// Tool calls of the model.
     ToolCalls(Vec<ToolCall>),
-    /// Results of calls.
+    /// Results of tool calls.
     ToolResults(Vec<ToolResult>),
-    /// Calls with their results, in the same order, matched by id. A call without a
-    /// result is pending.
+    /// Calls with their results, in the same order, matched by id. A call without a result is
+    /// pending.
     Aggregate {
         /// The calls.
         calls: Vec<ToolCall>,
-        /// Their results.
+        /// The results.
         results: Vec<ToolResult>,
     },
-    /// What a model request used.
+    /// The token usage of a model request.
     Usage(Usage),
-    /// A kind that this version does not know, kept as it came.
+    /// Content of an unknown kind, preserved unchanged.
     Unknown {
-        /// Its name on the wire.
+        /// The name of the kind on the wire.
         kind: String,
-        /// Everything in it that is not part of the envelope.
+        /// All fields that are not part of the envelope.
         fields: Map<String, Value>,
     },
 }
 
 impl Content {
-    /// The name of the kind on the wire.
+    /// Return the name of the kind on the wire.
     pub fn kind(&self) -> &str {
         let known = match self {
             Self::Text(_) => MessageKind::Text,
@@ -157,15 +157,15 @@ impl Content {
     }
 }
 
-/// Tokens and money spent on one request.
+/// Tokens and cost of one request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Usage {
-    /// Tokens of the prompt, cached ones included.
+    /// Number of prompt tokens, including cached ones.
     pub input_tokens: u64,
-    /// Tokens of the reply.
+    /// Number of reply tokens.
     pub output_tokens: u64,
-    /// Those of `input_tokens` that the provider had in its cache.
+    /// Number of `input_tokens` that were in the provider's cache.
     pub cached_input_tokens: u64,
-    /// What the request cost, in the currency of the caller's price table.
+    /// Cost of the request, in the currency of the caller's price table.
     pub cost: Option<f64>,
 }

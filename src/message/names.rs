@@ -1,6 +1,6 @@
-//! Closed sets of names that are the same in Rust, in Python and on the wire.
+//! Closed sets of names that are the same in Rust, Python and JSON.
 
-/// Declares an enum whose values have a name on the wire.
+/// Declare an enum whose values have names on the wire.
 macro_rules! wire_names {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $wire:literal,)+ }) => {
         $(#[$meta])*
@@ -9,15 +9,15 @@ macro_rules! wire_names {
         pub enum $name { $($(#[$doc])* $variant,)+ }
 
         impl $name {
-            /// Every value, in order.
+            /// All values, in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The name on the wire.
+            /// Return the name on the wire.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $wire,)+ }
             }
 
-            /// The value with this name on the wire.
+            /// Return the value with this name on the wire.
             pub fn from_wire(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|value| value.as_str() == name)
             }
@@ -45,55 +45,55 @@ macro_rules! wire_names {
 pub(crate) use wire_names;
 
 wire_names! {
-    /// Who speaks.
+    /// The role of a message.
     Role {
-        /// Instructions that precede the conversation.
+        /// Instructions before the conversation.
         System = "system",
-        /// The person, and whatever is reported to the model on their behalf.
+        /// The user, or whatever is reported to the model on the user's behalf.
         User = "user",
         /// The model.
         Assistant = "assistant",
-        /// A tool, in histories that give tools a voice of their own.
+        /// A tool, in histories with messages of that role.
         Tool = "tool",
     }
 }
 
 wire_names! {
-    /// What a message holds.
+    /// The kind of a message.
     MessageKind {
         /// Text.
         Text = "text",
-        /// What the model thought before it answered.
+        /// The reasoning of the model before its reply.
         Reasoning = "reasoning",
-        /// Calls that the model made.
+        /// Tool calls of the model.
         ToolsCall = "tools_call",
-        /// Results of calls.
+        /// Results of tool calls.
         ToolResult = "tool_result",
         /// Calls with their results.
         ToolsAggregate = "tools_aggregate",
-        /// What a model request used.
+        /// The token usage of a model request.
         Usage = "usage",
     }
 }
 
 wire_names! {
-    /// Why a reply ended.
+    /// The reason why a reply ended.
     FinishReason {
-        /// The model had said everything, or met a stop word.
+        /// The reply is complete, or a stop sequence was generated.
         Stop = "stop",
-        /// The limit of tokens cut the reply off.
+        /// The token limit was reached.
         Length = "length",
         /// The model waits for the results of its calls.
         ToolCalls = "tool_calls",
         /// The provider withheld the rest.
         ContentFilter = "content_filter",
-        /// The stream ended without saying why.
+        /// The stream ended without a reason.
         Missing = "missing",
     }
 }
 
 impl FinishReason {
-    /// Whether the reply may have ended in the middle of something.
+    /// Return true if the reply may have been cut off.
     pub const fn cuts_off(self) -> bool {
         matches!(self, Self::Length | Self::ContentFilter | Self::Missing)
     }

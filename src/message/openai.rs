@@ -1,7 +1,7 @@
-//! Messages as the chat completions API of `OpenAI` takes and gives them.
+//! Conversion of messages to and from the chat completions API of `OpenAI`.
 //!
-//! What only that API knows of a message (`name`, `refusal`, content that is a list of parts)
-//! is kept in `metadata["openai"]` and put back from there.
+//! Data that only this API understands (`name`, `refusal`, lists of content parts) is kept in
+//! `metadata["openai"]` and restored from there.
 
 use serde_json::{Map, Value, json};
 
@@ -15,17 +15,18 @@ use super::{
     turns::{Dangling, NO_RESULT, Reply, Turn, turns},
 };
 
-const PROVIDER: &str = "openai";
+/// The key of metadata that belongs to this provider.
+pub(crate) const PROVIDER: &str = "openai";
 const TARGET: &str = "OpenAI";
 const PART_TYPES: &[&str] = &["text", "image_url", "input_audio", "file", "refusal"];
 const ROLES: &[&str] = &["system", "developer", "user", "assistant", "tool"];
 
-/// How to write messages.
+/// Options of the conversion.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// What becomes of calls without a result.
+    /// The treatment of calls without results.
     pub dangling: Dangling,
-    /// Whether reasoning is sent, as `reasoning_content`; only some servers take it.
+    /// True to send reasoning as `reasoning_content`, which only some servers accept.
     pub reasoning: bool,
 }
 
@@ -35,11 +36,11 @@ impl Default for Options {
     }
 }
 
-/// Chat messages for a request. The messages of one reply become one, its results follow it
-/// directly; usage is left out.
+/// Convert messages for a request. The messages of one reply become one, directly followed by its
+/// results; usage is omitted.
 ///
-/// This format has one text and one list of calls for a reply, so that the order of text and calls
-/// in it is lost: texts are joined to one, in order, and so are calls.
+/// A reply has one text and one list of calls in this format, so the order of text and calls is
+/// lost: all texts are joined in order, and so are the calls.
 pub fn to_openai(messages: &[Message], options: Options) -> Result<Vec<Value>, MessageError> {
     let mut out = Vec::new();
     for turn in turns(messages, options.dangling, TARGET)? {
@@ -68,7 +69,7 @@ fn write_reply(
     let contents = reply.texts().map(|(message, text)| content_of(message, text));
     let content = contents.reduce(add_content).unwrap_or_default();
     let first_call = reply.calls().next();
-    // Whoever reads it takes an empty text beside calls for none.
+    // A reader would treat an empty text next to calls as absent.
     let none = first_call.is_some() && content == "";
     chat_message.insert("content".into(), if none { Value::Null } else { content });
     let thoughts: Vec<_> = reply.thoughts().collect();
@@ -90,7 +91,7 @@ fn write_reply(
     if let Some(first) = first_call {
         add_own(&mut chat_message, first.message);
     }
-    // Reasoning that is not sent, or calls that were left out, may have been all there was.
+    // There may be nothing left without the omitted reasoning and calls.
     if chat_message.len() > 2 || !chat_message["content"].is_null() {
         out.push(Value::Object(chat_message));
     }
@@ -106,7 +107,7 @@ fn content_of(message: &Message, text: &str) -> Value {
     kept.map_or_else(|| text.into(), |kept| Value::Array(kept.clone()))
 }
 
-/// One content after the other: a text as long as both are, else a list of parts.
+/// Join two contents: texts become one text, anything else a list of parts.
 fn add_content(first: Value, second: Value) -> Value {
     let as_parts = |content| match content {
         Value::Array(parts) => parts,
@@ -122,12 +123,12 @@ fn add_content(first: Value, second: Value) -> Value {
     }
 }
 
-/// Puts back what only this API knows.
+/// Restore the fields that only this API understands.
 fn add_own(out: &mut Map<String, Value>, message: &Message) {
     for (name, value) in own(message, PROVIDER).into_iter().flatten() {
         match name.as_str() {
             "content" | "reasoning_content" => {}
-            // The only role of ours that has two names there.
+            // The only role with two names in this API.
             "role" if value == "developer" && message.envelope.role == Role::System => {
                 out.insert("role".into(), value.clone());
             }
@@ -138,19 +139,19 @@ fn add_own(out: &mut Map<String, Value>, message: &Message) {
     }
 }
 
-/// What stands between the texts of a list of parts. A reply is cut in parts within a sentence,
-/// people pass them one by one.
+/// Return the separator between the text parts of a message. A reply may be split into parts
+/// within a sentence; the parts of other messages are separate texts.
 fn separator(role: Role) -> &'static str {
     if role == Role::Assistant { "" } else { "\n" }
 }
 
-/// Messages from chat messages: requests and replies alike. Calls and their results become
-/// aggregates. Errors name the position of the message.
+/// Convert chat messages of requests and replies. Calls and their results become aggregates.
+/// Errors name the position of the message.
 pub fn from_openai(messages: Vec<Value>) -> Result<Vec<Message>, MessageError> {
     from_openai_at(messages, 0)
 }
 
-/// As [`from_openai`], for messages that stand at `offset` of a longer list.
+/// Convert messages like [`from_openai`], at `offset` in a longer list.
 pub(crate) fn from_openai_at(
     messages: Vec<Value>,
     offset: usize,
@@ -211,7 +212,7 @@ fn read_input(
     Ok(())
 }
 
-/// What is left of a message and says something: clients spell out all that is not there.
+/// Return the remaining non-empty fields of a message; clients often write absent ones out.
 fn remaining_fields(fields: Fields) -> Map<String, Value> {
     let empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
     fields.rest().into_iter().filter(|(_, value)| !empty(value)).collect()
@@ -240,7 +241,7 @@ fn read_reply(exchange: &mut Exchange, mut fields: Fields) -> Result<(), Message
     if content.is_some() || calls.is_empty() && !own.is_empty() {
         let content = content.unwrap_or_else(|| "".into());
         let parts = parts::read(content, &place, PART_TYPES, separator(Role::Assistant))?;
-        // Some servers send an empty text beside calls.
+        // Some servers send an empty text with calls.
         if calls.is_empty() || !parts.text.is_empty() || parts.kept.is_some() {
             let mut own = std::mem::take(&mut own);
             own.extend(parts.kept.map(|kept| ("content".to_owned(), kept)));

@@ -1,4 +1,4 @@
-//! Content that is a list of parts: the text of it for everyone, the list for its own provider.
+//! Content that is a list of parts: its text for all formats, the list for its own provider.
 
 use serde_json::{Map, Value};
 
@@ -9,13 +9,13 @@ use super::{
     fields::Fields,
 };
 
-/// Text, and the list that it was taken from unless that says no more.
+/// A text, and the list of parts if it contains more than the text.
 pub(super) struct Parts {
     pub(super) text: String,
     pub(super) kept: Option<Value>,
 }
 
-/// Reads content: a string, or a list of parts of the given types.
+/// Parse content: a string, or a list of parts of the given types.
 pub(super) fn read(
     content: Value,
     place: &Place,
@@ -72,7 +72,7 @@ fn text_of(parts: &[Value], separator: &str) -> String {
     texts.join(separator)
 }
 
-/// The list that was kept, if it still says what the text says.
+/// Return the original list of parts, if the text is unchanged.
 pub(super) fn restore<'a>(
     own: Option<&'a Map<String, Value>>,
     text: &str,
@@ -82,7 +82,7 @@ pub(super) fn restore<'a>(
     (text_of(kept, separator) == text).then_some(kept)
 }
 
-/// Refuses a message with parts that only another provider understands.
+/// Reject a message with parts that only another provider understands.
 pub(super) fn check_foreign(
     message: &Message,
     place: &Place,

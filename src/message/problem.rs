@@ -1,4 +1,4 @@
-//! What the joiner found wrong with a stream.
+//! Problems that the joiner found in a stream.
 
 use thiserror::Error;
 
@@ -7,84 +7,83 @@ use super::{
     names::FinishReason,
 };
 
-/// Something in a stream that could not be taken as it came. Nothing is lost: what did not go
-/// into a message is in here.
+/// A problem in a stream. No data is lost: the problem contains whatever is in no message.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The arguments of a native call are no JSON object. The call is in no message.
+    /// The arguments of a native call are not a JSON object. The call is in no message.
     #[error("arguments of tool call {id:?} ({name}) are no JSON object: {reason}")]
     InvalidArguments {
-        /// The call.
+        /// The id of the call.
         id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
-        /// What the model wrote.
+        /// The text that the model wrote.
         text: String,
-        /// What is wrong with it.
+        /// The reason why it is invalid.
         reason: String,
     },
     /// The reply was cut off inside a native call. The call is in no message.
     #[error("the reply was cut off inside tool call {id:?} ({name})")]
     Unclosed {
-        /// The call.
+        /// The id of the call.
         id: String,
-        /// The tool.
+        /// The name of the tool.
         name: String,
         /// The arguments so far.
         text: String,
     },
-    /// No fragment of a native call named a tool. The call is in no message.
+    /// No fragment of a native call has a tool name. The call is in no message.
     #[error("tool call {id:?} names no tool")]
     Unnamed {
-        /// The call.
+        /// The id of the call.
         id: String,
-        /// Its arguments.
+        /// The text of its arguments.
         text: String,
     },
-    /// A fragment named another tool after the arguments had begun. The first name stays.
+    /// A fragment has another tool name after the arguments have begun. The first name is kept.
     #[error("tool call {id:?} is for {name:?}, but a later fragment says {other:?}")]
     Renamed {
-        /// The call.
+        /// The id of the call.
         id: String,
-        /// The name that stays.
+        /// The first name.
         name: String,
-        /// The other one.
+        /// The other name.
         other: String,
     },
-    /// A fragment came for a call that was whole already. The fragment is ignored.
+    /// A fragment arrived after the complete call. The fragment is ignored.
     #[error("tool call {id:?} was whole already when another fragment of it came")]
     LateFragment {
-        /// The call.
+        /// The id of the call.
         id: String,
-        /// The fragment of its arguments.
+        /// The text of the fragment.
         text: String,
     },
-    /// A whole call came twice. The first stays.
+    /// A complete call arrived twice. The first is kept.
     #[error("tool call {:?} came twice; the first stays", call.id)]
     DuplicateCall {
-        /// The second.
+        /// The second call.
         call: Box<ToolCall>,
     },
-    /// A result came twice. The first stays.
+    /// A result arrived twice. The first is kept.
     #[error("the result of tool call {:?} came twice; the first stays", result.tool_call_id)]
     DuplicateResult {
-        /// The second.
+        /// The second result.
         result: ToolResult,
     },
-    /// A result answers no call of this reply. It stands in a message of its own.
+    /// A result belongs to no call of this reply. It is in a separate message.
     #[error("a result came for {id:?}, but the reply makes no such call")]
     NoCall {
-        /// The call that is missed.
+        /// The id of the missing call.
         id: String,
     },
-    /// Something other than a result came after the end. It is taken all the same.
+    /// An update other than a result arrived after the end. It is still applied.
     #[error("{what} came after the end of the reply")]
     AfterFinish {
-        /// What it was.
+        /// A description of the update.
         what: &'static str,
     },
-    /// The reply ended twice. The first reason stays.
+    /// The reply ended twice. The first reason is kept.
     #[error("the reply ended twice; the second time with {:?}", reason.as_str())]
     SecondFinish {
         /// The second reason.
@@ -93,7 +92,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// A name for the kind of problem.
+    /// Return the name of the kind of problem.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::InvalidArguments { .. } => "invalid_arguments",
@@ -109,7 +108,7 @@ impl Problem {
         }
     }
 
-    /// The call that it is about.
+    /// Return the id of the affected call.
     pub fn tool_call_id(&self) -> Option<&str> {
         match self {
             Self::InvalidArguments { id, .. }
@@ -124,7 +123,7 @@ impl Problem {
         }
     }
 
-    /// The tool that it is about.
+    /// Return the name of the affected tool.
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::InvalidArguments { name, .. }
@@ -136,7 +135,7 @@ impl Problem {
         }
     }
 
-    /// The text that is in no message: arguments, a result, another name.
+    /// Return the text that is in no message: arguments, a result, another name.
     pub fn text(&self) -> Option<String> {
         match self {
             Self::InvalidArguments { text, .. }

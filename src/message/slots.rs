@@ -1,40 +1,40 @@
-//! Which call a fragment belongs to.
+//! Assignment of fragments to calls.
 
 use std::collections::HashMap;
 
-/// The calls of one reply by what their fragments say of themselves: an id, or an index that
-/// stands for the call that it was last seen with, or neither.
+/// An index of the calls of one reply, by the ids and indexes of their fragments. An index refers
+/// to the latest call for which it was used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Slots {
-    /// By position.
+    /// The ids, by position.
     ids: Vec<Option<String>>,
     by_id: HashMap<String, usize>,
     by_index: HashMap<usize, usize>,
 }
 
-/// The place of a call.
+/// The position of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     /// The position among the calls.
     pub(crate) position: usize,
-    /// Whether the call was not there before.
+    /// True if the call is new.
     pub(crate) is_new: bool,
-    /// Whether the call has got its id just now.
+    /// True if the call has just received its id.
     pub(crate) is_named: bool,
 }
 
 impl Slots {
-    /// The id of a call, once one has come.
+    /// Return the id of a call, once one has arrived.
     pub(crate) fn id(&self, position: usize) -> Option<&str> {
         self.ids.get(position)?.as_deref()
     }
 
-    /// The position of the call with this id.
+    /// Return the position of the call with this id.
     pub(crate) fn position(&self, id: &str) -> Option<usize> {
         self.by_id.get(id).copied()
     }
 
-    /// The call that a fragment is of. `named` says whether it names a tool.
+    /// Return the call to which a fragment belongs. `named` is true if the fragment names a tool.
     pub(crate) fn of_fragment(
         &mut self,
         id: Option<&str>,
@@ -44,7 +44,7 @@ impl Slots {
         let position = match id {
             Some(id) => self.position(id).or_else(|| self.without_id(index)),
             None if index.is_some() => self.at(index),
-            // Neither id nor index: more of the latest call, unless a new name begins one.
+            // Without id or index, the fragment continues the latest call, unless it has a name.
             None if named => None,
             None => self.ids.len().checked_sub(1),
         };
@@ -55,14 +55,14 @@ impl Slots {
         slot
     }
 
-    /// The call that a whole call is: the one with its id or, if an index is given, the one at
-    /// that index if it has no id so far.
+    /// Return the call to which a complete call belongs: the one with its id or, if an index is
+    /// given, the one at that index if it has no id so far.
     pub(crate) fn of_call(&mut self, id: &str, index: Option<usize>) -> Slot {
         let position = self.position(id).or_else(|| self.without_id(index));
         self.take(position, Some(id))
     }
 
-    /// An id for a call that came without one: the same each time it is asked for.
+    /// Return a placeholder id for a call without one; it is always the same.
     pub(crate) fn placeholder_id(&self, position: usize) -> String {
         let mut id = format!("call_{position}");
         while self.by_id.contains_key(&id) {
@@ -75,13 +75,13 @@ impl Slots {
         self.by_index.get(&index?).copied()
     }
 
-    /// The call at an index, if it has no id so far. If it has one, the provider uses the index
-    /// again for a new call.
+    /// Return the call at an index, if it has no id so far. If it has one, the provider reuses the
+    /// index for a new call.
     fn without_id(&self, index: Option<usize>) -> Option<usize> {
         self.at(index).filter(|&position| self.id(position).is_none())
     }
 
-    /// A known call or a new one, from now on with this id if it had none.
+    /// Return a known call or a new one, and set its id if it has none.
     fn take(&mut self, known: Option<usize>, id: Option<&str>) -> Slot {
         let position = known.unwrap_or(self.ids.len());
         if known.is_none() {

@@ -1,21 +1,21 @@
-//! Misspelt names of fields and kinds.
+//! Detection of misspelled names of fields and kinds.
 
-/// Known names shorter than this are too close to others for any edit.
+/// Shorter names are too similar to others for edits to be detected.
 const MIN_LENGTH: usize = 5;
 
-/// Whether two names are the same but for case, `_` and `-`.
+/// Return true if two names are equal except for case, `_` and `-`.
 pub(crate) fn same_letters(name: &str, known: &str) -> bool {
     folded(name).eq(folded(known))
 }
 
-/// Whether a name looks like a misspelling of a known one: the same but for case, `_` and `-`,
-/// or one edit away from it, if the known name has five letters or more.
+/// Return true if a name looks like a misspelling of a known one: equal except for case, `_` and
+/// `-`, or one edit away from it, if the known name has five letters or more.
 pub(crate) fn is_misspelling_of(name: &str, known: &str) -> bool {
     if same_letters(name, known) {
         return true;
     }
     let [name, known] = [name, known].map(|name| folded(name).collect::<String>());
-    // The distance costs the product of the lengths.
+    // Computing the distance costs the product of the lengths.
     if known.len() < MIN_LENGTH || name.chars().count() > known.len() + 1 {
         return false;
     }

@@ -1,4 +1,4 @@
-//! Laws of messages: property tests.
+//! Properties of messages.
 
 use proptest::{collection::vec, option, prelude::*, sample::Index};
 use serde_json::{Map, Value, json};
@@ -121,7 +121,7 @@ fn message() -> impl Strategy<Value = Message> {
                 chat_id: text(),
                 natural: natural && matches!(content, Content::Text(_)),
                 metadata,
-                // What an unknown kind holds is all in its fields.
+                // All fields of an unknown kind are in its content.
                 extra: if unknown { Map::new() } else { extra },
             };
             Message { envelope, content }
@@ -129,7 +129,7 @@ fn message() -> impl Strategy<Value = Message> {
     )
 }
 
-/// A piece of a reply, whole.
+/// A complete piece of a reply.
 #[derive(Clone, Debug)]
 enum Piece {
     Text(String),
@@ -162,7 +162,7 @@ fn pieces() -> impl Strategy<Value = Vec<Piece>> {
     (0..7usize).prop_flat_map(move |count| (0..count).map(piece).collect::<Vec<_>>())
 }
 
-/// Cuts a text at up to four places.
+/// Split a text at up to four positions.
 fn cut(text: &str, cuts: &[Index]) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     let mut places: Vec<_> = cuts.iter().map(|cut| cut.index(chars.len() + 1)).collect();
@@ -199,8 +199,8 @@ fn updates(pieces: &[Piece], cuts: &[Index], late_ids: bool) -> Vec<Update> {
     updates
 }
 
-/// What a reader sees of a reply: all text, all reasoning, and what stands before each call. White
-/// space between calls may stand behind them.
+/// The visible content of a reply: all text, all reasoning, and what precedes each call. White
+/// space between calls may come after them.
 #[derive(Debug, Default, PartialEq)]
 struct Shown {
     text: String,
@@ -232,7 +232,7 @@ fn join(updates: impl IntoIterator<Item = Update>) -> JoinedReply {
     joiner.finish()
 }
 
-/// Turns that native protocols can say in full.
+/// Generate conversations that native protocols represent without loss.
 fn plain_conversation() -> impl Strategy<Value = Vec<Message>> {
     #[derive(Clone, Debug)]
     enum Turn {
@@ -290,7 +290,7 @@ fn plain_conversation() -> impl Strategy<Value = Vec<Message>> {
     })
 }
 
-/// JSON that looks like somebody's messages.
+/// Generate JSON that resembles messages.
 fn lookalike() -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec![
         "kind",
@@ -345,7 +345,7 @@ fn lookalike() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Every place in a value, as JSON Pointers.
+/// Return all paths in a value, as JSON Pointers.
 fn pointers(value: &Value) -> Vec<String> {
     let mut found = vec![String::new()];
     let mut next = 0;
@@ -367,7 +367,7 @@ fn pointers(value: &Value) -> Vec<String> {
     found
 }
 
-/// Puts something else in one place of a list.
+/// Replace one value in a list by another.
 fn damage(items: Vec<Value>, place: Index, other: Value) -> Vec<Value> {
     let mut value = Value::Array(items);
     let places = pointers(&value);
@@ -376,7 +376,7 @@ fn damage(items: Vec<Value>, place: Index, other: Value) -> Vec<Value> {
     value.as_array().cloned().unwrap_or_default()
 }
 
-/// What was read from a provider's messages says the same when it has been there again.
+/// Check that messages of a provider are equal after a round trip.
 fn check_providers(openai: Vec<Value>, anthropic: Vec<Value>) -> Result<(), TestCaseError> {
     if let Ok(messages) = from_openai(openai) {
         let options = Options { dangling: Dangling::Answer, reasoning: true };
@@ -393,7 +393,7 @@ fn check_providers(openai: Vec<Value>, anthropic: Vec<Value>) -> Result<(), Test
 }
 
 #[test]
-fn an_empty_text_beside_calls_is_none() {
+fn an_empty_text_with_calls_is_dropped() {
     let call = json!({"id": "c", "type": "function", "function": {"name": "t", "arguments": "{}"}});
     let read = from_openai(vec![
         json!({"role": "assistant", "text": 0}),
@@ -408,7 +408,7 @@ fn an_empty_text_beside_calls_is_none() {
 
 proptest! {
     #[test]
-    fn every_message_comes_back_from_the_wire(message in message()) {
+    fn messages_round_trip_as_json(message in message()) {
         let value = message.to_json_value();
         prop_assert_eq!(value.as_object().unwrap().keys().next().unwrap(), "kind");
         prop_assert_eq!(Message::from_json_value(value).unwrap(), message.clone());
@@ -416,7 +416,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_results_and_the_cuts_do_not_show(
+    fn messages_do_not_depend_on_splitting_or_the_order_of_results(
         pieces in pieces(),
         cuts in vec(any::<Index>(), 0..4),
         places in vec(any::<Index>(), 7),
@@ -453,7 +453,7 @@ proptest! {
     }
 
     #[test]
-    fn messages_stand_in_the_order_of_writing(
+    fn messages_are_in_the_order_of_writing(
         pieces in pieces(),
         cuts in vec(any::<Index>(), 0..4),
         late_ids in any::<bool>(),
@@ -484,7 +484,7 @@ proptest! {
     }
 
     #[test]
-    fn what_stands_between_calls_stays_there_for_anthropic(
+    fn content_between_calls_keeps_its_position_for_anthropic(
         pieces in pieces(),
         named in any::<bool>(),
     ) {
@@ -520,17 +520,17 @@ proptest! {
     }
 
     #[test]
-    fn openai_messages_come_back(messages in plain_conversation()) {
+    fn openai_messages_round_trip(messages in plain_conversation()) {
         let dicts = to_openai(&messages, Options::default()).unwrap();
         prop_assert_eq!(from_openai(dicts).unwrap(), messages);
     }
 
     #[test]
-    fn anthropic_messages_come_back(mut messages in plain_conversation()) {
+    fn anthropic_messages_round_trip(mut messages in plain_conversation()) {
         let request = to_anthropic(&messages, Dangling::Answer).unwrap();
         for message in &mut messages {
             if let Content::Aggregate { calls, .. } = &mut message.content {
-                // There, arguments are no text.
+                // Anthropic's arguments are not text.
                 for call in calls {
                     call.raw.clear();
                 }
@@ -540,7 +540,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_read_can_be_written_and_read_again(value in lookalike()) {
+    fn parsed_messages_round_trip(value in lookalike()) {
         if let Ok(message) = Message::from_json_value(value.clone()) {
             prop_assert_eq!(Message::from_json(&message.to_json()).unwrap(), message);
         }
@@ -549,7 +549,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_messages_are_refused_or_read(
+    fn damaged_messages_are_parsed_or_rejected(
         messages in plain_conversation(),
         message in message(),
         place in any::<Index>(),
@@ -570,13 +570,13 @@ proptest! {
 }
 
 #[test]
-fn depth_is_bounded_on_reading() {
+fn depth_is_limited_when_parsing() {
     let deep = format!(r#"{{"kind":"text","role":"user","text":"","x":{}}}"#, "[".repeat(100_000));
     assert!(matches!(Message::from_json(&deep), Err(MessageError::Json { .. })));
 }
 
 #[test]
-fn joining_is_linear_in_the_updates() {
+fn joining_takes_linear_time() {
     // Half a million fragments: quadratic work would take minutes.
     let mut joiner = Joiner::new();
     for number in 0..250_000 {
@@ -587,13 +587,13 @@ fn joining_is_linear_in_the_updates() {
             ..ToolCallUpdate::default()
         }));
     }
-    // Each of a thousand calls has text before it; what comes after the last is one text.
+    // Each of a thousand calls is preceded by text; everything after the last one is one text.
     assert_eq!(joiner.finish().messages.len(), 2000);
 }
 
 #[test]
-fn white_space_between_calls_is_read_once() {
-    // All of it is one text in the end: to look at it anew for each call would take minutes.
+fn white_space_between_calls_is_scanned_once() {
+    // All of it becomes one text: scanning it again for each call would take minutes.
     let mut joiner = Joiner::new();
     joiner.push(Update::ToolCallUpdate(fragment(0)));
     joiner.push(Update::Text(" ".repeat(1_000_000)));
@@ -614,7 +614,7 @@ fn fragment(index: usize) -> ToolCallUpdate {
 }
 
 #[test]
-fn a_call_in_the_middle_of_a_reply_stays_in_it() {
+fn a_call_within_a_reply_keeps_its_position() {
     let mut messages = vec![
         Message::new(Role::Assistant, Content::Text("Let me look. ".into())),
         Message::new(

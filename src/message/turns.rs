@@ -1,7 +1,7 @@
-//! A list of messages as the turns that native chat protocols know.
+//! Division of a conversation into the turns of native chat protocols.
 //!
-//! They want one message for all that a reply says, and the results of its calls directly after
-//! it, whatever came in between.
+//! These require one message per reply, directly followed by the results of its calls, whatever
+//! came in between.
 
 use std::collections::HashMap;
 
@@ -12,55 +12,54 @@ use super::{
 };
 
 wire_names! {
-    /// What becomes of a call without a result, or of a result without a call: providers refuse
-    /// a history that holds one.
+    /// The treatment of calls without results, and results without calls, which providers reject in
+    /// a history.
     Dangling {
-        /// A call is answered with an error result that says so. A result without a call is an
-        /// error.
+        /// A call gets an error result that says so. A result without a call is an error.
         Answer = "answer",
-        /// Both are left out.
+        /// Both are omitted.
         Omit = "omit",
         /// Both are errors.
         Refuse = "raise",
     }
 }
 
-/// What the model reads where a call was never answered.
+/// The text of the result for a call without one.
 pub(super) const NO_RESULT: &str = "No result: the call did not finish.";
 
-/// One turn of the conversation.
+/// A turn of the conversation.
 pub(super) enum Turn<'a> {
-    /// Text of the system or the user.
+    /// A text of the system or the user.
     Input { place: Place, message: &'a Message, text: &'a str },
-    /// What the model said, with the results of its calls.
+    /// A reply of the model, with the results of its calls.
     Reply(Reply<'a>),
 }
 
-/// All that one reply of the model says.
+/// A reply of the model.
 #[derive(Default)]
 pub(super) struct Reply<'a> {
     pub(super) place: Place,
-    /// In the order of writing.
+    /// The parts, in order.
     pub(super) parts: Vec<Part<'a>>,
     generation: Option<&'a str>,
     phase: Phase,
 }
 
-/// One thing that a reply says.
+/// A part of a reply.
 pub(super) enum Part<'a> {
     Thought(&'a Message, &'a str),
     Text(&'a Message, &'a str),
     Call(AnsweredCall<'a>),
 }
 
-/// A call with what there is to answer it.
+/// A call with its result, if there is one.
 pub(super) struct AnsweredCall<'a> {
     pub(super) call: &'a ToolCall,
     pub(super) message: &'a Message,
     pub(super) answer: Option<&'a ToolResult>,
 }
 
-/// How far a reply has come; it cannot go back.
+/// The phase of a reply, which only moves forward.
 #[derive(Clone, Copy, Default, PartialEq, PartialOrd)]
 enum Phase {
     #[default]
@@ -69,7 +68,7 @@ enum Phase {
     Calls,
 }
 
-/// Splits a conversation into turns. `target` is who the turns are for, to be named in errors.
+/// Divide a conversation into turns. `target` is the name of the format, for errors.
 pub(super) fn turns<'a>(
     messages: &'a [Message],
     dangling: Dangling,
@@ -126,7 +125,7 @@ pub(super) fn turns<'a>(
 }
 
 impl<'a> Reply<'a> {
-    /// What it thinks.
+    /// Return the reasoning.
     pub(super) fn thoughts(&self) -> impl Iterator<Item = &'a str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Thought(_, text) => Some(*text),
@@ -134,7 +133,7 @@ impl<'a> Reply<'a> {
         })
     }
 
-    /// What it says.
+    /// Return the texts.
     pub(super) fn texts(&self) -> impl Iterator<Item = (&'a Message, &'a str)> {
         self.parts.iter().filter_map(|part| match part {
             Part::Text(message, text) => Some((*message, *text)),
@@ -142,7 +141,7 @@ impl<'a> Reply<'a> {
         })
     }
 
-    /// What it calls.
+    /// Return the calls.
     pub(super) fn calls(&self) -> impl Iterator<Item = &AnsweredCall<'a>> {
         self.parts.iter().filter_map(|part| match part {
             Part::Call(answered) => Some(answered),
@@ -150,12 +149,12 @@ impl<'a> Reply<'a> {
         })
     }
 
-    /// Whether a message is more of this reply. Its generation id says so: then it may say
-    /// anything in any order, since the model had no results before the reply was over. Without
-    /// one, the order does: a text after calls is what it said when it had read their results.
+    /// Return true if a message belongs to this reply. With a generation id, the id decides: the
+    /// parts of a reply may be in any order, since the model had no results before its end. Without
+    /// one, the order decides: a text after calls was written after their results.
     fn continues_with(&self, generation: Option<&str>, phase: Phase) -> bool {
         match (self.generation, generation) {
-            (Some(mine), Some(theirs)) => mine == theirs,
+            (Some(own), Some(other)) => own == other,
             (None, None) => self.phase < phase || phase == Phase::Thoughts && self.phase == phase,
             _ => false,
         }
@@ -171,9 +170,9 @@ impl<'a> CallResults<'a> {
     fn of(messages: &'a [Message], dangling: Dangling) -> Result<Self, MessageError> {
         let mut slots: Vec<Option<&ToolResult>> = Vec::new();
         let mut places = Vec::new();
-        // The latest call of each id: models count from zero again in each reply.
+        // The latest call with each id: models restart their counters in each reply.
         let mut latest: HashMap<&str, usize> = HashMap::new();
-        // The reply of the calls before, and the first of its calls.
+        // The reply of the previous calls, and the position of its first call.
         let mut reply = None;
         let mut first = 0;
         for (position, message) in messages.iter().enumerate() {
@@ -219,7 +218,7 @@ impl<'a> CallResults<'a> {
         Ok(Self { slots: slots.into_iter() })
     }
 
-    /// The result of the next call.
+    /// Return the result of the next call.
     fn next(&mut self) -> Option<&'a ToolResult> {
         self.slots.next().flatten()
     }

@@ -1,26 +1,26 @@
-//! What streams: the pieces that a reply and its results arrive in.
+//! Updates: the pieces in which a reply and its results arrive.
 
 use super::{
     call::{ToolCall, ToolResult},
     names::FinishReason,
 };
 
-/// One piece of a reply, or a result of one of its calls.
+/// A piece of a reply, or a result of one of its calls.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Update {
-    /// More text.
+    /// A piece of text.
     Text(String),
-    /// More of what the model thinks.
+    /// A piece of reasoning.
     Reasoning(String),
-    /// More of a call that the provider's own protocol carries.
+    /// A fragment of a native call.
     ToolCallUpdate(ToolCallUpdate),
-    /// A whole call, as the parser finds it in text.
+    /// A complete call, found in text by the parser.
     ToolCall(ToolCall),
-    /// What a tool answered.
+    /// The result of a call.
     ToolResult(ToolResult),
-    /// What the request has used so far.
+    /// The token usage of the request so far.
     Usage(UsageUpdate),
-    /// The reply is over. Comes once, after everything but results.
+    /// The end of the reply. Arrives once, after everything but results.
     Finish(FinishReason),
 }
 
@@ -41,13 +41,13 @@ pub struct ToolCallUpdate {
     pub function_args: Option<String>,
 }
 
-/// Tokens that the request has used so far, not since the last update.
+/// Tokens used by the request so far, not since the previous update.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UsageUpdate {
-    /// Tokens of the prompt, cached ones included.
+    /// Number of prompt tokens, including cached ones.
     pub input_tokens: u64,
-    /// Tokens of the reply.
+    /// Number of reply tokens.
     pub output_tokens: u64,
-    /// Those of `input_tokens` that the provider had in its cache.
+    /// Number of `input_tokens` that were in the provider's cache.
     pub cached_input_tokens: u64,
 }

@@ -1,7 +1,7 @@
-//! Messages as JSON, both ways.
+//! Serialization of messages as JSON.
 //!
-//! `kind` comes first, names are camelCase, and fields that say nothing are left out. What a
-//! newer version wrote survives: fields in [`Envelope::extra`], kinds in [`Content::Unknown`].
+//! `kind` comes first, names are camelCase, and empty fields are omitted. Data of newer versions is
+//! preserved: fields in [`Envelope::extra`], kinds in [`Content::Unknown`].
 
 use serde_json::{Map, Value};
 
@@ -18,12 +18,12 @@ pub(crate) const RESULTS: &str = "toolResults";
 const NATURAL: &str = "natural";
 
 impl Message {
-    /// The message as JSON text.
+    /// Serialize the message as JSON text.
     pub fn to_json(&self) -> String {
         self.to_json_value().to_string()
     }
 
-    /// Reads a message from JSON text, nested at most 128 levels deep.
+    /// Parse a message from JSON text, nested at most 128 levels deep.
     pub fn from_json(text: &str) -> Result<Self, MessageError> {
         let value = serde_json::from_str(text).map_err(|err| MessageError::Json {
             place: Place::default(),
@@ -32,7 +32,7 @@ impl Message {
         Self::from_json_value(value)
     }
 
-    /// The message as a JSON object.
+    /// Serialize the message as a JSON object.
     pub fn to_json_value(&self) -> Value {
         let mut out = Map::new();
         let envelope = &self.envelope;
@@ -54,14 +54,14 @@ impl Message {
         Value::Object(out)
     }
 
-    /// Reads a message from a JSON object.
+    /// Parse a message from a JSON object.
     pub fn from_json_value(value: Value) -> Result<Self, MessageError> {
         Self::from_json_after(&[], value, Place::default())
     }
 
-    /// Reads a message that stands at `place`, after those that are given.
+    /// Parse the message at `place`, which follows the given messages.
     ///
-    /// A result without a name has that of the latest call with its id.
+    /// A result without a name gets that of the latest call with its id.
     pub(crate) fn from_json_after(
         before: &[Self],
         value: Value,
@@ -186,8 +186,8 @@ pub(crate) fn write_result(result: &ToolResult) -> Map<String, Value> {
     out
 }
 
-/// Adds what is not known, without touching what is. Objects, and lists of them, are gone through
-/// side by side.
+/// Add unknown fields without changing known ones. Objects, and lists of objects, are merged
+/// recursively.
 pub(crate) fn add_extra(out: &mut Map<String, Value>, extra: &Map<String, Value>) {
     for (name, value) in extra {
         match out.entry(name.as_str()) {
@@ -239,7 +239,7 @@ fn roles() -> String {
     one_of(&Role::ALL.iter().map(|role| role.as_str()).collect::<Vec<_>>())
 }
 
-/// The items of a list of objects, each with what is left of its object.
+/// Parse the items of a list of objects, each with the remaining fields of its object.
 pub(crate) fn read_all<T>(
     fields: &mut Fields,
     name: &'static str,
@@ -256,7 +256,7 @@ pub(crate) fn read_all<T>(
         .collect()
 }
 
-/// Takes the items, and keeps what is left of them unless that is nothing.
+/// Separate the items from their remaining fields, which are stored unless all are empty.
 pub(crate) fn split<T>(
     items: Vec<(T, Value)>,
     name: &str,
@@ -296,7 +296,7 @@ fn read_repairs(fields: &mut Fields) -> Result<Vec<Repair>, MessageError> {
             Some(kind) if item.rest().is_empty() => {
                 repairs.push(Repair { path, kind, before, after });
             }
-            // A newer version made this list. It stays whole, or its order would be lost.
+            // A newer version wrote this list. It is kept as a whole, to preserve its order.
             _ => {
                 fields.put_back("repairs", Value::Array(items));
                 return Ok(Vec::new());
@@ -306,7 +306,7 @@ fn read_repairs(fields: &mut Fields) -> Result<Vec<Repair>, MessageError> {
     Ok(repairs)
 }
 
-/// Calls with their results; a result without a name has that of its call.
+/// Parse calls with their results; a result without a name gets that of its call.
 pub(crate) fn read_exchange(
     fields: &mut Fields,
     leftovers: &mut Map<String, Value>,
@@ -314,7 +314,7 @@ pub(crate) fn read_exchange(
     let calls = read_all(fields, CALLS, read_call)?;
     let name = |id: &str| {
         let call = calls.iter().find(|(call, _)| call.id == id);
-        // A result of no call is told as such, not as one without a name.
+        // A result without a call is reported as such, not as one without a name.
         Some(call.map_or_else(String::new, |(call, _)| call.name.clone()))
     };
     let results = read_results(fields, name)?;
@@ -323,7 +323,7 @@ pub(crate) fn read_exchange(
     Ok((split(calls, CALLS, leftovers), split(results, RESULTS, leftovers)))
 }
 
-/// Results; `name` finds the tool of one that does not name it, by the id of the call.
+/// Parse results; `name` returns the tool of a result without a name, by the id of its call.
 fn read_results(
     fields: &mut Fields,
     name: impl Fn(&str) -> Option<String>,
@@ -331,7 +331,7 @@ fn read_results(
     read_all(fields, RESULTS, |fields| read_result(fields, &name))
 }
 
-/// The tool of the latest call with this id.
+/// Return the tool of the latest call with this id.
 fn called(messages: &[Message], id: &str) -> Option<String> {
     let mut calls = messages.iter().rev().flat_map(|message| match &message.content {
         Content::ToolCalls(calls) | Content::Aggregate { calls, .. } => calls.as_slice(),

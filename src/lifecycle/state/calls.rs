@@ -1,4 +1,4 @@
-//! Calls, with what has become of them.
+//! Calls and their outcomes.
 
 use serde_json::{Map, Value};
 
@@ -85,7 +85,7 @@ impl State {
         }
     }
 
-    /// The call that a whole one is.
+    /// Return the call to which a complete one belongs.
     fn whole(&mut self, message: usize, head: &EventHead, index: usize, id: &str) -> &mut Call {
         let calls = &mut self.entries[message].calls;
         let slot = calls.slots.of_call(id, Some(index));
@@ -100,7 +100,7 @@ impl State {
         call
     }
 
-    /// A call has its id: what was heard of it meets it.
+    /// Record the id of a call, and attach any outcome that arrived earlier.
     fn assign_id(&mut self, message: usize, position: usize, id: &str) {
         self.latest.insert(id.to_owned(), (message, position));
         if self.early.is_empty() {
@@ -149,7 +149,7 @@ impl State {
         }
     }
 
-    /// A call of an aggregate: only what is not known is taken from it.
+    /// Add a call of an aggregate, which only fills in what is unknown.
     fn add_aggregated(
         &mut self,
         message: usize,
@@ -203,7 +203,8 @@ impl State {
         }
     }
 
-    /// What has become of the call that an event speaks of, which may still have to come.
+    /// Return the outcome of the call that an event refers to, even if the call has not arrived
+    /// yet.
     fn outcome(&mut self, number: u64, head: &EventHead, id: &str) -> &mut Outcome {
         let message_id = owner(head, id);
         let at = match &message_id {
@@ -229,7 +230,7 @@ impl State {
     }
 }
 
-/// The message whose call an event speaks of, if it says so.
+/// Return the id of the message whose call an event refers to, if it says so.
 fn owner(head: &EventHead, tool_call_id: &str) -> Option<String> {
     if let Some(id) = &head.message_id {
         let suffix = format!("_result_{tool_call_id}");
@@ -238,7 +239,7 @@ fn owner(head: &EventHead, tool_call_id: &str) -> Option<String> {
     head.generation_id.as_ref().map(|id| format!("{id}.calls"))
 }
 
-/// What is left of an item of a list after all was taken that this version knows.
+/// Return the field that remains of a list item after all known fields were taken.
 fn leftover<'a>(
     extra: &'a Map<String, Value>,
     list: &str,

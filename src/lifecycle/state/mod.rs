@@ -1,4 +1,4 @@
-//! What the events so far come to, taking in one after the other.
+//! The state of a chat, to which events are applied in order.
 
 mod calls;
 
@@ -14,17 +14,17 @@ use super::{
         ProblemKind, SnapshotProblem, SnapshotRaw, SnapshotRun, SnapshotScene, SnapshotSelection,
     },
 };
-/// How many problems are kept.
+/// Maximum number of problems that are kept.
 pub(super) const MAX_PROBLEMS: usize = 100;
 
-/// All that a run of events in the order of their numbers has said.
+/// The state after a sequence of events, in the order of their numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     pub(super) chat_id: Option<String>,
     pub(super) entries: Vec<Entry>,
     /// Positions in `entries`, for kinds of which several events make one message.
     found: [HashMap<String, usize>; 4],
-    /// The latest call with an id, as positions of its message and in it.
+    /// The latest call with each id, as the positions of its message and within it.
     latest: HashMap<String, (usize, usize)>,
     early: HashMap<CallKey, EarlyOutcome>,
     pub(super) runs: Vec<SnapshotRun>,
@@ -34,27 +34,27 @@ pub(super) struct State {
     pub(super) raw: Vec<SnapshotRaw>,
     raw_at: HashMap<Option<String>, usize>,
     pub(super) problems: Vec<SnapshotProblem>,
-    /// How many events were taken in, this state or what it was copied from.
+    /// The number of events applied to this state, or to the one it was copied from.
     #[cfg(test)]
     pub(super) applied: usize,
 }
 
-/// Which call something is heard of: its message, if that is known, and its id.
+/// The key of a call that an event refers to: its message, if known, and its id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct CallKey {
     message_id: Option<String>,
     tool_call_id: String,
 }
 
-/// What was heard of a call that has not come.
+/// The outcome of a call that has not arrived.
 #[derive(Clone, Debug)]
 struct EarlyOutcome {
-    /// The first event that spoke of it.
+    /// The first event that referred to it.
     since: u64,
     outcome: Outcome,
 }
 
-/// Kinds of messages that are put together from several events.
+/// Kinds of messages that are built from several events.
 #[derive(Clone, Copy)]
 enum Group {
     Text,
@@ -64,7 +64,7 @@ enum Group {
 }
 
 impl State {
-    /// Takes in the event with this number, which is larger than all before it.
+    /// Apply the event with this number, which is larger than all previous ones.
     pub(super) fn apply(&mut self, number: u64, event: StreamEvent) {
         #[cfg(test)]
         {
@@ -132,12 +132,12 @@ impl State {
         }
     }
 
-    /// The run with this id.
+    /// Return the run with this id.
     pub(super) fn run(&self, id: Option<&String>) -> Option<&SnapshotRun> {
         self.run_at.get(id?).map(|&position| &self.runs[position])
     }
 
-    /// The calls that were heard of and have not come.
+    /// Return a problem for each call that events refer to but that has not arrived.
     pub(super) fn missing_calls(&self) -> Vec<SnapshotProblem> {
         let missing_calls = self.early.iter().map(|(key, early)| SnapshotProblem {
             kind: ProblemKind::NoCall,
@@ -154,7 +154,7 @@ impl State {
         }
     }
 
-    /// The message that an event adds to, which is made if there is none.
+    /// Return the message to which an event belongs, creating it if necessary.
     fn entry(
         &mut self,
         group: Group,

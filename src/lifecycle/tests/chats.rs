@@ -1,14 +1,14 @@
-//! Chats that anything may happen in, and JSON that looks like an event.
+//! Generators for random chats, and for JSON that resembles events.
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Value, json};
 
 use crate::lifecycle::StreamEvent;
 
-/// When what happens in the tests begins, in milliseconds since 1970.
+/// The start time of the tests, in milliseconds since 1970.
 pub(super) const START: u64 = 1_790_000_000_000;
 
-/// An object without the members that are null.
+/// Create an object without its null members.
 fn object(members: Value) -> Value {
     let Value::Object(members) = members else { return members };
     Value::Object(members.into_iter().filter(|(_, value)| !value.is_null()).collect())
@@ -52,9 +52,9 @@ fn code() -> impl Strategy<Value = Option<&'static str>> {
     option::weighted(0.3, select(vec!["denied", "interrupted", "timeout", "tool_error", "new"]))
 }
 
-/// What an event says besides its number and its time.
+/// Generate the fields of an event, without its number and time.
 fn body() -> impl Strategy<Value = Value> {
-    let content = (select(vec!["text", "reasoning"]), reply(), 0..2_u8, text(), any::<bool>());
+    let text = (select(vec!["text", "reasoning"]), reply(), 0..2_u8, text(), any::<bool>());
     let fragment = (option::of(id()), option::of(0..3_u8), option::of(text()), option::of(text()))
         .prop_map(|(id, index, name, args)| {
             object(json!({
@@ -73,7 +73,7 @@ fn body() -> impl Strategy<Value = Value> {
         "levitating",
     ]);
     prop_oneof![
-        6 => content.prop_map(|(kind, reply, part, delta, done)| json!({
+        6 => text.prop_map(|(kind, reply, part, delta, done)| json!({
             "kind": kind, "messageId": format!("{reply}.{part}"), "delta": delta, "done": done,
             "generationId": reply, "runId": format!("run_{reply}"),
         })),
@@ -128,7 +128,7 @@ fn body() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// The events of a chat, numbered from 1.
+/// Generate the events of a chat, numbered from 1.
 pub(super) fn chat() -> impl Strategy<Value = Vec<StreamEvent>> {
     vec((body(), option::weighted(0.9, 0..1000_u64), option::weighted(0.1, Just("other"))), 0..40)
         .prop_map(|bodies| {
@@ -144,7 +144,7 @@ pub(super) fn chat() -> impl Strategy<Value = Vec<StreamEvent>> {
         })
 }
 
-/// JSON that looks like somebody's event.
+/// Generate JSON that resembles an event.
 pub(super) fn lookalike() -> impl Strategy<Value = Value> {
     let names = select(vec![
         "kind",

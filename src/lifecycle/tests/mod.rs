@@ -1,4 +1,4 @@
-//! Laws of stream events: property tests.
+//! Properties of stream events.
 
 mod chats;
 
@@ -37,7 +37,7 @@ fn snapshot(events: &[StreamEvent]) -> Snapshot {
     reduce(events).snapshot(Some(START + 1000))
 }
 
-/// A name as people get it wrong.
+/// Misspell a name in a typical way.
 fn misspell(name: &str, slip: u8) -> String {
     match slip {
         0 => name.chars().fold(String::new(), |mut snake, letter| {
@@ -56,7 +56,7 @@ fn misspell(name: &str, slip: u8) -> String {
 
 proptest! {
     #[test]
-    fn neither_order_nor_repetition_nor_looking_shows(
+    fn snapshots_do_not_depend_on_order_repetition_or_earlier_snapshots(
         events in chat(),
         order in vec((any::<Index>(), prop::bool::weighted(0.1)), 0..60),
     ) {
@@ -83,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn what_came_after_a_gap_counts_as_if_there_was_none(
+    fn events_after_a_gap_are_applied_as_if_there_was_none(
         events in chat(),
         lost in vec(any::<Index>(), 0..5),
     ) {
@@ -134,7 +134,7 @@ proptest! {
     }
 
     #[test]
-    fn every_call_of_a_run_that_is_over_has_a_final_state(events in chat()) {
+    fn calls_of_finished_runs_have_final_states(events in chat()) {
         let shown = snapshot(&events);
         for message in &shown.messages {
             let run = shown.runs.iter().find(|run| Some(&run.run_id) == message.run_id.as_ref());
@@ -150,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn a_call_with_a_result_says_so(events in chat()) {
+    fn calls_with_results_have_the_matching_state(events in chat()) {
         for message in snapshot(&events).messages {
             for call in message.tool_calls.into_iter().flatten() {
                 prop_assert_eq!(call.result.is_some(), call.is_error.is_some());
@@ -164,7 +164,7 @@ proptest! {
     }
 
     #[test]
-    fn ids_of_calls_are_unique_in_their_message_and_numbers_among_messages(events in chat()) {
+    fn call_ids_and_sequence_numbers_are_unique(events in chat()) {
         let messages = snapshot(&events).messages;
         let numbers: Vec<_> = messages.iter().map(|message| message.sequence_number).collect();
         prop_assert!(numbers.is_sorted_by(|a, b| a < b), "{:?}", numbers);
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn each_event_in_order_is_taken_in_once(events in chat(), looks in vec(any::<bool>(), 40)) {
+    fn each_event_in_order_is_applied_once(events in chat(), looks in vec(any::<bool>(), 40)) {
         let mut reducer = StreamReducer::new();
         for (event, look) in events.iter().zip(looks) {
             reducer.push(event.clone()).unwrap();
@@ -188,7 +188,7 @@ proptest! {
         }
         prop_assert_eq!(reducer.applied_count(), events.len());
 
-        // And so is each after a gap that stays open.
+        // The same holds for events after a gap that stays open.
         let mut reducer = StreamReducer::new();
         for event in events.iter().skip(1) {
             reducer.push(event.clone()).unwrap();
@@ -198,18 +198,18 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_read_is_written_and_read_again_and_fits_the_schema(value in lookalike()) {
+    fn parsed_events_round_trip_and_match_the_schema(value in lookalike()) {
         if let Ok(event) = StreamEvent::from_json_value(value) {
             let written = event.to_json_value();
             prop_assert_eq!(&StreamEvent::from_json_value(written.clone()).unwrap(), &event);
             prop_assert_eq!(&StreamEvent::from_json(&event.to_json()).unwrap(), &event);
-            // Fields of unknown kinds may be null, and in the schema those that all have may not.
+            // Fields of unknown kinds may be null; in the schema, common fields may not.
             prop_assert!(EVENTS.is_valid(&written), "{}", written);
         }
     }
 
     #[test]
-    fn a_misspelt_field_is_never_lost_without_a_word(
+    fn a_misspelled_field_is_always_rejected(
         events in chat(),
         which in any::<Index>(),
         field in any::<Index>(),
@@ -225,7 +225,7 @@ proptest! {
         }
         let object = value.pointer_mut(field.get::<String>(&objects)).unwrap();
         let object = object.as_object_mut().unwrap();
-        // Nobody knows what an unknown kind has of its own, nor faults of calls that have run.
+        // The own fields of unknown kinds are not known, nor faults of calls that have run.
         let foreign = |name: &&String| match event.body.kind() {
             "hologram" => *name == "beams",
             "tools_aggregate" => *name == "invalid",
@@ -242,7 +242,7 @@ proptest! {
     }
 
     #[test]
-    fn snapshots_fit_their_schema_and_events_theirs(events in chat()) {
+    fn events_and_snapshots_match_their_schemas(events in chat()) {
         for event in &events {
             prop_assert!(EVENTS.is_valid(&event.to_json_value()), "{}", event.to_json());
         }
@@ -252,7 +252,7 @@ proptest! {
     }
 
     #[test]
-    fn messages_are_those_of_their_runs(events in chat()) {
+    fn messages_can_be_filtered_by_run(events in chat()) {
         let mut reducer = reduce(&events);
         let all = reducer.messages(None);
         for run in ["run_g", "run_h"] {
@@ -281,8 +281,8 @@ fn fragments(count: u64) -> impl Iterator<Item = StreamEvent> {
 }
 
 #[test]
-fn reducing_is_linear_in_the_events() {
-    // Quadratic work would take minutes, whichever way they come.
+fn reducing_takes_linear_time() {
+    // Quadratic work would take minutes, in either order.
     let mut reducer = StreamReducer::new();
     for event in fragments(50_000) {
         reducer.push(event).unwrap();
@@ -300,7 +300,7 @@ fn reducing_is_linear_in_the_events() {
 }
 
 #[test]
-fn what_is_told_of_faults_is_bounded() {
+fn the_number_of_reported_problems_is_limited() {
     let result = |number: u64| {
         StreamEvent::from_json_value(json!({
             "kind": "tool_result", "toolCallId": format!("c{number}"), "result": "", "done": true,
@@ -318,18 +318,18 @@ fn what_is_told_of_faults_is_bounded() {
     let shown = reducer.snapshot(None);
     assert_eq!(shown.missing.len(), 100);
     assert_eq!(shown.problems.len(), 100);
-    // Two at each number: the call that never came, and the other event.
+    // Two problems at each number: the missing call, and the conflicting event.
     assert_eq!(shown.problems[99].sequence_number, 150);
 }
 
 #[test]
-fn depth_is_bounded_on_reading() {
+fn depth_is_limited_when_parsing() {
     let deep = format!(r#"{{"kind":"new","x":{}}}"#, "[".repeat(100_000));
     assert!(StreamEvent::from_json(&deep).is_err());
 }
 
 #[test]
-fn unknown_fields_survive_wherever_they_are() {
+fn unknown_fields_are_preserved_everywhere() {
     let written = json!({
         "kind": "tools_call", "messageId": "m", "mood": {"x": 1},
         "toolCalls": [
@@ -359,7 +359,7 @@ fn unknown_fields_survive_wherever_they_are() {
 }
 
 #[test]
-fn the_order_of_members_is_no_conflict() {
+fn the_order_of_members_makes_no_conflict() {
     let text = |json: &str| StreamEvent::from_json(json).unwrap();
     let mut reducer = StreamReducer::new();
     let one = r#"{"kind":"new","sequenceNumber":1,"a":{"x":1,"y":2},"b":[1]}"#;
@@ -373,7 +373,7 @@ fn the_order_of_members_is_no_conflict() {
 }
 
 #[test]
-fn messages_are_in_the_order_in_which_a_run_gives_them() {
+fn messages_are_in_the_order_of_a_run() {
     let mut reducer = StreamReducer::new();
     let call = json!({"toolCallId": "a", "name": "t", "arguments": {"x": 1}, "index": 0});
     for (number, mut event) in (1..).zip([
@@ -419,7 +419,7 @@ fn messages_are_in_the_order_in_which_a_run_gives_them() {
     assert!(reducer.messages(Some("other")).is_empty());
 }
 
-/// So that a field of tomorrow is no misspelling to a reader of today, names keep apart.
+/// Check that field names differ enough that a future field is not mistaken for a misspelling.
 #[test]
 fn no_field_looks_like_a_misspelling_of_another() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/stream-events.json");
