@@ -80,7 +80,9 @@ def split_options(options: ToolUseOptions) -> tuple[ParserOptions, ExecutorOptio
     """
     check_known(options, _PARSER_OPTIONS | _EXECUTOR_OPTIONS)
     parser_options: Any = {key: value for key, value in options.items() if key in _PARSER_OPTIONS}
-    executor_options: Any = {key: value for key, value in options.items() if key in _EXECUTOR_OPTIONS}
+    executor_options: Any = {
+        key: value for key, value in options.items() if key in _EXECUTOR_OPTIONS
+    }
     return parser_options, executor_options
 
 

@@ -1,4 +1,4 @@
-"""The reading half of natural tool use: a model whose replies are events."""
+"""Parsing half of natural tool use: a model whose replies are events."""
 
 from __future__ import annotations
 
@@ -46,53 +46,53 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("toolweave.natural")
 
-# How many events of a reply are handled before others have the event loop.
-_EVENTS = 256
+# Number of events of a reply between two yields to the event loop.
+_EVENTS_PER_SLICE = 256
 
 ToolMode: TypeAlias = Literal["natural", "native", "auto"]
-"""Who carries the calls: the text, the provider's protocol, or that where the model has it."""
+"""Form of calls: in the text, in the provider's protocol, or in the protocol if supported."""
 
 
 @dataclass(frozen=True)
 class ParsedReply:
-    """A whole reply."""
+    """A complete reply."""
 
     messages: tuple[Message, ...]
-    """Thoughts, texts and the calls that can be run, in the order of writing; then the usage."""
+    """Reasoning, texts and valid calls, in the order of writing; then the usage."""
     finish_reason: FinishReason
-    """Why it ended."""
+    """Reason for the end of the reply."""
     invalid: tuple[InvalidToolCall, ...] = ()
-    """The calls that cannot be run."""
+    """Calls that cannot be run."""
     fabricated: tuple[FabricatedResult, ...] = ()
-    """The results that the model made up; they are in no message."""
+    """Results that the model fabricated. They are not in the messages."""
 
 
 class NaturalToolUseParser:
-    """A model and a parser: it tells the model of tools, and reads the calls in what it writes.
+    """A model and a parser: describes tools to the model, and parses the calls in its replies.
 
-    Nothing is run. No state is kept between requests, so that one object serves any number of
-    conversations at once.
+    Calls are not run. No state is kept between requests, so one object serves any number of
+    concurrent conversations.
 
     Args:
         model: A model in any form.
-        tools: The tools that the model may call, in any form. They are looked at anew for every
-            request, so that a list or `Toolset` may change.
-        tool_mode: ``natural`` describes the tools in the system prompt and reads calls in the text.
-            ``native`` leaves both to the provider's protocol, and text is only text. ``auto`` is
-            native for a model that says `native_tools`. What comes out is the same.
-        fallback: A model that is asked once about each call that is broken or does not fit, and
-            about none that was cut off. What it mends has a repair of the kind ``fallback``. What
-            it uses is not counted as this model's.
-        strict: Whether a call that cannot be run is an error, rather than an event.
-        rewrite_plain_replies: Whether the fallback is also asked about replies without a call. It
-            costs a request for each of them, and can find calls where there were none.
-        tag: How calls are to be written: ``name`` (``<Name>``) or ``tool_call``
-            (``<tool_call name="Name">``). Both are read.
-        fenced: Whether arguments are to stand in a Markdown fence. Both are read.
-        form: What becomes one message of the history; see `consolidate`.
-        stop: Whether the model is asked to stop where it would make up a tool's result. A provider
-            that refuses stop strings needs False.
-        **options: As for `Parser`.
+        tools: Tools that the model may call, in any form. They are read for every request, so a
+            list or `Toolset` may change.
+        tool_mode: ``natural`` describes the tools in the system prompt and parses calls in the
+            text. ``native`` uses the provider's protocol for both, and text is not parsed. ``auto``
+            is native for models with `native_tools`. The events are the same in all modes.
+        fallback: Model that repairs invalid calls, with one request each; truncated calls are not
+            repaired. A repaired call has a repair of the kind ``fallback``. The usage of the
+            fallback is not counted as that of `model`.
+        strict: If true, an invalid call is an error instead of an event.
+        rewrite_plain_replies: If true, the fallback also looks for calls in replies without any.
+            This costs a request for each such reply, and can find calls that were not intended.
+        tag: Form of calls in prompts: ``name`` (``<Name>``) or ``tool_call``
+            (``<tool_call name="Name">``). Both are parsed.
+        fenced: If true, arguments in prompts are in a Markdown fence. Both forms are parsed.
+        form: Unit that becomes one message of the history; see `consolidate`.
+        stop: If true, a stop sequence prevents fabricated results. Set it to False for providers
+            that reject stop sequences.
+        **options: Options of `Parser`.
 
     Raises:
         ContractError: The name of a tool is invalid, or two tools share a name.
@@ -132,16 +132,16 @@ class NaturalToolUseParser:
         for option, flag in (("strict", strict), ("fenced", fenced), ("stop", stop)):
             check_flag(option, flag)
         if rewrite_plain_replies and fallback is None:
-            raise ValueError("rewrite_plain_replies asks the fallback, and there is none")
+            raise ValueError("rewrite_plain_replies requires a fallback, got None")
         fallback = None if fallback is None else as_model(fallback, "fallback")
         self.model = as_model(model)
-        """The model."""
+        """Model that receives the requests."""
         self.native = tool_mode == "native" or (
             tool_mode == "auto" and bool(getattr(self.model, "native_tools", False))
         )
-        """Whether calls go by the provider's protocol."""
+        """True if calls use the provider's protocol."""
         self.strict = strict
-        """Whether a call that cannot be run is an error."""
+        """True if an invalid call is an error."""
         self._tools = reiterable(tools)
         self._tool_cache = PreparedToolsCache(**options)
         self._fallback = None if fallback is None else Fallback(fallback)
@@ -153,7 +153,7 @@ class NaturalToolUseParser:
 
     @property
     def name(self) -> str:
-        """The model's name."""
+        """Name of the model."""
         return str(getattr(self.model, "name", type(self.model).__name__))
 
     @property
@@ -162,8 +162,8 @@ class NaturalToolUseParser:
         return str(getattr(self.model, "provider", "unknown"))
 
     def describe(self, contracts: Sequence[FunctionContract]) -> str:
-        """Describes tools that the model has found, in the form of its prompt."""
-        # A contract shows how calls are written in text, which would mislead in native mode.
+        """Describe tools that the model has found, in the form of its prompt."""
+        # A contract shows the text form of calls, which would be misleading in native mode.
         return list_contracts(contracts) if self.native else self._style.describe(contracts)
 
     def request(
@@ -173,7 +173,7 @@ class NaturalToolUseParser:
         tools: Tools | None = None,
         options: ModelOptions | None = None,
     ) -> Request:
-        """What the model is sent: the conversation in its form, with the tools.
+        """Return the request to the model: the conversation in its form, with the tools.
 
         Args:
             messages: A conversation in any form.
@@ -195,26 +195,26 @@ class NaturalToolUseParser:
         options: ModelOptions | None = None,
         call_ids: Callable[[int], str] | None = None,
     ) -> AsyncGenerator[ReplyEvent, None]:
-        """Asks the model and reads its reply while it comes.
+        """Send a request to the model, and yield the events of its reply.
 
         Args:
             messages: A conversation in any form.
             tools: Tools for this request; defaults to the tools of the parser.
             options: Options of the request.
-            call_ids: Gives the id of the call at a position in this reply, in place of
-                `id_factory`. Ids that the provider gave stay.
+            call_ids: Function that returns the id of the call at a position in this reply, instead
+                of `id_factory`. Ids of the provider are kept.
 
         Yields:
             The events of the reply, `UsageUpdate`, and exactly one `FinishUpdate`, last. Its
-            reason is ``tool_calls`` wherever the model had its say and made calls.
+            reason is ``tool_calls`` if the reply is complete and has calls.
 
         Raises:
             ConsolidationError: The conversation cannot be written as text.
             MessageError: The conversation is invalid, or cannot be expressed in the API.
             ModelError: The request failed, or the reply was interrupted. What arrived before has
                 been yielded, and no unfinished call has been completed.
-            ToolUseParsingError: A call is invalid, in strict mode. What stood
-                before it has been yielded.
+            ToolUseParsingError: A call is invalid, in strict mode. Earlier events have been
+                yielded.
         """
         prepared = self._tool_cache.get(self._tools if tools is None else tools)
         conversation = as_messages(messages)
@@ -222,7 +222,7 @@ class NaturalToolUseParser:
             lambda: self._request(conversation, prepared, options), conversation
         )
         text: list[str] = []
-        calls = read = 0
+        calls = count = 0
         finish: FinishReason | None = None
         async with closing(self._read(request, prepared, call_ids)) as events:
             async for event in events:
@@ -230,9 +230,9 @@ class NaturalToolUseParser:
                     finish = finish or event.reason
                     continue
                 calls += isinstance(event, ToolCallStart)
-                read += 1
-                if read % _EVENTS == 0 or _is_long_call(event):
-                    # One chunk may hold any number of calls, or a very long one.
+                count += 1
+                if count % _EVENTS_PER_SLICE == 0 or _is_long_call(event):
+                    # One chunk may have any number of calls, or a very long one.
                     await asyncio.sleep(0)
                 yield await self._check_call(event, prepared, text)
         finish = finish or FinishReason.MISSING
@@ -254,7 +254,7 @@ class NaturalToolUseParser:
         tools: Tools | None = None,
         options: ModelOptions | None = None,
     ) -> ParsedReply:
-        """Asks the model and waits for the whole reply.
+        """Send a request to the model, and wait for the complete reply.
 
         Args:
             messages: A conversation in any form.
@@ -267,24 +267,24 @@ class NaturalToolUseParser:
             ModelError: The request failed, or the reply was interrupted.
             ToolUseParsingError: A call is invalid, in strict mode.
         """
-        written: list[TextDelta | ReasoningDelta | ToolCall | UsageUpdate | None] = []
-        # A native call stands where it began, and is known when the reply is over.
-        begun: dict[int, int] = {}
+        pieces: list[TextDelta | ReasoningDelta | ToolCall | UsageUpdate | None] = []
+        # A native call has the position of its start, but is complete only at the end.
+        positions: dict[int, int] = {}
         invalid: list[InvalidToolCall] = []
         fabricated: list[FabricatedResult] = []
         finish = FinishReason.MISSING
         async with closing(self.stream(messages, tools=tools, options=options)) as events:
             async for event in events:
                 if isinstance(event, (TextDelta, ReasoningDelta, UsageUpdate)):
-                    written.append(event)
+                    pieces.append(event)
                 elif isinstance(event, ToolCallStart):
-                    begun[event.index] = len(written)
-                    written.append(None)
+                    positions[event.index] = len(pieces)
+                    pieces.append(None)
                 elif isinstance(event, ToolCall):
-                    if event.index in begun:
-                        written[begun[event.index]] = event
+                    if event.index in positions:
+                        pieces[positions[event.index]] = event
                     else:
-                        written.append(event)
+                        pieces.append(event)
                 elif isinstance(event, InvalidToolCall):
                     invalid.append(event)
                 elif isinstance(event, FabricatedResult):
@@ -292,7 +292,7 @@ class NaturalToolUseParser:
                 elif isinstance(event, FinishUpdate):
                     finish = event.reason
         joiner = Joiner()
-        for piece in written:
+        for piece in pieces:
             if piece is not None:
                 joiner.push(piece)
         messages = joiner.finish().messages
@@ -301,7 +301,7 @@ class NaturalToolUseParser:
     def _request(
         self, messages: Messages, prepared: PreparedTools, options: ModelOptions | None
     ) -> tuple[Request, tuple[str, ...]]:
-        """What the model is sent, and the names of the searchable tools that it knows."""
+        """Return the request, and the names of the searchable tools that the model has found."""
         conversation = drop_excess_calls(as_messages(messages))
         found = prepared.found(conversation, None if options is None else options.tool_choice)
         if self.native:
@@ -311,7 +311,7 @@ class NaturalToolUseParser:
     def _read(
         self, request: Request, prepared: PreparedTools, call_ids: Callable[[int], str] | None
     ) -> AsyncIterable[ReplyEvent]:
-        """The reply to a request, read by the model itself if it can."""
+        """Return the events of the reply, parsed by the model itself if it supports that."""
         inline = not self.native
         if callable(getattr(self.model, "events", None)):
             return cast("ParsingModel", self.model).events(
@@ -332,19 +332,19 @@ class NaturalToolUseParser:
     async def _check_call(
         self, event: ParsedEvent, prepared: PreparedTools, text: list[str]
     ) -> ParsedEvent:
-        """The event, or a mended call in its place."""
+        """Return the event, or the repaired call instead of an invalid one."""
         if isinstance(event, TextDelta):
             if self._rewrites_plain:
                 text.append(event.text)
         elif isinstance(event, FabricatedResult):
             _log.warning("the model made up a result", extra={"tool": event.name})
         elif isinstance(event, InvalidToolCall):
-            mended = (
+            repaired = (
                 None if self._fallback is None else await self._fallback.repair(event, prepared)
             )
-            if mended is not None:
-                return mended
-            # One record for each of them would be as many as the model likes.
+            if repaired is not None:
+                return repaired
+            # Otherwise the model could cause any number of log records.
             if event.kind != "too_many":
                 _log.warning(
                     "a call cannot be run",
@@ -368,7 +368,7 @@ def _is_long_call(event: ParsedEvent) -> bool:
 
 
 def _call_id(index: int) -> str:
-    # As the parser counts by itself.
+    # The default of the parser.
     return f"call_{index}"
 
 

@@ -1,4 +1,4 @@
-"""Reading one reply: what a model yields, as events of the parser."""
+"""Conversion of the updates of a reply to parser events."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.natural")
 
 ParsedEvent: TypeAlias = "Event | UsageUpdate"
-"""What is read in a reply, but for its end."""
+"""Any event of a reply except its end."""
 
 ReplyEvent: TypeAlias = "ParsedEvent | FinishUpdate"
-"""One thing in a reply; the `FinishUpdate` is the last."""
+"""Any event of a reply; the `FinishUpdate` is the last."""
 
 CUT_OFF = frozenset({FinishReason.LENGTH, FinishReason.CONTENT_FILTER, FinishReason.MISSING})
-"""Why a reply may have ended before the model had said everything."""
+"""Finish reasons of truncated replies."""
 
 
 MAX_PIECE_CHARS = 32_768
-"""How many characters of a chunk are read at once."""
+"""Maximum number of characters of a chunk that are parsed at once."""
 
-# Calls of more bytes are read in a thread.
-_LONG = 131_072
+# Longer calls are parsed in a thread.
+_LONG_CALL_BYTES = 131_072
 
 
 def _may_end_long_call(reader: UpdateReader, update: Update) -> bool:
-    """Whether a call may be at its end that takes longer to read than a thread takes to begin."""
-    if reader.buffered <= _LONG:
+    """Return True if an update may end a call that is slower to parse than to start a thread."""
+    if reader.buffered <= _LONG_CALL_BYTES:
         return False
     if isinstance(update, TextDelta):
-        # No call in text ends without a tag.
+        # A call in text ends with a tag.
         return ">" in update.text
-    # A native call ends where another begins.
+    # A native call ends where the next one starts.
     return isinstance(update, ToolCallUpdate) and not (
         update.tool_call_id is None and update.function_name is None
     )
 
 
 def _pieces(update: Update) -> Iterable[Update]:
-    """A long chunk in pieces: it may hold calls without number, and the loop waits for each."""
+    """Split a long chunk, which may have any number of calls that each block the event loop."""
     if not isinstance(update, TextDelta) or len(update.text) <= MAX_PIECE_CHARS:
         return (update,)
     text = update.text
@@ -61,19 +61,19 @@ def _pieces(update: Update) -> Iterable[Update]:
 async def read_updates(
     updates: AsyncIterable[Update], reader: UpdateReader
 ) -> AsyncGenerator[ReplyEvent, None]:
-    """Reads a whole reply, and closes what it came from.
+    """Yield the events of a complete reply, and close its stream.
 
     Args:
-        updates: What the model yields.
-        reader: A reader that has read nothing.
+        updates: Updates of the model.
+        reader: An unused reader.
 
     Yields:
-        What is read, and exactly one `FinishUpdate`, last: the first that the model gave.
+        The events, and exactly one `FinishUpdate`, last: the first one of the model.
 
     Raises:
-        TypeError: The model yields something that it may not.
-        Exception: Whatever the model raised, after all that had come; then there is no
-            `FinishUpdate`, and no open call has been completed.
+        TypeError: The model yields an invalid update.
+        Exception: Any exception of the model, after the events so far. There is no `FinishUpdate`
+            then, and no unfinished call has been completed.
     """
     finish: FinishReason | None = None
     failure: Exception | None = None
@@ -84,7 +84,7 @@ async def read_updates(
                 update = await anext(iterator)
             except StopAsyncIteration:
                 break
-            except Exception as error:  # noqa: BLE001 - raised below, after what has come
+            except Exception as error:  # noqa: BLE001 - raised below, after the events so far
                 failure = error
                 break
             if isinstance(update, FinishUpdate):
@@ -99,7 +99,7 @@ async def read_updates(
                     yield event
     finish = finish or FinishReason.MISSING
     truncated = failure is not None or finish in CUT_OFF
-    if reader.buffered > _LONG:
+    if reader.buffered > _LONG_CALL_BYTES:
         rest = await asyncio.to_thread(reader.finish, truncated=truncated)
     else:
         rest = reader.finish(truncated=truncated)

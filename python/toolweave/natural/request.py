@@ -1,4 +1,4 @@
-"""What a model is sent: the conversation in its form, and the tools where it looks for them."""
+"""Requests to a model: the conversation in its form, with tools in the prompt or as contracts."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from .prepared_tools import PreparedTools, Tag
 
 STOP_SEQUENCE = "<tool_response"
-"""What a model must not write itself: what a tool answers."""
+"""Stop sequence: the start of the markup of results, which a model must not write."""
 
 HistoryForm: TypeAlias = Literal["turn", "single", "split"]
 """Unit that becomes one message of a history; see `consolidate`."""
 
-# OpenAI's API takes no more than four, and says 400 to a fifth.
+# OpenAI's API accepts at most four, and answers with status 400 to a fifth.
 _MAX_STOP_SEQUENCES = 4
 
 
@@ -34,25 +34,25 @@ class Request:
     """One request to a model."""
 
     messages: Sequence[Message]
-    """The conversation."""
+    """Conversation."""
     tools: tuple[FunctionContract, ...]
-    """What it may call natively."""
+    """Tools for native calls."""
     options: ModelOptions | None
-    """What the request asks for beyond that."""
+    """Options of the request."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """How natural requests are written."""
+    """Form of requests with tools in the prompt."""
 
     tag: Tag = "name"
-    """How calls are written, in the prompt as in the history."""
+    """Form of calls, in the prompt and in the history."""
     fenced: bool = True
-    """Whether arguments stand in a Markdown fence."""
+    """True if arguments are in a Markdown fence."""
     form: HistoryForm = "turn"
     """Unit that becomes one message; see `consolidate`."""
     stop: bool = True
-    """Whether the model is asked to stop where it would make up a result."""
+    """True if a stop sequence prevents fabricated results."""
 
     def request(
         self,
@@ -61,30 +61,35 @@ class Style:
         options: ModelOptions | None,
         found: tuple[str, ...] = (),
     ) -> Request:
-        """A request whose tools are in the system prompt, and whose calls are text."""
+        """Return a request with tools in the system prompt and calls in the text."""
         if self.stop and prepared.contracts:
             options = _with_stop_sequence(options)
         written = self._prompted(self._written(messages, prepared), prepared, found)
         return Request(written, (), _without_choice(options))
 
     def describe(self, contracts: Sequence[FunctionContract]) -> str:
-        """Describes tools as the system prompt does."""
+        """Describe tools as in the system prompt."""
         return render_contracts(contracts, tag=self.tag, fenced=self.fenced)
 
     def _written(self, messages: Sequence[Message], prepared: PreparedTools) -> list[TextMessage]:
-        """The messages as text."""
+        """Return the messages as text."""
         written = consolidate(
-            messages, tools=prepared.contracts, form=self.form, tag=self.tag, fenced=self.fenced
+            messages,
+            tools=prepared.contracts,
+            form=self.form,
+            tag=self.tag,
+            fenced=self.fenced,
+            provenance=False,
         )
         if self.form == "single" and written and written[-1].role is Role.ASSISTANT:
-            # A model answers a user: a transcript that ends with its own words is no question.
+            # Models expect a user message last, so a transcript must not be an assistant message.
             written[-1] = written[-1].__replace__(role=Role.USER)
         return written
 
     def _prompted(
         self, messages: list[TextMessage], prepared: PreparedTools, found: tuple[str, ...]
     ) -> list[TextMessage]:
-        """The messages, with the tools in the first system message."""
+        """Return the messages with the tools in the first system message."""
         for index, message in enumerate(messages):
             if message.role is Role.SYSTEM:
                 prompt = prepared.prompt(message.text, self.tag, fenced=self.fenced, found=found)
@@ -103,7 +108,7 @@ def native_request(
     options: ModelOptions | None,
     found: tuple[str, ...] = (),
 ) -> Request:
-    """A request whose tools and calls go by the protocol of the provider."""
+    """Return a request with tools and calls in the protocol of the provider."""
     tools = prepared.visible(found)
     return Request(messages, tools, options if tools else _without_choice(options))
 
@@ -116,7 +121,7 @@ def _with_stop_sequence(options: ModelOptions | None) -> ModelOptions:
 
 
 def _without_choice(options: ModelOptions | None) -> ModelOptions | None:
-    """The options of a request without native tools: providers refuse to choose among none."""
+    """Return options without a tool choice, which providers reject in requests without tools."""
     if options is None or options.tool_choice is None:
         return options
     return replace(options, tool_choice=None)

@@ -1,4 +1,4 @@
-"""One reply while it comes: the model writes, and what it calls runs already."""
+"""Run of one reply: calls start while the model is still writing."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.natural")
 
 ToolUseEvent: TypeAlias = "Event | ToolEvent | UsageMessage | FinishUpdate"
-"""One thing in a reply or of its calls; the `FinishUpdate` is the last."""
+"""Any event of a reply or its calls; the `FinishUpdate` is the last."""
 
 _CANCEL_GRACE = 5.0
 _REMINDER = "(Your last reply was empty. Reply now, in plain text.)"
@@ -60,14 +60,14 @@ _REMINDER_WITH_TOOLS = (
 
 
 class ReplyRun(Run["ToolUseEvent"]):
-    """One reply: its calls start as they are complete, while the model still writes.
+    """Run of one reply: each call starts when it is complete, while the model is still writing.
 
-    It tells of its calls with their results once all have one: a `ToolAggregateMessage` for each of
-    its messages that has calls, one if the model said nothing between them.
+    When all calls have results, it emits them as a `ToolAggregateMessage` for each message with
+    calls: one message, if the model wrote nothing between them.
 
-    Made by `open` of `NaturalToolUse` and `FunctionCalling`. As an iterator it gives what happens,
-    in that order; as a context manager it cancels the model and the tools when the block ends, and
-    waits for them. However it ends, `messages` is a history that can be gone on with.
+    Created by `open` of `NaturalToolUse` and `FunctionCalling`. As an iterator it yields the events
+    in order; as a context manager it cancels the model and the tools at the end of the block, and
+    waits for them. However it ends, `messages` is valid input for the next request.
 
     Example:
         >>> async def main(use: NaturalToolUse) -> None:
@@ -97,7 +97,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         self._options = options
         self._call_ids = call_ids
         self._with_tools = with_tools
-        # Tools must not be seen as part of the request to the model, so they run in this context.
+        # Tools run in this context, so that they are not traced as part of the model request.
         self._context = contextvars.copy_context() if context is None else context
         self._envelope = envelope
         self._admit = admit
@@ -110,13 +110,13 @@ class ReplyRun(Run["ToolUseEvent"]):
             chat_id=envelope.chat_id,
         )
         self._joined_messages: tuple[Message, ...] | None = None
-        # The positions in the reply of the calls that the joiner knows of.
+        # Indices of the calls that the joiner has received.
         self._positioned: set[int] = set()
         self._aggregates: list[ToolAggregateMessage | None] = []
         self.finish_reason = FinishReason.MISSING
-        """Why the model ended, once it has."""
+        """Reason for the end of the model's reply, once it has ended."""
         self.aggregate: ToolAggregateMessage | None = None
-        """The calls with their results, once all of them have one."""
+        """All calls with their results, once complete."""
         self._out: EventQueue[ToolUseEvent] = EventQueue()
         self._model: asyncio.Task[None] | None = None
         self._tools: asyncio.Task[None] | None = None
@@ -127,15 +127,15 @@ class ReplyRun(Run["ToolUseEvent"]):
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The reply so far, in the order of writing; the usage is the last.
+        """Messages of the reply so far, in the order of writing; the usage is last.
 
-        Calls are one message with their results, unless the model said or thought something between
-        them. They are there as soon as all calls of the reply have a result, or are deferred. White
-        space between calls is no message; the text behind them begins with it.
+        Calls and their results are one message, unless the model wrote text or reasoning between
+        them. They appear when all calls of the reply have a result or are deferred. White space
+        between calls is not a message; it is at the start of the following text.
         """
         kept: list[Message] = []
         aggregates = iter(self._aggregates)
-        said = 0
+        number = 0
         for message in self._joined():
             if isinstance(message, ToolCallMessage):
                 aggregate = next(aggregates, None)
@@ -144,53 +144,53 @@ class ReplyRun(Run["ToolUseEvent"]):
             elif isinstance(message, UsageMessage):
                 kept.append(message)
             elif not (isinstance(message, TextMessage) and message.text.isspace()):
-                kept.append(message.__replace__(id=self._id(said)))
-                said += 1
+                kept.append(message.__replace__(id=self._id(number)))
+                number += 1
         return tuple(kept)
 
     @property
     def generation_id(self) -> str:
-        """The id of the reply: its messages have ids that begin with it."""
+        """Id of the reply; the ids of its messages begin with it."""
         return self._envelope.generation_id
 
     @property
     def usage(self) -> UsageMessage | None:
-        """What the request has used so far, if the provider says so."""
+        """Usage of the request so far, if the provider reports it."""
         return next((m for m in self._joined() if isinstance(m, UsageMessage)), None)
 
     @property
     def text(self) -> str:
-        """What the model has said so far, without thoughts and calls."""
+        """Text of the reply so far, without reasoning and calls."""
         return "".join(m.text for m in self._joined() if isinstance(m, TextMessage))
 
     @property
     def calls(self) -> tuple[ToolCall | InvalidToolCall, ...]:
-        """What the model has called so far, as it wrote it, whether it runs or not."""
+        """Calls of the reply so far as the model wrote them, valid or not."""
         return (*self._submitted, *self._held)
 
     @property
     def is_empty(self) -> bool:
-        """Whether the model has ended without a word and without a call, and was not cut off.
+        """True if the reply ended without text and calls, and was not truncated.
 
-        Thoughts and made-up results are no words: a stop string may have left nothing else.
-        `Agent`, scenes, and `stream` and `complete` of `NaturalToolUse` ask for such a reply once
-        more.
+        Reasoning and fabricated results do not count as text; a stop sequence may have left nothing
+        else. `Agent`, scenes, and `stream` and `complete` of `NaturalToolUse` repeat the request
+        once after such a reply.
         """
-        # The reason is known only once the model has ended by itself.
+        # The reason is set only when the model has ended by itself.
         return not (self.finish_reason in CUT_OFF or self.calls or self.text.strip())
 
     @property
     def reminder(self) -> TextMessage:
-        """A message for the user's turn of the next request, if this reply was empty.
+        """User message for the next request after an empty reply.
 
-        The same request again would get the same reply from a model that chooses the likeliest
-        words. It belongs to that request alone, not to the conversation.
+        Without it, a model at temperature 0 would return the same reply again. It belongs to that
+        request only, not to the conversation.
         """
         return TextMessage(_REMINDER_WITH_TOOLS if tuple(self._shown_tools) else _REMINDER)
 
     @property
     def request(self) -> Request:
-        """What the model is sent."""
+        """Request to the model."""
         return self._parser.request(self._asked, tools=self._shown_tools, options=self._options)
 
     @property
@@ -198,8 +198,8 @@ class ReplyRun(Run["ToolUseEvent"]):
         return self._executor.toolset if self._with_tools else ()
 
     def _joined(self) -> tuple[Message, ...]:
-        """What the model has said and used so far."""
-        # Asked for several times in a reply, and seldom while it still comes.
+        """Return the joined messages of the model so far."""
+        # Read several times per reply, and rarely while it streams.
         if self._joined_messages is None:
             self._joined_messages = tuple(
                 message.__replace__(id=self._id("usage"))
@@ -214,7 +214,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         self._joined_messages = None
 
     def _place(self, index: int, name: str) -> None:
-        """Notes where a call stands: where it was first heard of, whatever becomes of it."""
+        """Record the position of a call, that of its first event, whether it is valid or not."""
         if index >= MAX_SEPARATE_CALLS and self._positioned:
             return
         if index not in self._positioned:
@@ -222,7 +222,7 @@ class ReplyRun(Run["ToolUseEvent"]):
             self._join(ToolCall(str(index), name, {}))
 
     def _groups(self) -> list[list[int]]:
-        """The positions of the calls of each message among those submitted; empty if it is one."""
+        """Return the positions of the submitted calls of each message; empty for one message."""
         written = [each for each in self._joined() if isinstance(each, ToolCallMessage)]
         if len(written) < 2:
             return []
@@ -242,7 +242,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         return await self._out.take()
 
     async def wait(self) -> tuple[Message, ...]:
-        """Waits for the end. Cancelled, it cancels the model and the tools.
+        """Wait for the end of the run. Cancelling this cancels the model and the tools.
 
         Returns:
             The messages of the reply.
@@ -258,12 +258,12 @@ class ReplyRun(Run["ToolUseEvent"]):
         return self.messages
 
     async def cancel(self) -> None:
-        """Stops the model and the tools, and waits until they have.
+        """Cancel the model and the tools, and wait for their end.
 
-        Calls that have no result get one that says they were interrupted.
+        Calls without a result get one that says that they were interrupted.
         """
         self._cancelled = True
-        # Whoever reads may be the one who cancels, and reads no more before this is over.
+        # The caller may be the reader, which cannot read before this returns.
         self._out.release()
         if self._model is None:
             self._out.end()
@@ -273,7 +273,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         for task in (self._model, self._tools):
             if task is not None:
                 task.cancel()
-        # It ends in bounded time, and who waits is not allowed to leave before.
+        # It ends in bounded time, and a cancelled caller must wait for it, too.
         stopping = asyncio.ensure_future(self._stop())
         interrupted = False
         while not stopping.done():
@@ -287,9 +287,9 @@ class ReplyRun(Run["ToolUseEvent"]):
             raise asyncio.CancelledError
 
     async def caught_up(self) -> None:
-        """Waits until whoever reads the reply is done with all that has happened so far.
+        """Wait until the reader of the run has handled all events so far.
 
-        That is when it asks for more. A reply that is cancelled is not waited for.
+        This is when it requests the next event. If the run is cancelled, return at once.
         """
         if self._run is not None:
             await self._run.caught_up()
@@ -299,7 +299,7 @@ class ReplyRun(Run["ToolUseEvent"]):
 
     def _start(self) -> None:
         loop = running_loop()
-        # One task reads the model from its first word to its last: clients mind when that changes.
+        # One task reads the whole reply, since some clients fail if the task changes.
         self._model = self._context.copy().run(loop.create_task, self._read_model())
         self._model.add_done_callback(self._on_model_done)
 
@@ -352,12 +352,12 @@ class ReplyRun(Run["ToolUseEvent"]):
     def _admitted(self, admit: Callable[[ReplyRun], bool]) -> bool:
         try:
             return admit(self)
-        except Exception as error:  # noqa: BLE001 - raised for who reads
+        except Exception as error:  # noqa: BLE001 - raised for the reader
             self._error = error
             return False
 
     def _release(self, *, admitted: bool) -> None:
-        """Hands over the calls that were held back, to run or to be interrupted."""
+        """Submit the held calls, to be run or interrupted."""
         held, self._held = self._held, []
         for number, call in enumerate(held):
             self._submit(call, interrupt=number == 0 and not admitted)
@@ -380,7 +380,7 @@ class ReplyRun(Run["ToolUseEvent"]):
                 for event in events:
                     await self._handle_tool_event(event)
                 if run.error is not None:
-                    # Nobody will read what the model has still to say.
+                    # The rest of the reply will not be read.
                     self._break_off(run.error)
         except asyncio.CancelledError:
             raise
@@ -388,9 +388,9 @@ class ReplyRun(Run["ToolUseEvent"]):
             self._break_off(error)
 
     def _break_off(self, error: BaseException) -> None:
-        """Keeps what is to be raised for who reads, and stops the model."""
-        meant_for_the_program = not isinstance(error, Exception)
-        if meant_for_the_program or (self._error is None and not self._cancelled):
+        """Store an error for the reader, and stop the model."""
+        exits_program = not isinstance(error, Exception)
+        if exits_program or (self._error is None and not self._cancelled):
             self._error = error
         if self._model is not None:
             self._model.cancel()
@@ -398,10 +398,10 @@ class ReplyRun(Run["ToolUseEvent"]):
     async def _handle_tool_event(self, event: ToolEvent) -> None:
         if isinstance(event, ToolAggregateMessage):
             if is_slow_to_parse(self._submitted):
-                made = await asyncio.to_thread(self._assemble, event)
+                assembled = await asyncio.to_thread(self._assemble, event)
             else:
-                made = self._assemble(event)
-            self.aggregate, self._aggregates = made
+                assembled = self._assemble(event)
+            self.aggregate, self._aggregates = assembled
             for message in self._aggregates:
                 if message is not None:
                     self._out.put(message)
@@ -413,7 +413,7 @@ class ReplyRun(Run["ToolUseEvent"]):
     def _assemble(
         self, event: ToolAggregateMessage
     ) -> tuple[ToolAggregateMessage, list[ToolAggregateMessage | None]]:
-        """All calls with their results as one message of the reply, and as those that it has."""
+        """Return all calls and results as one message, and split into the actual messages."""
         whole = with_envelope(event, self._submitted, self._envelope)
         return whole, split_aggregate(whole, self._groups(), self._envelope)
 
@@ -423,7 +423,7 @@ class ReplyRun(Run["ToolUseEvent"]):
             self._finish()
 
     async def _stop(self) -> None:
-        """Waits for the tasks, which are cancelled, and for the tools."""
+        """Wait for the cancelled tasks, and for the tools."""
         try:
             if self._run is not None and self._tools is not None:
                 await asyncio.wait([self._tools])
@@ -432,10 +432,10 @@ class ReplyRun(Run["ToolUseEvent"]):
                     try:
                         async for event in self._run:
                             await self._handle_tool_event(event)
-                    except Exception as error:  # noqa: BLE001 - raised for who reads
+                    except Exception as error:  # noqa: BLE001 - raised for the reader
                         self._error = self._error or error
                 if self.aggregate is None and self._run.aggregate is not None:
-                    # It was being written when the tasks were cancelled.
+                    # It was being assembled when the tasks were cancelled.
                     await self._handle_tool_event(self._run.aggregate)
         finally:
             if self._model is not None:
@@ -446,7 +446,7 @@ class ReplyRun(Run["ToolUseEvent"]):
     # The end.
 
     def _failed(self, task: asyncio.Task[None]) -> None:
-        """Keeps the error of a task: the first one is raised."""
+        """Store the error of a task; the first one is raised."""
         if task.cancelled():
             error: BaseException | None = asyncio.CancelledError()
         else:
@@ -455,7 +455,7 @@ class ReplyRun(Run["ToolUseEvent"]):
             self._error = error
 
     def _finish(self) -> None:
-        """Both the model and the tools are done, by themselves."""
+        """End the run after both the model and the tools have ended by themselves."""
         if self._cancelled:
             return
         if self._error is None:

@@ -1,4 +1,4 @@
-"""Natural tool use as a whole, and its running half."""
+"""Natural tool use as a whole, and the half that runs calls."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ _log = logging.getLogger("toolweave.natural")
 
 
 class FunctionCalling:
-    """The running half of natural tool use: it runs the calls in the replies of a model.
+    """Execution half of natural tool use: runs the calls in the replies of a model.
 
     Args:
-        model: A `NaturalToolUseParser`, which reads calls in the text; or a model that makes native
-            calls, in any form.
-        tools: The tools, in any form that a `Toolset` takes; or a `Toolset`, which may change
-            between replies. The model is told of these, whatever tools a parser has of its own.
-        handlers: The functions that serve contracts among the tools, by name.
-        executor: What runs the calls, in place of tools, handlers and options.
-        name: Whose messages these are: their `from_agent`.
-        generation_ids: Gives the id of each reply; random ones if not given.
-        **options: As for `ToolExecutor`.
+        model: A `NaturalToolUseParser`, which parses calls in the text; or a model that makes
+            native calls, in any form.
+        tools: Tools in any form that a `Toolset` takes; or a `Toolset`, which may change between
+            replies. The model is shown these, not the tools of a parser.
+        handlers: Functions for contracts among the tools, by name.
+        executor: Executor to use, instead of tools, handlers and options.
+        name: Name of the agent, the `from_agent` of its messages.
+        generation_ids: Function that returns the id of each reply; random ids by default.
+        **options: Options of `ToolExecutor`.
 
     Raises:
         ContractError: Two tools share a name, or a definition is invalid.
@@ -72,17 +72,17 @@ class FunctionCalling:
         check_text("name", name, none=True)
         check_callable("generation_ids", generation_ids, "a function without arguments", none=True)
         self.executor = resolve_executor(tools, handlers, executor, options)
-        """What runs the calls."""
+        """Executor of the calls."""
         self.parser = (
             model
             if isinstance(model, NaturalToolUseParser)
             else NaturalToolUseParser(model, tool_mode="native")
         )
-        """What asks the model and reads its replies."""
+        """Parser of the replies."""
         self.name = name
-        """Whose messages these are."""
+        """Name of the agent, the `from_agent` of its messages."""
         self._generation_ids = generation_ids or _random_id
-        # With ids of their own making, applications want just those.
+        # If the application has an id factory, its ids are used unchanged.
         self._own_ids = options.get("id_factory") is None
 
     def open(
@@ -97,29 +97,29 @@ class FunctionCalling:
         admit: Callable[[ReplyRun], bool] | None = None,
         journal: Journal | None = None,
     ) -> ReplyRun:
-        """Begins one reply to one request. Nothing happens before it is read.
+        """Open a run of one request. It starts when it is first read.
 
         Args:
             messages: A conversation in any form.
             options: Options of the request.
-            run_id: The run that the messages belong to.
-            chat_id: The conversation that the messages belong to.
-            offered: Whether the model is told of the tools. Without them it has to answer.
-            context: The context that the model and the tools run in; a copy of the current one if
-                not given.
-            admit: Decides on all calls of the reply at once, when the model has ended and what it
-                used is known: those that it does not admit are interrupted. With it no call
-                starts before that, and none if the model broke off.
-            journal: Where the starts and results of calls are written down; see `Journal`. What it
-                raises stops the model, and is raised for whoever reads.
+            run_id: Run id of the messages.
+            chat_id: Chat id of the messages.
+            with_tools: If true, the model is shown the tools. Otherwise it must answer.
+            context: Context that the model and the tools run in; defaults to a copy of the current
+                one.
+            admit: Function that decides on all calls of the reply together, when the model has
+                ended and its usage is known. If it returns False, the calls are interrupted. With
+                it, no call starts earlier, and none if the reply was interrupted.
+            journal: Journal of the starts and results of calls; see `Journal`. Its exceptions stop
+                the model, and are raised for the reader.
 
         Raises:
-            TypeError: The journal is none.
+            TypeError: `journal` is not a journal.
         """
         check_journal(journal)
         generation_id = self._generation_ids()
 
-        # Unique in the conversation, not only in the reply: results are looked up by them.
+        # Unique in the conversation, not only in the reply, since results are looked up by id.
         def call_id(index: int) -> str:
             return f"call_{generation_id[:12]}_{index}"
 
@@ -139,9 +139,9 @@ class FunctionCalling:
     async def stream(
         self, messages: Messages, *, options: ModelOptions | None = None
     ) -> AsyncGenerator[ToolUseEvent, None]:
-        """Asks the model, and runs what it calls while it still writes.
+        """Send a request to the model, and run its calls while it is still writing.
 
-        Leaving the iteration early, or cancelling it, cancels the model and the tools.
+        Closing or cancelling the iteration cancels the model and the tools.
 
         Args:
             messages: A conversation in any form.
@@ -149,9 +149,9 @@ class FunctionCalling:
 
         Yields:
             The events of the reply and of its calls as they happen, the `ToolAggregateMessage` if
-            there were calls, a `UsageMessage` if the provider says what was used, and exactly one
-            `FinishUpdate`, last. An empty reply is asked for once more: the events of both
-            requests come, with a `UsageMessage` for each.
+            there were calls, a `UsageMessage` if the provider reports usage, and exactly one
+            `FinishUpdate`, last. After an empty reply the request is repeated once: the events of
+            both requests are yielded, with a `UsageMessage` for each.
 
         Raises:
             ConsolidationError: The conversation cannot be written as text.
@@ -174,16 +174,16 @@ class FunctionCalling:
     async def complete(
         self, messages: Messages, *, options: ModelOptions | None = None
     ) -> list[Message]:
-        """Asks the model, runs what it calls, and waits for all of it.
+        """Send a request to the model, run its calls, and wait for the results.
 
         Args:
             messages: A conversation in any form.
             options: Options of the request.
 
         Returns:
-            The messages of the reply: thoughts and texts, then the calls with their results, then
-            the usage. They can be put behind the conversation as they are. An empty reply is asked
-            for once more, and what it used comes first.
+            The messages of the reply: reasoning and texts, then the calls with their results, then
+            the usage. Append them to the conversation unchanged. After an empty reply the request
+            is repeated once, and the usage of the empty reply comes first.
 
         Raises:
             ConsolidationError: The conversation cannot be written as text.
@@ -192,44 +192,44 @@ class FunctionCalling:
             ToolUseParsingError: A call is invalid, in strict mode.
         """
         reply = self.open(messages, options=options)
-        said = list(await reply.wait())
+        result = list(await reply.wait())
         if reply.is_empty:
-            said += await self._retry_empty(messages, reply, options).wait()
-        return said
+            result += await self._retry_empty(messages, reply, options).wait()
+        return result
 
     def _retry_empty(
         self, messages: Messages, reply: ReplyRun, options: ModelOptions | None
     ) -> ReplyRun:
-        """Begins another reply to a conversation, after one that was empty."""
+        """Open another run for a conversation, after an empty reply."""
         _log.info("an empty reply is asked for once more", extra={"agent": self.name})
         return self.open([*as_messages(messages), reply.reminder], options=options)
 
 
 class NaturalToolUse(FunctionCalling):
-    """Tools for any model that writes text: described, read out of the reply, run, and answered.
+    """Tools for any model that writes text: describes them, parses calls, and runs them.
 
-    It asks for one reply: what the model says to the results is the next request, made by you or by
-    an `Agent`. A reply that is empty is asked for once more, except by `open`. Nothing is kept
-    between requests, so that one object serves any number of conversations at once.
+    Each request gets one reply. To let the model read the results, send another request, or use an
+    `Agent`. After an empty reply the request is repeated once, except by `open`. No state is kept
+    between requests, so one object serves any number of concurrent conversations.
 
     Args:
         model: A model in any form.
-        tools: The tools, in any form that a `Toolset` takes; or a `Toolset`, which may change
-            between replies.
-        handlers: The functions that serve contracts among the tools, by name.
-        fallback: A model that is asked once about each call that is broken or does not fit.
-        name: Whose messages these are: their `from_agent`.
-        executor: What runs the calls, in place of tools, handlers and options.
-        generation_ids: Gives the id of each reply; random ones if not given.
-        tool_mode: ``natural``, ``native`` or ``auto``; see `NaturalToolUseParser`, as for the next
-            ones.
-        strict: Whether a call that cannot be run is an error, rather than a result that says so.
-        rewrite_plain_replies: Whether the fallback is also asked about replies without a call.
-        tag: How calls are to be written.
-        fenced: Whether arguments are to stand in a Markdown fence.
-        form: What becomes one message of the history; see `consolidate`.
-        stop: Whether the model is asked to stop where it would make up a tool's result.
-        **options: As for `Parser` and `ToolExecutor`.
+        tools: Tools in any form that a `Toolset` takes; or a `Toolset`, which may change between
+            replies.
+        handlers: Functions for contracts among the tools, by name.
+        fallback: Model that repairs invalid calls, with one request each.
+        name: Name of the agent, the `from_agent` of its messages.
+        executor: Executor to use, instead of tools, handlers and options.
+        generation_ids: Function that returns the id of each reply; random ids by default.
+        tool_mode: ``natural``, ``native`` or ``auto``; see `NaturalToolUseParser`, also for the
+            following options.
+        strict: If true, an invalid call is an error instead of a result with an error.
+        rewrite_plain_replies: If true, the fallback also looks for calls in replies without any.
+        tag: Form of calls in prompts.
+        fenced: If true, arguments in prompts are in a Markdown fence.
+        form: Unit that becomes one message of the history; see `consolidate`.
+        stop: If true, a stop sequence prevents fabricated results.
+        **options: Options of `Parser` and `ToolExecutor`.
 
     Raises:
         ContractError: The name of a tool is invalid, or two tools share a name.
