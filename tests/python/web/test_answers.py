@@ -112,7 +112,7 @@ async def test_a_call_that_is_not_approved_does_not_run(tmp_path: Path) -> None:
 
 
 @on_a_server
-async def test_stopping_a_run_withdraws_what_it_asked(tmp_path: Path) -> None:
+async def test_stopping_a_run_withdraws_its_approval_requests(tmp_path: Path) -> None:
     agent, deleted = deleting()
     async with serve_agent(tmp_path, agent) as client:
         chat = await new_chat(client)
@@ -129,7 +129,7 @@ async def test_stopping_a_run_withdraws_what_it_asked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 @on_a_server
-async def test_a_tool_asks_and_goes_on_with_the_answer(tmp_path: Path, way: str) -> None:
+async def test_a_tool_asks_and_continues_with_the_answer(tmp_path: Path, way: str) -> None:
     async def order(context: ToolContext) -> str:
         """Orders."""
         first = await context.ask("What?", {"type": "string"})
@@ -154,7 +154,7 @@ async def test_a_tool_asks_and_goes_on_with_the_answer(tmp_path: Path, way: str)
 
 
 @on_a_server
-async def test_a_question_may_be_refused(tmp_path: Path) -> None:
+async def test_a_question_can_be_answered_with_an_error(tmp_path: Path) -> None:
     async def order(context: ToolContext) -> str:
         """Orders."""
         return str(await context.ask("What?"))
@@ -190,7 +190,7 @@ def booking() -> tuple[Agent, list[list[str]]]:
 
 @pytest.mark.parametrize("way", WAYS)
 @on_a_server
-async def test_the_last_late_result_makes_the_chat_go_on(tmp_path: Path, way: str) -> None:
+async def test_the_last_late_result_starts_a_run(tmp_path: Path, way: str) -> None:
     (agent, _), (twin, _) = booking(), booking()
     async with serve_agent(tmp_path, agent) as client, serve(app_of(tmp_path, twin)) as other:
         asked = client if way == "here" else other
@@ -231,7 +231,7 @@ async def test_the_last_late_result_makes_the_chat_go_on(tmp_path: Path, way: st
 
 
 @on_a_server
-async def test_results_that_come_while_the_run_goes_on_make_it_go_on_as_well(
+async def test_deferred_results_that_come_during_the_run_also_start_the_next_run(
     tmp_path: Path,
 ) -> None:
     go = asyncio.Event()
@@ -267,7 +267,7 @@ async def test_results_that_come_while_the_run_goes_on_make_it_go_on_as_well(
 
 
 @on_a_server
-async def test_a_result_that_comes_while_another_server_answers_starts_no_run_later(
+async def test_a_result_that_comes_while_another_server_answers_starts_no_further_run(
     tmp_path: Path,
 ) -> None:
     go = asyncio.Event()
@@ -304,7 +304,7 @@ async def test_a_result_that_comes_while_another_server_answers_starts_no_run_la
 
 
 @on_a_server
-async def test_keys_of_one_chat_are_nothing_in_another(tmp_path: Path) -> None:
+async def test_keys_of_one_chat_are_unknown_in_another(tmp_path: Path) -> None:
     agent, _ = booking()
     async with serve_agent(tmp_path, agent) as client:
         # The same keys, and the same agent.

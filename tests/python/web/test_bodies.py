@@ -73,7 +73,7 @@ trees = st.recursive(
 
 @settings(max_examples=effort(30))
 @given(st.dictionaries(st.text("ab"), trees), st.lists(st.integers(1, 40), max_size=8))
-def test_a_body_is_taken_exactly_if_it_holds_no_more_values_than_it_may(
+def test_a_body_is_accepted_exactly_if_it_has_at_most_the_allowed_values(
     body: dict[str, Any], sizes: list[int]
 ) -> None:
     request = arriving(json.dumps(body).encode(), sizes)
@@ -88,7 +88,7 @@ def test_a_body_is_taken_exactly_if_it_holds_no_more_values_than_it_may(
 
 @given(st.sampled_from([b'{"n": ' + b"9" * 5000 + b"}", b"9" * 900_000, b"[" * 900_000]))
 @settings(max_examples=effort(3))
-def test_what_is_dear_to_parse_is_not_parsed(body: bytes) -> None:
+def test_bodies_that_are_expensive_to_parse_are_not_parsed(body: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bodies, "parse_object", None)
         with pytest.raises(HttpError) as refused:
@@ -96,7 +96,7 @@ def test_what_is_dear_to_parse_is_not_parsed(body: bytes) -> None:
     assert refused.value.status == 400
 
 
-def test_long_bodies_are_read_beside_the_event_loop() -> None:
+def test_long_bodies_are_parsed_in_a_thread() -> None:
     threads: list[int] = []
 
     def read(body: dict[str, Any]) -> int:
@@ -118,7 +118,7 @@ async def in_pieces(body: bytes) -> AsyncIterator[bytes]:
 
 
 @on_a_server
-async def test_half_a_million_values_hold_up_nobody(tmp_path: Path) -> None:
+async def test_half_a_million_values_do_not_block_the_event_loop(tmp_path: Path) -> None:
     longest = 0.0
 
     async def watch() -> None:
@@ -185,7 +185,7 @@ async def test_a_long_body_counts_as_many_requests(tmp_path: Path, is_streamed: 
 
 
 @on_a_server
-async def test_a_body_that_costs_more_than_there_is_goes_through_by_itself(tmp_path: Path) -> None:
+async def test_a_body_that_costs_more_than_the_limit_is_accepted_alone(tmp_path: Path) -> None:
     limits = WebLimits(
         requests=RateLimit(3, 3600.0, on_limit="refuse"), bytes_per_request=10, shutdown_grace=0.0
     )
@@ -217,7 +217,7 @@ def passed(
     st.integers(1, 8),
     st.lists(st.tuples(st.integers(0, 64).map(lambda n: n / 8), st.integers(1, 12)), max_size=12),
 )
-def test_costs_keep_to_the_rate_and_pass_when_they_were_told_to(
+def test_costs_keep_to_the_rate_and_pass_after_the_retry_delay(
     calls: int, asked: list[tuple[float, int]]
 ) -> None:
     limit = RateLimit(calls, 8.0, on_limit="refuse")

@@ -98,7 +98,7 @@ def test_the_routes_are_those_of_the_application(tmp_path: Path) -> None:
 
 
 @on_a_server
-async def test_the_page_is_served_with_its_files_and_what_it_shows(tmp_path: Path) -> None:
+async def test_the_page_is_served_with_its_files_and_its_settings(tmp_path: Path) -> None:
     (tmp_path / "assets").mkdir()
     (tmp_path / "index.html").write_text("<!doctype html><title>A page</title>")
     (tmp_path / "assets" / "page-1a2b.js").write_text("export {}")

@@ -32,7 +32,7 @@ def approval(approved: Any = True, **fields: Any) -> dict[str, Any]:
     }
 
 
-def test_use_chat_says_what_the_last_message_says() -> None:
+def test_the_last_message_of_use_chat_is_read() -> None:
     read = read_ai_sdk_request(body(message(id_="a"), message("assistant"), message(id_="b")))
     assert (read.chat_id, read.message_id, read.text, read.answers) == ("c", "b", "Hi", ())
     parts = [{"type": "text", "text": each} for each in ("One", " ", "Two")]
@@ -42,7 +42,7 @@ def test_use_chat_says_what_the_last_message_says() -> None:
     assert read_ai_sdk_request(body(messageId=None, user="me", trigger="submit-message")).text
 
 
-def test_use_chat_says_which_approvals_were_given() -> None:
+def test_approvals_of_use_chat_are_read() -> None:
     done = {"type": "dynamic-tool", "toolCallId": "g.c", "state": "output-available"}
     parts = [{"type": "step-start"}, done, approval(), approval(approved=False, reason="No.")]
     read = read_ai_sdk_request(body(message(), message("assistant", *parts), messageId="m"))
@@ -87,7 +87,7 @@ def test_use_chat_says_which_approvals_were_given() -> None:
         ({"messageId": "m"}, "/messageId", "not edited"),
     ],
 )
-def test_what_use_chat_cannot_have_is_refused_with_the_place(
+def test_invalid_requests_of_use_chat_are_rejected_with_the_path(
     wrong: dict[str, Any], path: str, says: str
 ) -> None:
     with pytest.raises(MessageError, match=says) as caught:
@@ -96,7 +96,7 @@ def test_what_use_chat_cannot_have_is_refused_with_the_place(
     assert repr(path) in str(caught.value)
 
 
-def test_use_chat_may_say_which_version_it_is() -> None:
+def test_the_version_header_is_read() -> None:
     assert [read_ai_sdk_version(each) for each in ("5", "6", "7", None)] == [5, 6, 7, 5]
     for header in ("4", "", "7.0", "７", "x" * 9):
         with pytest.raises(MessageError, match="x-ai-sdk-version must be 5, 6 or 7"):
@@ -109,7 +109,7 @@ def run(*messages: Any, **changes: Any) -> dict[str, Any]:
     return {"threadId": "t", "runId": "r", "messages": list(messages) or [last], **known} | changes
 
 
-def test_ag_ui_says_what_the_last_message_says() -> None:
+def test_the_last_message_of_ag_ui_is_read() -> None:
     first = {"id": "a", "role": "assistant", "content": None, "toolCalls": []}
     parts = [{"type": "text", "text": "One"}, {"type": "text", "text": "Two"}]
     read = read_ag_ui_request(run(first, {"id": "b", "role": "user", "content": parts}))
@@ -121,7 +121,7 @@ def test_ag_ui_says_what_the_last_message_says() -> None:
     assert read_ag_ui_request(run(protocolVersion="1.0")).protocol_version == "1.0"
 
 
-def test_ag_ui_says_how_interrupts_were_answered() -> None:
+def test_answers_to_interrupts_of_ag_ui_are_read() -> None:
     def entry(status: str, payload: Any = None) -> dict[str, Any]:
         return {"interruptId": "key", "status": status, "payload": payload}
 
@@ -167,7 +167,7 @@ def test_ag_ui_says_how_interrupts_were_answered() -> None:
         ),
     ],
 )
-def test_what_ag_ui_cannot_have_is_refused_with_the_place(
+def test_invalid_requests_of_ag_ui_are_rejected_with_the_path(
     wrong: dict[str, Any], path: str, says: str
 ) -> None:
     with pytest.raises(MessageError, match=says) as caught:
@@ -192,7 +192,7 @@ odd = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(names.split()), odd))
-def test_no_body_however_odd_is_anything_but_read_or_refused(fields: dict[str, Any]) -> None:
+def test_every_body_is_read_or_rejected(fields: dict[str, Any]) -> None:
     for read in (read_ai_sdk_request, read_ag_ui_request):
         for given_ in (fields, body() | fields, run() | fields):
             with contextlib.suppress(MessageError):

@@ -45,7 +45,7 @@ def test_a_run_is_one_message_of_the_ai_sdk_and_each_reply_a_step_of_it() -> Non
     ]
 
 
-def test_headers_are_what_clients_and_proxies_look_for() -> None:
+def test_headers_for_clients_and_proxies() -> None:
     assert AiSdkEncoder().headers == {
         "cache-control": "no-cache",
         "x-vercel-ai-ui-message-stream": "v1",
@@ -56,7 +56,7 @@ def test_headers_are_what_clients_and_proxies_look_for() -> None:
         assert encoder.media_type == "text/event-stream"
 
 
-def test_a_stream_in_which_nothing_was_said_ends_without_a_word() -> None:
+def test_an_empty_stream_ends_without_events() -> None:
     assert encode(AiSdkEncoder(), []) == ["[DONE]"]
     assert encode(AgUiEncoder(), []) == []
 
@@ -75,7 +75,7 @@ def test_a_stream_in_which_nothing_was_said_ends_without_a_word() -> None:
         ("error", {"type": "error", "errorText": "The run failed."}),
     ],
 )
-def test_the_end_of_a_run_is_what_the_ai_sdk_has_for_it(
+def test_the_end_of_a_run_in_the_ai_sdk(
     stop_reason: str, chunk: dict[str, Any]
 ) -> None:
     *_, end = ui(EventLog().finished(stop_reason))
@@ -97,21 +97,21 @@ def test_the_end_of_a_run_is_what_the_ai_sdk_has_for_it(
         ("error", "RUN_ERROR"),
     ],
 )
-def test_the_end_of_a_run_is_what_ag_ui_has_for_it(stop_reason: str, type_: str) -> None:
+def test_the_end_of_a_run_in_ag_ui(stop_reason: str, type_: str) -> None:
     (end,) = ag(EventLog().finished(stop_reason))
     assert end["type"] == type_
     assert stop_reason in (end.get("code"), end.get("result", {}).get("stopReason"))
     assert "outcome" not in end
 
 
-def test_why_a_run_failed_is_what_was_said_last() -> None:
+def test_a_failed_run_has_the_last_error_message() -> None:
     log = EventLog().tell("error", message="The model is gone.").finished("error")
     assert ui(log)[-1]["errorText"] == ag(log)[-1]["message"] == "The model is gone."
     log = EventLog().tell("error", message="A tool failed.").finished("error", "Out of money.")
     assert ui(log)[-1]["errorText"] == ag(log)[-1]["message"] == "Out of money."
 
 
-def test_who_speaks_the_newer_ag_ui_is_told_of_it_and_of_cancelled_runs() -> None:
+def test_newer_clients_of_ag_ui_get_the_version_and_the_outcome_of_cancelled_runs() -> None:
     log = EventLog().started().finished("cancelled")
     for version in (None, "0.0.59", "x", ""):
         start, end = chunks(encode(AgUiEncoder(protocol_version=version), log.events))
@@ -123,7 +123,7 @@ def test_who_speaks_the_newer_ag_ui_is_told_of_it_and_of_cancelled_runs() -> Non
         assert end["outcome"] == {"type": "cancelled"}
 
 
-def test_calls_that_are_numbered_anew_in_each_reply_have_ids_of_their_own() -> None:
+def test_calls_with_the_same_id_in_two_replies_have_different_ids() -> None:
     log = EventLog().calls("g", call("call_0", "add")).result("g", "call_0", "1")
     log.calls("h", call("call_0", "add")).result("h", "call_0", "2")
     told = [c for c in ui(log) if c["type"] == "tool-output-available"]
@@ -132,14 +132,14 @@ def test_calls_that_are_numbered_anew_in_each_reply_have_ids_of_their_own() -> N
     assert [(e["toolCallId"], e["content"]) for e in told] == [("g.call_0", "1"), ("h.call_0", "2")]
 
 
-def test_a_result_finds_its_call_by_its_message_where_no_reply_is_named() -> None:
+def test_a_result_without_a_reply_id_finds_its_call_by_its_message() -> None:
     log = EventLog().calls("g", call("call_0", "add")).calls("h", call("call_0", "add"))
     log.result("g", "call_0", "1")
     del log.events[-1]["generationId"]
     assert ui(log)[-1]["toolCallId"] == "g.call_0"
 
 
-def test_results_of_calls_that_an_earlier_run_made_go_where_the_client_has_those() -> None:
+def test_results_of_known_calls_of_earlier_runs_are_sent_without_a_call() -> None:
     log = EventLog().started().result("f", "c", "paid", error="denied").text("g", 0, "So.")
     told = types(encode(AiSdkEncoder(known_calls=["f.c"], message_id="r"), log.events))
     assert told[:3] == ["start", "tool-output-error", "start-step"]
@@ -150,7 +150,7 @@ def test_results_of_calls_that_an_earlier_run_made_go_where_the_client_has_those
     assert [each["role"] for each in snapshot["messages"]] == ["assistant", "tool", "assistant"]
 
 
-def test_results_of_calls_that_the_client_does_not_know_are_shown_with_a_call() -> None:
+def test_results_of_unknown_calls_are_sent_with_a_call() -> None:
     log = EventLog().result("f", "c", "paid").text("g", 0, "So.")
     log.events[0]["name"] = "pay"
     starts = ["start-step", "tool-input-start", "tool-input-available", "tool-output-available"]
@@ -164,7 +164,7 @@ def test_results_of_calls_that_the_client_does_not_know_are_shown_with_a_call() 
     ]
 
 
-def test_fragments_are_put_together_wherever_their_id_and_name_come() -> None:
+def test_fragments_are_assembled_wherever_their_id_and_name_come() -> None:
     log = EventLog().fragment("g", 0, arguments='{"a"').fragment("g", 1, name="sub")
     log.fragment("g", 0, name="add", arguments=": ").fragment("g", 1, call_id="y")
     log.fragment("g", 0, call_id="x", arguments="1").fragment("g", None, arguments="}")
@@ -183,7 +183,7 @@ def test_fragments_are_put_together_wherever_their_id_and_name_come() -> None:
     assert starts == {"g.x": "add", "g.y": "sub"}
 
 
-def test_nothing_of_a_call_is_told_before_its_arguments_since_those_would_undo_it() -> None:
+def test_events_of_a_call_are_held_until_its_arguments_were_sent() -> None:
     log = EventLog().fragment("g", 0, call_id="c", name="add", arguments="{")
     log.result("g", "c", "50 %", done=False).result("g", "c", "99 %", done=False)
     log.result("g", "c", "done").result("g", "c", "late", done=False)
@@ -200,14 +200,14 @@ def test_nothing_of_a_call_is_told_before_its_arguments_since_those_would_undo_i
     ]
 
 
-def test_the_first_result_stays() -> None:
+def test_only_the_first_result_is_sent() -> None:
     log = EventLog().calls("g", call("c", "add")).result("g", "c", "1").result("g", "c", "2")
     log.result("g", "c", "3", done=False)
     assert [c["output"] for c in ui(log) if "output" in c] == ["1"]
     assert [e["content"] for e in ag(log) if "content" in e] == ["1"]
 
 
-def test_results_that_only_the_aggregate_holds_are_told() -> None:
+def test_results_that_only_the_aggregate_has_are_sent() -> None:
     log = EventLog().calls("g", call("c", "add")).result("g", "c", "1")
     log.tell(
         "tools_aggregate",
@@ -230,7 +230,7 @@ def test_results_that_only_the_aggregate_holds_are_told() -> None:
     ]
 
 
-def test_a_call_that_cannot_run_is_refused_with_what_was_written() -> None:
+def test_an_invalid_call_is_an_error_with_its_arguments() -> None:
     log = EventLog().fragment("g", 0, call_id="c", name="add", arguments='{"a":')
     log.calls("g", call("c", "add", invalid="This is not JSON."))
     assert ui(log)[-1] == {
@@ -244,12 +244,12 @@ def test_a_call_that_cannot_run_is_refused_with_what_was_written() -> None:
     assert ag(log)[-1]["metadata"] == {"invalid": "This is not JSON."}
 
 
-def test_what_was_written_of_a_call_that_cannot_run_is_shown_where_nothing_was_streamed() -> None:
+def test_an_invalid_call_without_streamed_arguments_has_its_raw_text() -> None:
     log = EventLog().calls("g", call("c", "add", invalid="What?") | {"raw": "<add>?</add>"})
     assert ui(log)[-1]["input"] == "<add>?</add>"
 
 
-def test_states_are_data_that_follow_each_other_and_running_alone_is_none() -> None:
+def test_states_are_data_parts_except_running_alone() -> None:
     log = EventLog().calls("g", call("c", "add"), call("d", "sub", index=1))
     log.state("g", "c", "running").state("g", "d", "awaiting_approval")
     log.state("g", "d", "awaiting_approval", key="k").state("g", "d", "running")
@@ -264,7 +264,7 @@ def test_states_are_data_that_follow_each_other_and_running_alone_is_none() -> N
     assert asked == [{"type": "tool-approval-request", "approvalId": "k", "toolCallId": "g.d"}]
 
 
-def test_arguments_that_were_mended_are_put_right_at_the_end() -> None:
+def test_repaired_arguments_are_corrected_at_the_end() -> None:
     log = EventLog().started().fragment("g", 0, call_id="c", name="add", arguments='{"a": "1"}')
     log.calls("g", call("c", "add", {"a": True})).finished()
     events = chunks(encode(AgUiEncoder(history=[]), log.events))
@@ -276,7 +276,7 @@ def test_arguments_that_were_mended_are_put_right_at_the_end() -> None:
 
 
 @pytest.mark.parametrize("written", ['{"a": 1}', '{"a":1}', '{"a"', ""])
-def test_arguments_that_were_streamed_as_they_are_need_no_correction(written: str) -> None:
+def test_arguments_that_were_streamed_correctly_need_no_correction(written: str) -> None:
     log = EventLog().fragment("g", 0, call_id="c", name="add", arguments=written)
     told = ag(log.calls("g", call("c", "add", {"a": 1})))
     assert "metadata" not in told[-1]
@@ -284,7 +284,7 @@ def test_arguments_that_were_streamed_as_they_are_need_no_correction(written: st
     assert deltas.replace(" ", "") == '{"a":1}'
 
 
-def test_a_snapshot_holds_all_that_the_client_had_and_comes_only_where_it_is_needed() -> None:
+def test_a_snapshot_has_the_messages_of_the_client_and_is_sent_only_if_needed() -> None:
     history = [
         {"id": "u", "role": "user", "content": "Hi"},
         {"id": "t", "role": "reasoning", "content": "Hm."},
@@ -321,7 +321,7 @@ def test_a_snapshot_holds_all_that_the_client_had_and_comes_only_where_it_is_nee
     ]
 
 
-def test_what_users_say_is_told_only_to_those_who_cannot_know() -> None:
+def test_messages_of_users_are_sent_only_to_clients_that_watch() -> None:
     log = EventLog().asked("Hi").started().finished()
     assert types(encode(AiSdkEncoder(), log.events)) == ["start", "finish", "[DONE]"]
     assert types(encode(AgUiEncoder(), log.events)) == ["RUN_STARTED", "RUN_FINISHED"]
@@ -330,7 +330,7 @@ def test_what_users_say_is_told_only_to_those_who_cannot_know() -> None:
     assert told[2]["delta"] == "Hi"
 
 
-def test_a_stream_is_one_run() -> None:
+def test_a_stream_has_one_run() -> None:
     first = EventLog(run_id="r1").started().text("g", 0, "One").events
     second = EventLog(run_id="r2").started().text("h", 0, "Two").finished().events
     ended = EventLog(run_id="r1").finished().text("g", 0, "More").events
@@ -347,12 +347,12 @@ def test_ids_that_the_client_has_chosen_are_kept() -> None:
 
 
 @pytest.mark.parametrize("version", [4, 8, None, "5"])
-def test_a_version_that_does_not_exist_is_refused(version: Any) -> None:
+def test_a_version_that_does_not_exist_is_rejected(version: Any) -> None:
     with pytest.raises(ValueError, match="version must be 5, 6 or 7"):
         AiSdkEncoder(version=version)
 
 
 @pytest.mark.parametrize("encoder", [AiSdkEncoder(), AgUiEncoder()])
-def test_nothing_is_said_after_the_end(encoder: Encoder) -> None:
+def test_nothing_is_sent_after_the_end(encoder: Encoder) -> None:
     encode(encoder, STARTED + FINISHED)
     assert encoder.encode(EventLog().text("g", 0, "Hi").events[0]) == []

@@ -104,7 +104,7 @@ def results(events: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 @given(runs(), versions)
-def test_the_ai_sdk_is_told_everything_once_and_in_its_own_grammar(
+def test_the_ai_sdk_gets_everything_once_and_in_its_own_grammar(
     events: list[dict[str, Any]], version: Any
 ) -> None:
     grammar = UiMessageStream(version)
@@ -123,7 +123,7 @@ def test_the_ai_sdk_is_told_everything_once_and_in_its_own_grammar(
 
 
 @given(runs(), st.booleans())
-def test_ag_ui_is_told_everything_once_and_in_its_own_grammar(
+def test_ag_ui_gets_everything_once_and_in_its_own_grammar(
     events: list[dict[str, Any]], with_history: bool
 ) -> None:
     grammar = AgUiStream()
@@ -141,7 +141,7 @@ def test_ag_ui_is_told_everything_once_and_in_its_own_grammar(
 
 @pytest.mark.parametrize("encoder", [AiSdkEncoder, lambda: AgUiEncoder(history=[])])
 @given(events=runs(), cut=st.integers(0, 60))
-def test_who_comes_back_reads_on_where_they_were(
+def test_a_resumed_stream_continues_exactly(
     encoder: Callable[[], Encoder], events: list[dict[str, Any]], cut: int
 ) -> None:
     whole = encode(encoder(), events)
@@ -167,6 +167,6 @@ scraps = st.dictionaries(
 
 
 @given(st.lists(scraps, max_size=12), versions)
-def test_no_event_however_odd_breaks_a_stream(scraps: list[dict[str, Any]], version: Any) -> None:
+def test_no_event_breaks_a_stream(scraps: list[dict[str, Any]], version: Any) -> None:
     UiMessageStream(version).check(encode(AiSdkEncoder(version=version), scraps))
     AgUiStream().check(encode(AgUiEncoder(history=[], echo=True), scraps))

@@ -129,7 +129,7 @@ async def posted(client: httpx.AsyncClient, path: str) -> str:
         (scene_app, "/chats"),
     ],
 )
-def test_no_byte_that_a_browser_is_sent_holds_the_text_of_an_exception(
+def test_no_response_has_the_text_of_an_exception(
     make: Callable[..., Any], path: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
 
@@ -184,20 +184,20 @@ async def outcome(tmp_path: Path, error: Exception, **options: Any) -> dict[str,
 
 
 @pytest.mark.parametrize("kind", [ToolError, ModelRetry])
-def test_what_a_tool_says_on_purpose_is_shown(kind: type[ToolError], tmp_path: Path) -> None:
+def test_texts_that_a_tool_raises_for_the_model_are_shown(kind: type[ToolError], tmp_path: Path) -> None:
     read = asyncio.run(outcome(tmp_path, kind("no such city")))
     for name in ("messages", "export", "events", "ai-sdk", "ag-ui"):
         assert "no such city" in read[name]
         assert "reference" not in read[name]
 
 
-def test_an_application_may_show_what_the_model_reads(tmp_path: Path) -> None:
+def test_an_application_can_show_the_text_that_the_model_reads(tmp_path: Path) -> None:
     read = asyncio.run(outcome(tmp_path, ValueError("no such disk"), error_text="message"))
     for name in ("messages", "export", "events", "ai-sdk", "ag-ui"):
         assert "Error executing tool: no such disk" in read[name]
 
 
-def test_the_text_of_what_ends_a_run_of_scenes_is_for_the_log(tmp_path: Path) -> None:
+def test_the_exception_that_ends_a_run_of_scenes_is_only_in_the_log(tmp_path: Path) -> None:
     async def main() -> dict[str, str]:
         async def model(_: Any) -> str:
             raise ValueError("cannot reach hunter2.internal")
@@ -213,13 +213,13 @@ def test_the_text_of_what_ends_a_run_of_scenes_is_for_the_log(tmp_path: Path) ->
     assert "Execution failed (reference " in read["live"]
 
 
-def test_an_unknown_kind_of_error_text_is_refused() -> None:
+def test_an_unknown_kind_of_error_text_is_rejected() -> None:
     store = MessageStore("sqlite://")
     with pytest.raises(ValueError, match="error_text must be 'reference' or 'message', got 'none'"):
         chat_app(store, lambda _: None, error_text="none")  # type: ignore[arg-type,return-value]
 
 
-def test_of_a_scorer_that_failed_clients_read_the_type_of_the_exception() -> None:
+def test_clients_read_only_the_exception_type_of_a_failed_scorer() -> None:
     ranking = [
         {"tool": "a", "score": 7.0},
         {"tool": "b", "error": "ModelError: the model function f raised\nhunter2"},

@@ -93,7 +93,7 @@ SIZES = st.one_of(
 )
 
 
-def test_results_of_any_size_and_sum_are_stored_told_and_read_alike(
+def test_results_of_any_size_and_sum_are_stored_published_and_read_alike(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     @settings(max_examples=effort(10), deadline=None)
@@ -134,7 +134,7 @@ def test_results_of_any_size_and_sum_are_stored_told_and_read_alike(
     assert caplog.records == []
 
 
-def test_a_text_that_cannot_be_saved_costs_nothing_but_itself(
+def test_only_the_text_that_cannot_be_saved_is_lost(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def main() -> None:
@@ -156,7 +156,7 @@ def test_a_text_that_cannot_be_saved_costs_nothing_but_itself(
     ] == []
 
 
-def test_a_call_that_is_too_long_leaves_its_finished_siblings_as_they_were(
+def test_a_call_that_is_too_long_does_not_affect_finished_calls(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def main() -> None:

@@ -60,7 +60,7 @@ def check_calls(snapshot: dict[str, Any]) -> None:
         assert call["state"] in {*FINAL, "deferred"}, call
 
 
-def test_everything_in_the_log_of_an_agent_stands_there_once() -> None:
+def test_the_log_of_an_agent_has_everything_once() -> None:
     def check(logged: Callable[[Responder], list[Event]]) -> None:
         @settings(max_examples=effort(30), phases=[Phase.generate])
         @given(script=agent_scripts(), is_native=st.booleans())
@@ -75,7 +75,7 @@ def test_everything_in_the_log_of_an_agent_stands_there_once() -> None:
     law_of(check)
 
 
-def test_everything_in_the_log_of_scenes_stands_there_once() -> None:
+def test_the_log_of_scenes_has_everything_once() -> None:
     def check(logged: Callable[[Responder], list[Event]]) -> None:
         @settings(max_examples=effort(30), phases=[Phase.generate])
         @given(

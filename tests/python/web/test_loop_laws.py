@@ -91,7 +91,7 @@ async def test_a_transcript(
 
 
 @on_a_server
-async def test_what_is_said_and_answered(tmp_path: Path, loop_watchdog: Watchdog) -> None:
+async def test_long_messages_and_answers(tmp_path: Path, loop_watchdog: Watchdog) -> None:
     size = many(LIMITS.max_body_bytes)
     loop_watchdog.input(size)
     values: list[Any] = [{"a": "x" * 8}] * (VALUES // 3)

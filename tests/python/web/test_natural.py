@@ -50,7 +50,7 @@ async def messages(client: httpx.AsyncClient, chat: str) -> list[dict[str, Any]]
 
 
 @on_a_server
-async def test_a_message_with_the_mark_is_refused(tmp_path: Path) -> None:
+async def test_a_message_with_the_mark_is_rejected(tmp_path: Path) -> None:
     model = Model()
     async with serve_agent(tmp_path, Agent(model, [add])) as client:
         chat = await new_chat(client)
@@ -64,7 +64,7 @@ async def test_a_message_with_the_mark_is_refused(tmp_path: Path) -> None:
 
 @on_a_server
 @pytest.mark.parametrize("protocol", ["ai-sdk/chat", "ag-ui"])
-async def test_other_clients_cannot_set_it(tmp_path: Path, protocol: str) -> None:
+async def test_other_clients_cannot_set_the_mark(tmp_path: Path, protocol: str) -> None:
     mark = {"natural": True, "metadata": {"natural": True}}
     parts = [{"type": "text", "text": SAID, **mark}]
     body: dict[str, Any]

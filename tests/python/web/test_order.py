@@ -53,7 +53,7 @@ async def answered(folder: Path, model: ScriptedModel, chat: str | None = None) 
 
 @settings(max_examples=effort(12), deadline=None)
 @given(pieces=written_replies(), is_native=st.booleans())
-def test_a_chat_is_in_the_order_of_writing_and_goes_on_after_a_restart(
+def test_a_chat_is_in_the_order_of_writing_and_continues_after_a_restart(
     pieces: list[Piece], is_native: bool
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -171,7 +171,7 @@ def test_clients_of_the_ai_sdk_show_the_order_of_writing(
     assert len(stream.results) == sum(kind == "call" for kind, _ in pieces)
 
 
-def test_the_snapshot_for_ag_ui_stands_in_the_order_of_writing() -> None:
+def test_the_snapshot_for_ag_ui_is_in_the_order_of_writing() -> None:
     pieces: list[Piece] = [("text", "A"), ("call", "1"), ("text", "B"), ("call", "2")]
     events = virtual_time.run(events_of(pieces, is_native=False))
     failed = [
@@ -184,7 +184,7 @@ def test_the_snapshot_for_ag_ui_stands_in_the_order_of_writing() -> None:
 
 
 @on_a_server
-async def test_late_results_are_told_where_their_calls_stand(tmp_path: Path) -> None:
+async def test_late_results_are_published_with_their_calls(tmp_path: Path) -> None:
     async def book(table: int) -> Deferred:
         """Books."""
         return Deferred(f"booking/{table}")

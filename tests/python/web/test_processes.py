@@ -141,7 +141,7 @@ async def test_processes_share_runs_and_either_can_stop_them(url: str, tmp_path:
 
 
 @on_a_server
-async def test_a_server_with_open_streams_exits_when_it_is_told_to(tmp_path: Path) -> None:
+async def test_a_server_with_open_streams_exits_on_sigterm(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'chats.db'}"
     async with process(url, tmp_path) as one:
         chat = await new_chat(one.client)
@@ -160,7 +160,7 @@ async def test_a_server_with_open_streams_exits_when_it_is_told_to(tmp_path: Pat
 
 
 @on_a_server
-async def test_what_a_killed_server_leaves_another_one_ends(url: str, tmp_path: Path) -> None:
+async def test_runs_of_a_killed_server_are_ended_by_another(url: str, tmp_path: Path) -> None:
     servers = process(url, tmp_path, lease=1), process(url, tmp_path)
     async with servers[0] as one, servers[1] as two:
         chat = await new_chat(one.client)

@@ -38,7 +38,7 @@ async def model(messages: Sequence[Message]) -> AsyncIterator[str]:
 
 @pytest.mark.parametrize("raw_text", [True, False])
 @on_a_server
-async def test_an_agent_tells_the_raw_text_of_each_reply(tmp_path: Path, raw_text: bool) -> None:
+async def test_an_agent_emits_the_raw_text_of_each_reply(tmp_path: Path, raw_text: bool) -> None:
     agent = Agent(model, [add])
 
     def agent_of(_: Turn) -> Agent:
@@ -62,7 +62,7 @@ async def test_an_agent_tells_the_raw_text_of_each_reply(tmp_path: Path, raw_tex
     assert (call["state"], call["result"]) == ("success", "5")
 
 
-def test_an_agent_with_another_model_leaves_the_first_as_it_was() -> None:
+def test_wrapping_the_model_does_not_change_the_agent() -> None:
     async def loud(_: Sequence[Message]) -> str:
         return "HELLO"
 

@@ -113,7 +113,7 @@ class Own:
 
 
 @on_a_server
-async def test_anything_that_tells_what_happens_can_answer(tmp_path: Path) -> None:
+async def test_any_run_of_events_can_answer(tmp_path: Path) -> None:
     async def tell() -> AsyncIterator[TurnEvent]:
         for piece in ("H", "i"):
             yield RawText(piece)
@@ -136,7 +136,7 @@ async def test_anything_that_tells_what_happens_can_answer(tmp_path: Path) -> No
 
 
 @on_a_server
-async def test_a_reply_that_does_not_stop_is_given_up(
+async def test_a_run_that_does_not_stop_is_abandoned(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def tell() -> AsyncIterator[TurnEvent]:
@@ -157,7 +157,7 @@ async def test_a_reply_that_does_not_stop_is_given_up(
 
 
 @on_a_server
-async def test_a_run_ends_that_was_stopped_by_a_reply_which_does_not_say_when_it_has(
+async def test_a_stopped_run_ends_even_if_cancel_never_returns(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     stopped, never = asyncio.Event(), asyncio.Event()
@@ -190,7 +190,7 @@ async def test_a_run_ends_that_was_stopped_by_a_reply_which_does_not_say_when_it
 
 
 @on_a_server
-async def test_a_chat_goes_on_though_a_reply_never_lets_go(
+async def test_a_chat_continues_even_if_a_run_never_exits(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     over = asyncio.Event()
@@ -257,7 +257,7 @@ async def test_a_responder_that_fails_ends_its_run(
 
 
 @on_a_server
-async def test_a_run_that_was_taken_for_dead_stops_and_says_nothing_more(
+async def test_a_run_that_was_recovered_elsewhere_stops_and_writes_nothing_more(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     go, left = asyncio.Event(), asyncio.Event()
@@ -289,7 +289,7 @@ async def test_a_run_that_was_taken_for_dead_stops_and_says_nothing_more(
 
 
 @on_a_server
-async def test_a_run_that_leaves_does_not_take_another_one_along(tmp_path: Path) -> None:
+async def test_detaching_a_run_does_not_detach_another(tmp_path: Path) -> None:
     def responder(_: Turn) -> Own:
         raise AssertionError
 
@@ -310,7 +310,7 @@ async def test_a_run_that_leaves_does_not_take_another_one_along(tmp_path: Path)
 
 
 @on_a_server
-async def test_a_run_that_is_stopped_before_it_begins_is_given_up_as_well(
+async def test_a_run_that_is_stopped_before_it_begins_is_abandoned_as_well(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def tell() -> AsyncIterator[TurnEvent]:
@@ -332,7 +332,7 @@ async def test_a_run_that_is_stopped_before_it_begins_is_given_up_as_well(
 
 
 @on_a_server
-async def test_who_writes_behind_the_end_of_a_run_has_nothing_left_to_write(tmp_path: Path) -> None:
+async def test_flushing_after_the_end_of_a_run_writes_nothing(tmp_path: Path) -> None:
     async def tell() -> AsyncIterator[TurnEvent]:
         yield TextDelta("Hi")
 

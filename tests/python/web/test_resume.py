@@ -124,7 +124,7 @@ def test_wherever_a_client_is_cut_off_it_reads_exactly_the_log(tmp_path: Path) -
 
 
 @on_a_server
-async def test_another_process_streams_a_run_while_it_goes_on(tmp_path: Path) -> None:
+async def test_another_process_streams_an_active_run(tmp_path: Path) -> None:
     go = [asyncio.Event() for _ in range(3)]
 
     async def model(messages: Sequence[Message]) -> AsyncIterator[str]:  # noqa: ARG001
@@ -148,7 +148,7 @@ async def test_another_process_streams_a_run_while_it_goes_on(tmp_path: Path) ->
 
 
 @on_a_server
-async def test_a_client_that_takes_nothing_holds_up_nobody(tmp_path: Path) -> None:
+async def test_a_client_that_reads_nothing_does_not_delay_the_run(tmp_path: Path) -> None:
     go = asyncio.Event()
 
     async def model(messages: Sequence[Message]) -> AsyncIterator[str]:  # noqa: ARG001
@@ -197,7 +197,7 @@ def _unchunked(body: bytes) -> str:
 
 
 @on_a_server
-async def test_a_silent_stream_says_that_it_is_there(tmp_path: Path) -> None:
+async def test_a_silent_stream_sends_heartbeats(tmp_path: Path) -> None:
     async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
         await asyncio.Event().wait()
         raise AssertionError

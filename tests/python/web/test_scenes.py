@@ -17,7 +17,7 @@ async def add(a: int, b: int) -> int:
 
 
 @on_a_server
-async def test_each_result_is_told_once_behind_its_call_and_as_part_of_it(tmp_path: Path) -> None:
+async def test_each_result_is_published_once_after_its_call_and_in_its_reply(tmp_path: Path) -> None:
     model = ScriptedModel(
         "<Maths/>",
         '<add>{"a": 1, "b": 2}</add>',

@@ -124,7 +124,7 @@ async def test_a_run_of_another_chat_cannot_be_stopped_here(tmp_path: Path) -> N
 
 
 @on_a_server
-async def test_clients_read_what_a_model_says_of_its_failure_and_nothing_of_others(
+async def test_clients_read_the_text_of_model_errors_and_of_no_others(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     failures: list[Exception] = [
@@ -265,7 +265,7 @@ async def test_a_server_that_shuts_down_ends_its_streams_and_interrupts_its_runs
 
 
 @on_a_server
-async def test_a_server_that_shuts_down_lets_runs_come_to_their_end_for_a_while(
+async def test_a_server_that_shuts_down_waits_for_runs_within_the_grace_period(
     tmp_path: Path,
 ) -> None:
     stopping = asyncio.Event()

@@ -26,7 +26,7 @@ async def listed(client: Any) -> dict[str, str | None]:
 
 
 @on_a_server
-async def test_a_chat_made_over_the_api_is_titled_by_what_was_said_first(tmp_path: Path) -> None:
+async def test_a_chat_without_a_title_is_titled_by_its_first_message(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(ScriptedModel("Cold.", "Warm."))) as client:
         chat = await new_chat(client)
         chat_id = chat.removeprefix("/chats/")
@@ -49,7 +49,7 @@ def test_any_text_is_the_title_of_its_chat(text: str, more: str, ascii_only: boo
 
 
 @given(st.text(max_size=20))
-def test_a_damaged_message_opens_no_chat_and_raises_nothing(text: str) -> None:
+def test_the_preview_of_a_damaged_message_raises_nothing(text: str) -> None:
     assert isinstance(preview_of(text), str)
     assert isinstance(preview_of(f'{{"text": "{text}'), str)
 

@@ -48,7 +48,7 @@ async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
 
 @pytest.mark.parametrize("authenticate", [user_of, user_later])
 @on_a_server
-async def test_chats_of_others_are_not_there(tmp_path: Path, authenticate: Any) -> None:
+async def test_chats_of_other_users_are_not_found(tmp_path: Path, authenticate: Any) -> None:
     async with serve_agent(tmp_path, Agent(model), authenticate=authenticate) as client:
         client.headers.update(ANN)
         chat = await new_chat(client)
@@ -84,7 +84,7 @@ async def test_chats_of_others_are_not_there(tmp_path: Path, authenticate: Any) 
 
 
 @on_a_server
-async def test_the_responder_knows_who_asks(tmp_path: Path) -> None:
+async def test_the_responder_gets_the_user(tmp_path: Path) -> None:
     turns: list[Turn] = []
 
     def agent(turn: Turn) -> Agent:
@@ -104,7 +104,7 @@ async def test_the_responder_knows_who_asks(tmp_path: Path) -> None:
 
 
 @on_a_server
-async def test_a_hook_that_fails_lets_nobody_in(
+async def test_a_failing_hook_rejects_the_request(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fails(request: Request) -> str | None:
@@ -119,7 +119,7 @@ async def test_a_hook_that_fails_lets_nobody_in(
 
 
 @on_a_server
-async def test_what_is_said_and_who_says_it_is_in_no_log(
+async def test_logs_have_no_messages_and_no_credentials(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def look(place: str) -> str:  # noqa: ARG001
@@ -146,7 +146,7 @@ async def test_what_is_said_and_who_says_it_is_in_no_log(
 
 
 @on_a_server
-async def test_a_chat_can_be_taken_along_and_deleted(tmp_path: Path) -> None:
+async def test_a_chat_can_be_exported_and_deleted(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(model)) as client:
         made = await client.post("/chats", json={"chatId": "mine", "metadata": {"topic": "tea"}})
         assert (made.status_code, made.headers["location"]) == (201, "/chats/mine")
@@ -178,7 +178,7 @@ async def test_chats_are_listed_newest_first_page_by_page(tmp_path: Path) -> Non
 
 
 @on_a_server
-async def test_who_follows_a_chat_that_is_deleted_elsewhere_hears_nothing_of_the_next_one(
+async def test_followers_of_a_deleted_chat_get_no_events_of_a_new_chat_with_its_id(
     tmp_path: Path,
 ) -> None:
     url = f"sqlite:///{tmp_path / 'chats.db'}"
@@ -205,7 +205,7 @@ async def test_who_follows_a_chat_that_is_deleted_elsewhere_hears_nothing_of_the
 
 
 @on_a_server
-async def test_what_nobody_has_foreseen_is_answered_like_all_else(
+async def test_unexpected_exceptions_are_answered_like_other_errors(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Broken(MessageStore):

@@ -46,7 +46,7 @@ async def add(a: int, b: int) -> int:
 
 
 @on_a_server
-async def test_what_is_said_is_answered_and_everything_is_told_in_order(tmp_path: Path) -> None:
+async def test_a_message_is_answered_and_all_events_are_in_order(tmp_path: Path) -> None:
     agent = Agent(script(f"Let me see. {CALL}", "It is 5."), [add])
     async with serve_agent(tmp_path, agent) as client:
         chat = await new_chat(client)
@@ -80,7 +80,7 @@ async def test_what_is_said_is_answered_and_everything_is_told_in_order(tmp_path
 
 
 @on_a_server
-async def test_the_next_message_is_answered_with_what_was_said_before(tmp_path: Path) -> None:
+async def test_the_next_message_is_answered_with_the_history(tmp_path: Path) -> None:
     heard: list[list[str]] = []
 
     async def model(messages: Sequence[Message]) -> str:
@@ -96,7 +96,7 @@ async def test_the_next_message_is_answered_with_what_was_said_before(tmp_path: 
 
 
 @on_a_server
-async def test_a_message_is_answered_once_however_late_it_is_looked_for(tmp_path: Path) -> None:
+async def test_a_message_is_answered_once_even_if_the_lookup_is_late(tmp_path: Path) -> None:
     class Late(MessageStore):
         """Finds at first what was there when it was asked: nothing."""
 
@@ -192,7 +192,7 @@ async def test_a_disconnect_is_not_a_cancel(tmp_path: Path) -> None:
 
 
 @on_a_server
-async def test_an_idle_chat_is_replayed_and_then_there_is_nothing(tmp_path: Path) -> None:
+async def test_an_idle_chat_is_replayed_and_then_has_no_content(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(script("Yes."))) as client:
         chat = await new_chat(client)
         assert (await client.get(f"{chat}/events")).status_code == 204
@@ -210,7 +210,7 @@ async def test_an_idle_chat_is_replayed_and_then_there_is_nothing(tmp_path: Path
 
 
 @on_a_server
-async def test_going_on_needs_something_to_go_on_with(tmp_path: Path) -> None:
+async def test_continuing_needs_a_history(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(script("One", "Two"))) as client:
         chat = await new_chat(client)
         nothing = await client.post(f"{chat}/messages", json={})
@@ -225,7 +225,7 @@ async def test_going_on_needs_something_to_go_on_with(tmp_path: Path) -> None:
 
 
 @on_a_server
-async def test_a_follower_hears_of_further_runs(tmp_path: Path) -> None:
+async def test_a_follower_gets_events_of_further_runs(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(script("One", "Two"))) as client:
         chat = await new_chat(client)
         following = events(client, chat, follow=True)

@@ -33,7 +33,7 @@ class SlowStore(MessageStore):
         return await super().write(chat_id, **what)
 
 
-def test_an_event_of_a_call_is_never_stored_before_what_it_tells_of(tmp_path: Path) -> None:
+def test_an_event_of_a_call_is_never_stored_before_the_state_of_the_call(tmp_path: Path) -> None:
     async def main() -> None:
         async with SlowStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
             await store.create_chat("c")
@@ -114,7 +114,7 @@ class Telling:
     async def __aexit__(self, *_: object) -> None: ...
 
 
-def test_a_call_is_stored_when_its_reply_says_that_all_before_it_was_read(tmp_path: Path) -> None:
+def test_a_call_is_stored_after_all_events_before_it_were_read(tmp_path: Path) -> None:
     async def main() -> None:
         async with SlowStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
             store.gate.set()

@@ -85,7 +85,7 @@ async def test_use_chat_posts_its_chat_and_reads_the_answer(tmp_path: Path) -> N
 
 
 @on_a_server
-async def test_the_run_that_goes_on_is_resumed_from_its_start(tmp_path: Path) -> None:
+async def test_the_active_run_is_resumed_from_its_start(tmp_path: Path) -> None:
     go = asyncio.Event()
 
     async def slow(messages: Sequence[Message]) -> AsyncIterator[str]:  # noqa: ARG001
@@ -122,7 +122,7 @@ async def test_clients_of_ag_ui_post_their_thread_and_read_the_run(tmp_path: Pat
 
 
 @on_a_server
-async def test_any_format_can_be_taken_up_after_any_event(tmp_path: Path) -> None:
+async def test_any_format_can_be_resumed_after_any_event(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(model, [add])) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "What is 2 + 3?")
@@ -156,7 +156,7 @@ class SlowStore(MessageStore):
 
 
 @on_a_server
-async def test_an_approval_is_answered_with_its_run_though_that_is_over(tmp_path: Path) -> None:
+async def test_an_approval_is_answered_with_its_run_even_if_the_run_has_ended(tmp_path: Path) -> None:
     store = SlowStore(f"sqlite:///{tmp_path / 'chats.db'}", poll=0.02)
     careful = tool(requires_approval=True)(add)
     agent = Agent(model, [careful], approver=ask_in_chat)
@@ -184,7 +184,7 @@ async def test_an_approval_is_answered_with_its_run_though_that_is_over(tmp_path
 
 
 @on_a_server
-async def test_what_other_clients_cannot_ask_for_is_refused(tmp_path: Path) -> None:
+async def test_invalid_requests_of_other_clients_are_rejected(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(model)) as client:
         for path, body in (
             ("/ai-sdk/chat", {}),

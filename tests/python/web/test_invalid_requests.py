@@ -67,7 +67,7 @@ BODIES: list[tuple[bytes, int, str]] = [
 
 
 @on_a_server
-async def test_broken_bodies_are_answered_with_a_sentence(tmp_path: Path) -> None:
+async def test_invalid_bodies_are_answered_with_an_error(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
         for body, status, name in BODIES:
@@ -100,7 +100,7 @@ async def test_a_body_without_a_length_is_cut_off_as_well(tmp_path: Path) -> Non
 
 
 @on_a_server
-async def test_a_slow_body_is_not_waited_for(tmp_path: Path) -> None:
+async def test_a_slow_body_times_out(tmp_path: Path) -> None:
     limits = WebLimits(body_timeout=0.05, requests=None)
     async with serve_agent(tmp_path, Agent(model), limits=limits) as client:
         chat = await new_chat(client)
@@ -114,7 +114,7 @@ async def test_a_slow_body_is_not_waited_for(tmp_path: Path) -> None:
 
 
 @on_a_server
-async def test_only_json_is_taken_so_that_forms_of_other_sites_are_not(tmp_path: Path) -> None:
+async def test_only_json_is_accepted_so_that_forms_of_other_sites_are_rejected(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
         kinds = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
@@ -135,7 +135,7 @@ async def test_only_json_is_taken_so_that_forms_of_other_sites_are_not(tmp_path:
 
 
 @on_a_server
-async def test_ids_that_cannot_be_are_of_nothing(tmp_path: Path) -> None:
+async def test_invalid_ids_are_not_found(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
         for name in ("no", "a" * 10_000, "..%2f..", "%00", "a%2Fb", "%F0%9F%98%80", "a%0d%0ab"):
@@ -152,7 +152,7 @@ async def test_ids_that_cannot_be_are_of_nothing(tmp_path: Path) -> None:
 
 
 @on_a_server
-async def test_a_list_of_chats_is_not_made_long_by_what_is_kept_with_them(tmp_path: Path) -> None:
+async def test_the_metadata_of_chats_is_limited(tmp_path: Path) -> None:
     limits = QUICK.__class__(max_metadata_bytes=100, requests=None)
     async with serve_agent(tmp_path, Agent(model), limits=limits) as client:
         kept = await client.post("/chats", json={"metadata": {"title": "é" * 40}})
@@ -162,7 +162,7 @@ async def test_a_list_of_chats_is_not_made_long_by_what_is_kept_with_them(tmp_pa
 
 
 @on_a_server
-async def test_of_chats_made_at_once_with_one_id_there_is_one(tmp_path: Path) -> None:
+async def test_concurrent_requests_for_one_id_create_one_chat(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(model)) as client:
         made = await asyncio.gather(
             *(client.post("/chats", json={"chatId": "c"}) for _ in range(4))
@@ -171,7 +171,7 @@ async def test_of_chats_made_at_once_with_one_id_there_is_one(tmp_path: Path) ->
 
 
 @on_a_server
-async def test_cursors_and_formats_that_cannot_be_are_refused(tmp_path: Path) -> None:
+async def test_invalid_cursors_and_formats_are_rejected(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
         said = await say(client, chat, "Well?")
@@ -192,7 +192,7 @@ async def test_cursors_and_formats_that_cannot_be_are_refused(tmp_path: Path) ->
 
 
 @on_a_server
-async def test_there_are_only_so_many_runs_streams_and_requests(tmp_path: Path) -> None:
+async def test_runs_streams_and_requests_are_limited(tmp_path: Path) -> None:
     limits = WebLimits(
         runs_per_user=2, streams_per_user=1, shutdown_grace=0.0, requests=RateLimit(40, 3600.0)
     )
@@ -214,7 +214,7 @@ async def test_there_are_only_so_many_runs_streams_and_requests(tmp_path: Path) 
 
 
 @on_a_server
-async def test_without_users_the_runs_of_an_address_are_no_other_ones(tmp_path: Path) -> None:
+async def test_without_users_runs_are_limited_by_address(tmp_path: Path) -> None:
     app = app_of(tmp_path, Agent(blocked), limits=WebLimits(runs_per_user=1, shutdown_grace=0.0))
 
     def at(host: str) -> httpx.AsyncClient:
@@ -230,7 +230,7 @@ async def test_without_users_the_runs_of_an_address_are_no_other_ones(tmp_path: 
 
 
 @on_a_server
-async def test_a_place_is_given_back_when_a_stream_or_a_run_ends(tmp_path: Path) -> None:
+async def test_a_slot_is_released_when_a_stream_or_a_run_ends(tmp_path: Path) -> None:
     limits = WebLimits(runs_per_user=1, streams_per_user=1, requests=None, batch=0.001)
     async with serve_agent(tmp_path, Agent(model), limits=limits) as client:
         for _ in range(3):
@@ -245,7 +245,7 @@ async def test_a_place_is_given_back_when_a_stream_or_a_run_ends(tmp_path: Path)
 
 
 @on_a_server
-async def test_the_head_of_an_answer_says_what_browsers_must_not_do(tmp_path: Path) -> None:
+async def test_responses_have_security_headers(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(model), allowed_hosts=["127.0.0.1"]) as client:
         answer = await client.get("/healthz")
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -265,7 +265,7 @@ _JSON = st.recursive(
 
 
 @given(st.binary() | _JSON.map(lambda value: json.dumps(value).encode()))
-def test_any_body_is_an_object_of_clean_text_or_refused(body: bytes) -> None:
+def test_any_body_is_an_object_of_clean_text_or_rejected(body: bytes) -> None:
     try:
         found = parse_object(body)
     except HttpError as refused:
@@ -288,7 +288,7 @@ def test_any_body_is_an_object_of_clean_text_or_refused(body: bytes) -> None:
         ("lease", "30"),
     ],
 )
-def test_limits_that_cannot_be_are_refused(name: str, value: Any) -> None:
+def test_invalid_limits_of_a_server_are_rejected(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"^{name} is a "):
         WebLimits(**{name: value})
     assert QUICK.requests is None

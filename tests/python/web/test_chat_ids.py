@@ -103,7 +103,7 @@ async def told(client: httpx.AsyncClient, who: str, chat: str, asked: Sequence[s
     return heard
 
 
-def test_who_names_anothers_chat_hears_what_is_heard_of_a_free_name(tmp_path: Path) -> None:
+def test_the_id_of_another_users_chat_is_answered_like_a_free_id(tmp_path: Path) -> None:
     worlds = iter(range(1000, 10_000))
 
     async def main(examples: list[list[str]]) -> None:
@@ -132,7 +132,7 @@ def test_who_names_anothers_chat_hears_what_is_heard_of_a_free_name(tmp_path: Pa
 
 
 @on_a_server
-async def test_there_are_only_so_many_chats_of_a_user(tmp_path: Path) -> None:
+async def test_the_chats_of_a_user_are_limited(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(model), authenticate=user, limits=LIMITS) as client:
         ann, bob = {"x-user": "ann"}, {"x-user": "bob"}
         made = await asyncio.gather(
@@ -155,7 +155,7 @@ async def test_there_are_only_so_many_chats_of_a_user(tmp_path: Path) -> None:
         assert (await client.post("/chats", json={}, headers=ann)).status_code == 201
 
 
-def test_those_who_make_chats_at_once_keep_to_the_limit(store_url: str) -> None:
+def test_concurrent_requests_keep_to_the_limit_of_chats(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         made = await asyncio.gather(
             *(store.create_chat(user_id="ann", max_chats=4) for _ in range(12)),
@@ -210,7 +210,7 @@ async def test_pages_of_other_sites_change_nothing(
 
 
 @on_a_server
-async def test_pages_of_the_names_of_a_server_may_ask(tmp_path: Path) -> None:
+async def test_pages_of_allowed_hosts_may_send_requests(tmp_path: Path) -> None:
     store = MessageStore(f"sqlite:///{tmp_path / 'chats.db'}")
     hosts = ["127.0.0.1", "chat.example", "*.team.example", "*"]
     app = chat_app(store, AgentResponder(Agent(model)), allowed_hosts=hosts)

@@ -74,7 +74,7 @@ def test_each_payload_is_one_line_and_the_same_json(make: Callable[[], Encoder],
 @settings(max_examples=effort(60))
 @example(text=SEPARATORS)
 @given(text=texts)
-def test_events_as_they_are_kept_are_read_back_as_they_were(text: str) -> None:
+def test_native_events_are_read_back_unchanged(text: str) -> None:
     log = run_of(text)
     stream = b"".join(frame([to_json(event)], event["sequenceNumber"]) for event in log)
     assert [json.loads(data) for data in reads(stream)] == log

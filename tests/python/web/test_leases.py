@@ -17,7 +17,7 @@ from toolweave.web import AgentResponder, WebLimits, chat_app
 
 
 @on_a_server
-async def test_a_run_that_ends_while_it_is_kept_alive_is_not_taken_for_lost(
+async def test_a_run_that_ends_while_its_lease_is_renewed_is_not_lost(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     renewing, ended, looked = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -54,7 +54,7 @@ async def test_a_run_that_ends_while_it_is_kept_alive_is_not_taken_for_lost(
 
 
 @on_a_server
-async def test_many_runs_are_kept_alive_by_one_write(tmp_path: Path) -> None:
+async def test_the_leases_of_many_runs_are_renewed_by_one_write(tmp_path: Path) -> None:
     written: list[frozenset[str]] = []
     renewed, go_on = asyncio.Event(), asyncio.Event()
 
@@ -86,7 +86,7 @@ async def test_many_runs_are_kept_alive_by_one_write(tmp_path: Path) -> None:
 
 
 @on_a_server
-async def test_what_a_run_writes_is_not_looked_for(tmp_path: Path) -> None:
+async def test_the_store_is_not_polled_for_events_of_a_local_run(tmp_path: Path) -> None:
     looks = 0
     go_on, talked = asyncio.Event(), asyncio.Event()
 
