@@ -159,7 +159,7 @@ class AgentRun(Run["AgentEvent"]):
         )
 
     def _total_usage(self) -> tuple[int, int, int]:
-        """Return the tokens of the prompts, of the replies, and the cached tokens of the prompts."""
+        """Return the input, output and cached input tokens of all requests."""
         inputs, outputs, cached = self._usage
         current = None if self._reply is None else self._reply.usage
         if current is None:

@@ -1,4 +1,4 @@
-"""Conversations: what is kept from one request to the next, and where.
+"""Conversations: the data kept between requests, and its stores.
 
     >>> async def main():
     ...     store = MemoryConversations(ttl=3600.0)
@@ -10,10 +10,10 @@
     >>> asyncio.run(main()).messages[0].text
     'Hi!'
 
-A `Conversation` is plain data, and JSON on demand. A `ConversationStore` is anything that loads,
-saves and deletes them by key, and has a lock for each key: whoever reads and writes a conversation
-holds it, so that of two requests at once neither loses what the other has said.
-`MemoryConversations` keeps them in this process.
+A `Conversation` is plain data that can be converted to JSON. A `ConversationStore` is any object
+that loads, saves and deletes conversations by key, and has a lock for each key. Hold the lock
+between loading and saving, so that concurrent requests do not overwrite each other's messages.
+`MemoryConversations` stores conversations in this process.
 """
 
 from __future__ import annotations

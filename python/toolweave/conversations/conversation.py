@@ -1,4 +1,4 @@
-"""One conversation, as data."""
+"""Conversations as data."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Interaction:
     """A call that waits for the client to run it."""
 
     interaction_id: str
-    """What the client names it by."""
+    """The id that the client uses for the call."""
     call_id: str
-    """The call, as the conversation has it."""
+    """The id of the call in the conversation."""
     scene: str
-    """The scene that it was made in."""
+    """The scene of the call."""
     function: str
-    """The tool."""
+    """The name of the tool."""
     arguments: Mapping[str, Any]
-    """Its arguments."""
+    """The arguments of the call."""
 
     def __post_init__(self) -> None:
         for name in ("interaction_id", "call_id", "scene", "function"):
@@ -39,7 +39,7 @@ class Interaction:
         check_mapping("arguments", self.arguments)
 
     def to_dict(self) -> dict[str, Any]:
-        """The call as JSON has it."""
+        """Return the call as a JSON object."""
         return {
             "interactionId": self.interaction_id,
             "callId": self.call_id,
@@ -50,10 +50,10 @@ class Interaction:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Reads what `to_dict` writes.
+        """Create a call from the output of `to_dict`.
 
         Raises:
-            ValueError: A field is missing or wrong; says which.
+            ValueError: A field is missing or invalid. The message names the field.
         """
         return cls(
             _text(fields, "interactionId"),
@@ -66,7 +66,7 @@ class Interaction:
 
 @dataclass
 class Conversation:
-    """What is kept of one conversation.
+    """The stored data of one conversation.
 
     Example:
         >>> conversation = Conversation("ann-1", [TextMessage("Hi!")], metadata={"tenant": 7})
@@ -75,19 +75,19 @@ class Conversation:
     """
 
     key: str
-    """Which one it is."""
+    """The key of the conversation."""
     messages: list[Message] = field(default_factory=list["Message"])
-    """All that was said, called and answered, summaries of earlier messages included."""
+    """All texts, calls and results, and summaries of removed messages."""
     summary: str | None = None
-    """The last summary of messages that are no longer there."""
+    """The last summary of removed messages."""
     cost: Cost = field(default_factory=Cost)
-    """What it has cost so far."""
+    """The cost so far."""
     pending: list[Interaction] = field(default_factory=list[Interaction])
     """The calls that wait for the client."""
     scene: str | None = None
-    """The scene that waits for them."""
+    """The scene of the pending calls; None if there are none."""
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Anything else: a JSON object."""
+    """Other data as a JSON object."""
 
     def __post_init__(self) -> None:
         check_text("key", self.key)
@@ -99,10 +99,10 @@ class Conversation:
         check_mapping("metadata", self.metadata)
 
     def copy(self) -> Conversation:
-        """Another one with the same content, which can be changed without changing this one."""
+        """Return an independent copy."""
         return Conversation(
             self.key,
-            list(self.messages),  # which themselves do not change
+            list(self.messages),  # messages are immutable
             self.summary,
             self.cost,
             copy.deepcopy(self.pending),
@@ -111,7 +111,7 @@ class Conversation:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The conversation as JSON has it: camelCase, messages as on the wire."""
+        """Return the conversation as a JSON object: camelCase names, messages as on the wire."""
         return {
             "key": self.key,
             "messages": [message.to_dict() for message in self.messages],
@@ -124,12 +124,12 @@ class Conversation:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Reads what `to_dict` writes; all but the key may be missing.
+        """Create a conversation from the output of `to_dict`; all fields but the key are optional.
 
         Raises:
-            MessageError: A message cannot be read; says which and where.
-            TypeError: An amount is no number.
-            ValueError: Something else is missing or wrong; says what.
+            MessageError: A message is invalid. The message says which one and where.
+            TypeError: An amount is not a number.
+            ValueError: Another field is missing or invalid. The message names the field.
         """
         return cls(
             _text(fields, "key"),
@@ -147,7 +147,7 @@ def _text(fields: Mapping[str, Any], name: str, *, optional: bool = False) -> An
     if value is None and optional:
         return None
     if not isinstance(value, str):
-        raise ValueError(f"a conversation needs `{name}`, a str, not {type(value).__name__}")
+        raise ValueError(f"`{name}` of a conversation must be a string, got {type(value).__name__}")
     return value
 
 
@@ -156,7 +156,9 @@ def _object(fields: Mapping[str, Any], name: str, *, optional: bool = False) -> 
     if value is None and optional:
         return {}
     if not isinstance(value, Mapping):
-        raise ValueError(f"a conversation needs `{name}`, an object, not {type(value).__name__}")
+        raise ValueError(
+            f"`{name}` of a conversation must be an object, got {type(value).__name__}"
+        )
     return cast("Mapping[str, Any]", value)
 
 
@@ -165,5 +167,5 @@ def _objects(fields: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     if not isinstance(value, (list, tuple)) or not all(
         isinstance(each, Mapping) for each in cast("list[object]", value)
     ):
-        raise ValueError(f"`{name}` of a conversation is a list of objects")
+        raise ValueError(f"`{name}` of a conversation must be a list of objects, got {value!r}")
     return list(cast("list[Mapping[str, Any]]", value))

@@ -1,4 +1,4 @@
-"""Conversations in the memory of this process."""
+"""A store of conversations in the memory of this process."""
 
 from __future__ import annotations
 
@@ -28,19 +28,20 @@ class _StoredConversation:
 class _Lock:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
-    """How many hold it or wait for it."""
+    """Number of tasks that hold the lock or wait for it."""
 
 
 class MemoryConversations:
-    """Keeps conversations in this process, for a time, and only so many.
+    """A store in the memory of this process, with an expiry time and a maximum size.
 
-    For one event loop.
+    A store works on one event loop.
 
     Args:
-        ttl: For how many seconds after it was saved a conversation is kept; None for any time.
-        max_conversations: How many are kept. Beyond that, those go first that were loaded or saved
-            least lately.
-        clock: The time in seconds, from any origin; it must not go back.
+        ttl: The time in seconds for which a conversation is kept after it was saved; None for no
+            expiry.
+        max_conversations: Maximum number of conversations. Beyond that, the least recently loaded
+            or saved ones are removed first.
+        clock: Returns the time in seconds, from any origin; it must be monotonic.
 
     Raises:
         ValueError: A number is out of range.
@@ -68,11 +69,11 @@ class MemoryConversations:
 
     @property
     def count(self) -> int:
-        """How many conversations there are, those included that are too old and not yet gone."""
+        """Number of conversations, including expired ones that have not been removed yet."""
         return len(self._entries)
 
     async def load(self, key: str) -> Conversation | None:
-        """A copy of the conversation as it was saved last; None if there is none (any more)."""
+        """Return a copy of the conversation as last saved; None if it is missing or expired."""
         entry = self._entries.pop(key, None)
         if entry is None or entry.expires_at <= self._clock():
             return None
@@ -80,27 +81,27 @@ class MemoryConversations:
         return entry.conversation.copy()
 
     async def save(self, conversation: Conversation) -> None:
-        """Keeps a copy of the conversation in place of the one with its key."""
+        """Store a copy of the conversation, replacing the one with its key."""
         now = self._clock()
         self._entries.pop(conversation.key, None)
         self._entries[conversation.key] = _StoredConversation(conversation.copy(), now + self._ttl)
-        # One comes and up to two go, so that old ones do not stay until there are too many.
+        # Up to two are removed per addition, so that expired ones go before the limit is reached.
         for key in list(itertools.islice(self._entries, 2)):
             if self._entries[key].expires_at <= now or len(self._entries) > self._max_conversations:
                 del self._entries[key]
 
     async def delete(self, key: str) -> bool:
-        """Forgets a conversation.
+        """Delete a conversation.
 
         Returns:
-            Whether there was one.
+            True if the conversation existed.
         """
         entry = self._entries.pop(key, None)
         return entry is not None and entry.expires_at > self._clock()
 
     @asynccontextmanager
     async def lock(self, key: str) -> AsyncGenerator[None, None]:
-        """Held while a conversation is loaded, gone on with and saved."""
+        """Return a lock to hold while a conversation is loaded, continued and saved."""
         entry = self._locks.setdefault(key, _Lock())
         entry.users += 1
         try:

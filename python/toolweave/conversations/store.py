@@ -1,4 +1,4 @@
-"""What is asked of whatever keeps conversations."""
+"""The protocol of stores of conversations."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ if TYPE_CHECKING:
 
 
 class ConversationStore(Protocol):
-    """Keeps conversations by key.
+    """A store of conversations by key.
 
-    What was loaded or saved is the caller's: changing it changes nothing in the store.
+    Loaded and saved conversations belong to the caller: changing them does not change the store.
     """
 
     async def load(self, key: str) -> Conversation | None:
-        """The conversation as it was saved last; None if there is none (any more)."""
+        """Return the conversation as last saved; None if it is missing or expired."""
         ...
 
     async def save(self, conversation: Conversation) -> None:
-        """Keeps the conversation in place of the one with its key."""
+        """Store the conversation, replacing the one with its key."""
         ...
 
     async def delete(self, key: str) -> bool:
-        """Forgets a conversation.
+        """Delete a conversation.
 
         Returns:
-            Whether there was one.
+            True if the conversation existed.
         """
         ...
 
     def lock(self, key: str) -> AbstractAsyncContextManager[None]:
-        """Held while a conversation is loaded, gone on with and saved.
+        """Return a lock to hold while a conversation is loaded, continued and saved.
 
-        Others that want it wait in the order in which they came. It can be held for a key that has
-        no conversation, and is not reentrant.
+        Waiting tasks acquire the lock in order of arrival. It also works for a key without a
+        conversation, and is not reentrant.
         """
         ...

@@ -1,4 +1,4 @@
-"""Costs: what tokens cost, what a run has cost so far, and when that is too much.
+"""Costs: prices of tokens, meters that add up costs, and budgets.
 
     >>> from toolweave import UsageUpdate
     >>> prices = PriceTable({"gpt-4o": Price("2.50", "10", cached_input="1.25")})
@@ -9,12 +9,12 @@
     >>> Budget("0.003").exceeded(meter.total)
     True
 
-All amounts are `Decimal`, never floats. A `CostMeter` takes the usage of one request after another;
-the deltas that it gives sum up to its total, to the last digit. Cached input tokens are part of the
-input tokens and are charged once. The tokens of a model without a price are counted, and its cost
-is None: unknown is not free, and a budget holds for priced models alone unless it says
-`unpriced="allow"`. `published_prices` has what providers ask. `estimate_tokens` is for providers
-that do not count.
+All amounts are `Decimal`, never floats. A `CostMeter` adds up the usage of requests; the costs of
+the deltas that it returns sum up exactly to its total. Cached input tokens are part of the input
+tokens and are charged once. Tokens of a model without a price are counted, but their cost is None,
+since unknown is not free; a budget refuses such models unless it has `unpriced="allow"`.
+`published_prices` returns the prices of providers. `estimate_tokens` is for providers that do not
+report usage.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How many tokens a text may be, where nobody has counted them.
+"""Estimates of token counts, for providers that do not report them.
 
-An estimate: tokenizers differ by model, and are large. A token is taken as four bytes of UTF-8, and
-a word as no less than one token. That is close for English prose, somewhat low for code and JSON,
-and off either way for other scripts.
+Tokenizers differ by model and are large, so a token is taken as four bytes of UTF-8, and a word as
+at least one token. That is close for English prose, somewhat low for code and JSON, and inaccurate
+in either direction for other scripts.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 
 _BYTES_PER_TOKEN = 4
 _MESSAGE_OVERHEAD = 4
-"""Tokens that a message takes besides its content: who speaks, where it begins and ends."""
+"""Tokens of a message besides its content: its role and delimiters."""
 
 
 def estimate_tokens(text: str | Messages) -> int:
-    """How many tokens this may be. An estimate: mark what is made of it as one.
+    """Return the estimated number of tokens. Mark values derived from it as estimates.
 
     Example:
         >>> estimate_tokens("The quick brown fox jumps over the lazy dog.")
         11
 
     Args:
-        text: A text; or a conversation in any other form, whose messages count for a few tokens
-            each, besides what they say. Calls count with their arguments, results with their text.
+        text: A text, or a conversation in any other form. Each message counts for a few tokens
+            besides its content. Calls count with their arguments, results with their text.
     """
     if isinstance(text, str):
         return _text_tokens(text)
@@ -54,12 +54,12 @@ def estimate_tokens(text: str | Messages) -> int:
 def estimate_usage(
     prompt: Messages, reply: Messages, *, tools: Iterable[FunctionContract] = ()
 ) -> UsageUpdate:
-    """What a request may have used, where the provider does not say.
+    """Return the estimated usage of a request.
 
     Args:
-        asked: The conversation that was sent.
-        answered: What came back.
-        tools: The tools that were sent with it, other than as text.
+        prompt: The messages of the request.
+        reply: The messages of the reply.
+        tools: The native tools of the request; tools in the text of the prompt count there.
     """
     tools_tokens = sum(
         _text_tokens(json.dumps(contract.to_dict(), ensure_ascii=False))
@@ -85,7 +85,7 @@ def _content_tokens(message: Message) -> int:
 
 
 def _texts(message: Message) -> Iterable[str]:
-    """The texts of a message that a model reads or writes."""
+    """Yield the texts of a message that a model reads or writes."""
     if isinstance(message, (TextMessage, ReasoningMessage)):
         yield message.text
         return

@@ -1,4 +1,4 @@
-"""Adding costs up, request by request."""
+"""Meters that add up the costs of requests, and budgets."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class Usage(Protocol):
-    """What a request has used: a `UsageUpdate`, a `UsageMessage`, or anything like them."""
+    """The usage of a request: a `UsageUpdate`, a `UsageMessage`, or an object like them."""
 
     @property
     def input_tokens(self) -> int:
-        """Tokens of the prompt, cached ones included."""
+        """Tokens of the prompt, including cached ones."""
         ...
 
     @property
@@ -30,36 +30,36 @@ class Usage(Protocol):
 
     @property
     def cached_input_tokens(self) -> int:
-        """Those of `input_tokens` that the provider had in its cache."""
+        """The part of `input_tokens` that the provider read from its cache."""
         ...
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What some requests have cost together. Two of one currency can be added."""
+    """The total cost of some requests. Costs in the same currency can be added."""
 
     amount: Decimal = Decimal(0)
-    """The money, as far as the prices are known."""
+    """The amount, for models with a price."""
     currency: str = "USD"
-    """What it is in."""
+    """The currency of the amount."""
     requests: int = 0
-    """How many requests there were."""
+    """Number of requests."""
     input_tokens: int = 0
-    """Tokens of the prompts, cached ones included."""
+    """Tokens of the prompts, including cached ones."""
     output_tokens: int = 0
     """Tokens of the replies."""
     cached_input_tokens: int = 0
-    """Those of `input_tokens` that the provider had in its cache."""
+    """The part of `input_tokens` that the provider read from its cache."""
     estimated: bool = False
-    """Whether some of the tokens are estimates."""
+    """True if some of the tokens are estimates."""
     unpriced: tuple[str, ...] = ()
-    """The models that have no price, and so are not in `amount`."""
+    """The models without a price, whose cost is not in `amount`."""
 
     def __post_init__(self) -> None:
         """Check the fields.
 
         Raises:
-            TypeError: One of them is of the wrong type.
+            TypeError: A field has the wrong type.
             ValueError: A count is negative.
         """
         check_type("amount", self.amount, Decimal, "a Decimal")
@@ -84,7 +84,7 @@ class Cost:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The cost as JSON has it; the amount is a string, which no reader rounds."""
+        """Return the cost as a JSON object, with the amount as a string to prevent rounding."""
         return {
             "amount": f"{self.amount:f}",
             "currency": self.currency,
@@ -98,20 +98,20 @@ class Cost:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Reads what `to_dict` writes; what is missing has its default.
+        """Create a cost from the output of `to_dict`; missing fields have their defaults.
 
         Raises:
-            TypeError: The amount is no number.
-            ValueError: A field has a value that it cannot have.
+            TypeError: The amount is not a number.
+            ValueError: A field is invalid.
         """
         unpriced: object = fields.get("unpriced", [])
         if not isinstance(unpriced, (list, tuple)) or not all(
             isinstance(name, str) for name in cast("list[object]", unpriced)
         ):
-            raise ValueError(f"`unpriced` is a list of names, not {unpriced!r}")
+            raise ValueError(f"`unpriced` must be a list of names, got {unpriced!r}")
         currency: object = fields.get("currency", "USD")
         if not isinstance(currency, str):
-            raise ValueError(f"`currency` is a str, not {currency!r}")
+            raise ValueError(f"`currency` must be a string, got {currency!r}")
         return cls(
             amount(fields.get("amount", "0"), "`amount`"),
             currency,
@@ -126,40 +126,40 @@ class Cost:
 
 @dataclass(frozen=True)
 class CostDelta:
-    """What one request has added."""
+    """The cost of one request."""
 
     model: str
-    """The model, as it was named."""
+    """The name of the model, as given."""
     priced_as: str | None
-    """The entry of the price table that held for it."""
+    """The entry of the price table for the model; None if there is none."""
     cost: Decimal | None
-    """What the request costs; None where the model has no price."""
+    """The cost of the request; None if the model has no price."""
     total: Decimal
-    """What all requests up to this one cost, as far as the prices are known."""
+    """The cost of all requests up to this one, for models with a price."""
     currency: str
-    """What `cost` and `total` are in."""
+    """The currency of `cost` and `total`."""
     input_tokens: int
-    """Tokens of the prompt, cached ones included."""
+    """Tokens of the prompt, including cached ones."""
     output_tokens: int
     """Tokens of the reply."""
     cached_input_tokens: int
-    """Those of `input_tokens` that the provider had in its cache."""
+    """The part of `input_tokens` that the provider read from its cache."""
     estimated: bool
-    """Whether the tokens are an estimate."""
+    """True if the tokens are an estimate."""
 
 
 class CostMeter:
-    """Adds up what requests cost.
+    """A meter that adds up the costs of requests.
 
-    The costs of all deltas together are the amount of `total`, exactly: each is rounded to the
-    trillionth, and nothing is rounded after that.
+    The costs of all deltas sum up exactly to the amount of `total`: each is rounded to the
+    trillionth, and sums are not rounded.
 
     Args:
-        prices: What tokens cost.
-        start: What has been spent before, as earlier in the conversation.
+        prices: The prices of tokens.
+        start: The initial cost, such as that of earlier runs of the conversation.
 
     Raises:
-        ValueError: `start` is in another currency than the prices.
+        ValueError: `start` and the prices have different currencies.
     """
 
     def __init__(self, prices: PriceTable, *, start: Cost | None = None) -> None:
@@ -167,33 +167,33 @@ class CostMeter:
         check_type("start", start, Cost, "a Cost", none=True)
         if start is not None and start.currency != prices.currency:
             raise ValueError(
-                f"the prices are in {prices.currency}, and what was spent before in "
-                f"{start.currency}; give one in the currency of the other"
+                f"start must be in the currency of the prices, {prices.currency}, "
+                f"got {start.currency}"
             )
         self._prices = prices
         self._total = Cost(currency=prices.currency) if start is None else start
 
     @property
     def prices(self) -> PriceTable:
-        """What tokens cost."""
+        """The prices of tokens."""
         return self._prices
 
     @property
     def total(self) -> Cost:
-        """All requests together."""
+        """The cost of all requests."""
         return self._total
 
     def add(
         self, model: str, usage: Usage, *, provider: str | None = None, estimated: bool = False
     ) -> CostDelta:
-        """Adds one request.
+        """Add one request, and return its cost.
 
         Args:
             model: The model that answered.
-            usage: All that the request has used. Updates within a reply say what it has used so
-                far, so that only the last of them counts.
-            provider: Whose model it is.
-            estimated: Whether the usage is an estimate.
+            usage: The usage of the whole request. Updates within a reply are cumulative, so pass
+                only the last one.
+            provider: The provider of the model.
+            estimated: True if the usage is an estimate.
         """
         name = self._prices.find(model, provider)
         inputs = max(usage.input_tokens, 0)
@@ -225,23 +225,23 @@ class CostMeter:
 
 @dataclass(frozen=True, init=False)
 class Budget:
-    """How much may be spent.
+    """A maximum cost.
 
     Args:
-        limit: The money, in the currency of the prices.
-        scope: For what: each ``request`` of a user, or a whole ``conversation``.
-        unpriced: What becomes of a model that has no price, and so spends nothing of the budget:
-            ``refuse`` does not start with it, ``allow`` lets it answer.
+        limit: The amount, in the currency of the prices.
+        scope: The scope of the limit: each ``request`` of a user, or a whole ``conversation``.
+        unpriced: The treatment of models without a price, whose cost is unknown: ``refuse`` rejects
+            them, ``allow`` uses them without counting their cost.
 
     Raises:
-        TypeError: The limit is no number.
-        ValueError: The limit is negative, or there is no such scope or no such rule.
+        TypeError: The limit is not a number.
+        ValueError: The limit is negative, or `scope` or `unpriced` is unknown.
     """
 
     limit: Decimal
-    """The money."""
+    """The amount."""
     scope: Literal["request", "conversation"]
-    """For what."""
+    """The scope of the limit."""
     unpriced: Literal["refuse", "allow"]
     """The treatment of a model without a price."""
 
@@ -259,18 +259,18 @@ class Budget:
         object.__setattr__(self, "unpriced", unpriced)
 
     def exceeded(self, spent: Cost | Decimal) -> bool:
-        """Whether more than the limit has been spent.
+        """Return True if more than the limit has been spent.
 
         Args:
-            spent: What has been spent within the scope.
+            spent: The cost so far within the scope.
         """
         return _money(spent) > self.limit
 
     def remaining(self, spent: Cost | Decimal) -> Decimal:
-        """What is left; 0 where the limit is exceeded.
+        """Return the rest of the budget; 0 if the limit is exceeded.
 
         Args:
-            spent: What has been spent within the scope.
+            spent: The cost so far within the scope.
         """
         return max(self.limit - _money(spent), Decimal(0))
 
@@ -282,5 +282,5 @@ def _money(spent: Cost | Decimal) -> Decimal:
 def _count(fields: Mapping[str, Any], name: str) -> int:
     value: object = fields.get(name, 0)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise ValueError(f"`{name}` is a whole number from 0, not {value!r}")
+        raise ValueError(f"`{name}` must be an integer of at least 0, got {value!r}")
     return value

@@ -1,4 +1,4 @@
-"""What the tokens of a model cost, and whose prices hold for a model."""
+"""Prices of tokens, and the lookup of the price of a model."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 _SEPARATORS = "-:@/"
-"""What a version or a variant of a model begins with. A dot is none: ``gpt-4.1`` is no ``gpt-4``.
-"""
+"""Separators before the version or variant of a model. A dot is not one: ``gpt-4.1`` is not a
+``gpt-4``."""
 
 _MAX_NAMED = 3
-"""The number of names in an error."""
+"""Maximum number of names in an error."""
 
 _FIELDS = ("input", "output", "cached_input", "per")
 
 
 @dataclass(frozen=True, init=False)
 class Price:
-    """What the tokens of one model cost.
+    """The prices of the tokens of one model.
 
     Example:
         >>> Price("2.50", "10", cached_input="1.25").cost(1_000_000, 0, 200_000)
         Decimal('2.25')
 
     Args:
-        input: Of `per` tokens of the prompt.
-        output: Of `per` tokens of the reply.
-        cached_input: Of `per` tokens of the prompt that the provider had in its cache; as `input`
-            if not given.
-        per: For how many tokens these are the prices: a million, or 1000 as older lists have it.
+        input: The price of `per` tokens of the prompt.
+        output: The price of `per` tokens of the reply.
+        cached_input: The price of `per` cached tokens of the prompt; the same as `input` if not
+            given.
+        per: The number of tokens that the prices are for: a million, or 1000 as in older lists.
 
     Raises:
-        TypeError: A price is no number.
-        ValueError: A price is negative, or `per` is not above 0.
+        TypeError: A price is not a number.
+        ValueError: A price is negative, or `per` is less than 1.
     """
 
     input: Decimal
-    """Of `per` tokens of the prompt."""
+    """The price of `per` tokens of the prompt."""
     output: Decimal
-    """Of `per` tokens of the reply."""
+    """The price of `per` tokens of the reply."""
     cached_input: Decimal | None
-    """Of `per` tokens of the prompt that the provider had in its cache."""
+    """The price of `per` cached tokens of the prompt; None for the same as `input`."""
     per: int
-    """For how many tokens these are the prices."""
+    """The number of tokens that the prices are for."""
 
     def __init__(
         self,
@@ -69,12 +69,12 @@ class Price:
         object.__setattr__(self, "per", _tokens(per))
 
     def cost(self, input_tokens: int, output_tokens: int, cached_input_tokens: int = 0) -> Decimal:
-        """What one request costs, to the trillionth.
+        """Return the cost of one request, rounded to the trillionth.
 
         Args:
-            input_tokens: Tokens of the prompt, cached ones included.
+            input_tokens: Tokens of the prompt, including cached ones.
             output_tokens: Tokens of the reply.
-            cached_input_tokens: Those of `input_tokens` that were cached: no more than these.
+            cached_input_tokens: The cached part of `input_tokens`; at most that number counts.
         """
         inputs = max(input_tokens, 0)
         cached = min(max(cached_input_tokens, 0), inputs)
@@ -89,7 +89,7 @@ class Price:
         return rounded(EXACT.divide(total, Decimal(self.per)))
 
     def to_dict(self) -> dict[str, Any]:
-        """The price as JSON has it; amounts are strings, which no reader rounds."""
+        """Return the price as a JSON object, with amounts as strings to prevent rounding."""
         fields: dict[str, Any] = {"input": str(self.input), "output": str(self.output)}
         if self.cached_input is not None:
             fields["cached_input"] = str(self.cached_input)
@@ -97,28 +97,30 @@ class Price:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Reads what `to_dict` writes; `cached_input` and `per` may be missing.
+        """Create a price from the output of `to_dict`; `cached_input` and `per` are optional.
 
         Raises:
-            TypeError: A price is no number.
-            ValueError: A field is missing, unknown, or has a value that it cannot have.
+            TypeError: A price is not a number.
+            ValueError: A field is missing, unknown or invalid.
         """
         for name in fields:
             if name not in _FIELDS:
-                raise ValueError(f"a price has no {name!r}; it has {', '.join(_FIELDS)}")
+                raise ValueError(
+                    f"a field of a price must be one of {', '.join(_FIELDS)}, got {name!r}"
+                )
         for name in _FIELDS[:2]:
             if name not in fields:
-                raise ValueError(f"a price needs {name!r}")
+                raise ValueError(f"a price must have {name!r}, got {', '.join(fields)}")
         return cls(**fields)
 
 
 class PriceTable(Mapping[str, Price]):
-    """Prices by the name of the model.
+    """A mapping from names of models to prices.
 
-    A model is looked up by its whole name, then by the longest beginning of it that ends before
-    one of ``- : @ /``: ``gpt-4o-2024-08-06`` finds ``gpt-4o``, if there is nothing closer. So does
-    ``gpt-4o-mini`` where the table does not know it; `CostDelta.priced_as` says what was found. A
-    name such as ``openai/gpt-4o`` is looked up as it is first, and then as ``gpt-4o``.
+    A model is looked up by its full name, then by the longest prefix that ends before one of
+    ``- : @ /``: ``gpt-4o-2024-08-06`` finds ``gpt-4o`` if there is no longer match. So does
+    ``gpt-4o-mini`` if it is not in the table; `CostDelta.priced_as` is the entry that was found. A
+    name such as ``openai/gpt-4o`` is looked up as it is, then as ``gpt-4o``.
 
     Example:
         >>> table = PriceTable({"qwen3": Price(0, 0), "gpt-4o": {"input": 2.5, "output": 10}})
@@ -128,12 +130,12 @@ class PriceTable(Mapping[str, Price]):
         True
 
     Args:
-        prices: A `Price`, or the dict of one, by name.
-        currency: What they are in.
+        prices: A `Price`, or a dict of its fields, by name.
+        currency: The currency of the prices.
 
     Raises:
-        TypeError: A price is none.
-        ValueError: A name is empty, or a price has a value that it cannot have.
+        TypeError: A price is neither a `Price` nor a mapping.
+        ValueError: A name is empty, or a price is invalid.
     """
 
     def __init__(
@@ -145,7 +147,7 @@ class PriceTable(Mapping[str, Price]):
         for name, price in prices.items():
             self._prices[_name(name)] = _price(name, price)
         self.currency = currency
-        """What the prices are in."""
+        """The currency of the prices."""
 
     def __getitem__(self, name: str) -> Price:
         return self._prices[name]
@@ -160,11 +162,11 @@ class PriceTable(Mapping[str, Price]):
         return f"PriceTable({', '.join(self._prices)}; {self.currency})"
 
     def find(self, model: str, provider: str | None = None) -> str | None:
-        """The name whose price holds for a model; None if there is none.
+        """Return the name of the entry for a model, or None.
 
         Args:
-            model: The name that the model goes by.
-            provider: Whose it is; an entry ``provider/model`` comes before others.
+            model: The name of the model.
+            provider: The provider of the model; an entry ``provider/model`` takes precedence.
         """
         candidates = [model]
         if provider:
@@ -181,14 +183,14 @@ class PriceTable(Mapping[str, Price]):
         return None
 
     def price_of(self, model: str, provider: str | None = None) -> Price:
-        """The price that holds for a model; see `find`.
+        """Return the price of a model; see `find`.
 
         Args:
-            model: The name that the model goes by.
-            provider: Whose it is; an entry ``provider/model`` comes before others.
+            model: The name of the model.
+            provider: The provider of the model; an entry ``provider/model`` takes precedence.
 
         Raises:
-            UnpricedModelError: There is none; names those that are nearest.
+            UnpricedModelError: The model has no price. The message lists the most similar names.
         """
         name = self.find(model, provider)
         if name is None:
@@ -196,56 +198,56 @@ class PriceTable(Mapping[str, Price]):
         return self[name]
 
     def _nearest(self, model: str) -> str:
-        """The names that are most like one without a price, to be said after it."""
+        """Return the end of the error about a model without a price: the most similar names."""
         if not self._prices:
             return "; there are no prices"
         near = difflib.get_close_matches(model, self._prices, _MAX_NAMED, 0.6)
         return f"; the nearest names are {', '.join(map(repr, near))}" if near else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The table as JSON has it."""
+        """Return the table as a JSON object."""
         prices = {name: price.to_dict() for name, price in self._prices.items()}
         return {"currency": self.currency, "prices": prices}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Reads what `to_dict` writes; without ``currency`` it is USD.
+        """Create a table from the output of `to_dict`; ``currency`` defaults to USD.
 
         Raises:
-            TypeError: A price is none.
-            ValueError: There are no prices, or one has a value that it cannot have.
+            TypeError: A price is neither a `Price` nor a mapping.
+            ValueError: The prices are missing, or a price is invalid.
         """
         prices: object = fields.get("prices")
         if not isinstance(prices, Mapping):
-            raise ValueError("a price table is an object with `prices`, by the names of models")
+            raise ValueError("a price table must be an object with `prices` by name of the model")
         currency: object = fields.get("currency", "USD")
         if not isinstance(currency, str):
-            raise ValueError(f"the currency of a price table is a str, not {currency!r}")
+            raise ValueError(f"the currency of a price table must be a string, got {currency!r}")
         return cls(cast("Mapping[str, Mapping[str, Any]]", prices), currency)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Reads a table from JSON text. Numbers are taken as they are written.
+        """Create a table from JSON text. Numbers are read as decimals.
 
         Raises:
-            TypeError: A price is none.
-            ValueError: It is no JSON, or no table.
+            TypeError: A price is neither a `Price` nor a mapping.
+            ValueError: The text is not JSON, or not a table.
         """
         fields: object = json.loads(text, parse_float=Decimal)
         if not isinstance(fields, dict):
-            raise ValueError("a price table is an object with `prices`, by the names of models")
+            raise ValueError("a price table must be an object with `prices` by name of the model")
         return cls.from_dict(cast("dict[str, Any]", fields))
 
 
 def _tokens(per: object) -> int:
     if isinstance(per, bool) or not isinstance(per, int) or per < 1:
-        raise ValueError(f"per is a whole number of tokens from 1, not {per!r}")
+        raise ValueError(f"per must be an integer of at least 1, got {per!r}")
     return per
 
 
 def _name(name: object) -> str:
     if not isinstance(name, str) or not name:
-        raise ValueError(f"the name of a model is a str that is not empty, not {name!r}")
+        raise ValueError(f"the name of a model must be a string that is not empty, got {name!r}")
     return name
 
 
@@ -254,7 +256,8 @@ def _price(name: str, price: object) -> Price:
         return price
     if not isinstance(price, Mapping):
         raise TypeError(
-            f"the price of {name!r} is a Price or a dict of its fields, not {type(price).__name__}"
+            f"the price of {name!r} must be a Price or a dict of its fields, "
+            f"got {type(price).__name__}"
         )
     try:
         return Price.from_dict(cast("Mapping[str, Any]", price))

@@ -1,4 +1,4 @@
-"""The prices that providers publish, as of a day."""
+"""Published prices of providers, as of a date."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .._checks import check_mapping
 from .prices import Price, PriceTable
 
 _DATE = re.compile(r"[-@](?:\d{4}-\d{2}-\d{2}|\d{8})$")
-"""The end of the name of a version of a model, where it is only a day."""
+"""The end of the name of a version of a model that is only a date."""
 
-# What the models of this package and OpenTelemetry call them.
+# Names of providers in toolweave and OpenTelemetry, and those in the file of prices.
 _PROVIDERS = {
     "aws.bedrock": "bedrock",
     "azure.ai.openai": "azure",
@@ -31,12 +31,12 @@ def _price(per: int, input_price: str, output_price: str, cached: str | None = N
 
 
 class PublishedPrices(PriceTable):
-    """Prices that providers publish, as of a day. Made by `published_prices`.
+    """Published prices of providers, as of a date, created by `published_prices`.
 
-    Models go by ``provider/model``; those of a provider that makes them by their name alone too. A
-    name that ends with a day (``-2024-08-06``, ``-20250514``, ``@20250514``) is looked up as it is
-    and then without it. Any other name has no price: none is taken from a model with a similar
-    name, and no provider that is not known is left out.
+    The names are ``provider/model``, and also ``model`` alone for providers that make the model. A
+    name that ends with a date (``-2024-08-06``, ``-20250514``, ``@20250514``) is looked up as it
+    is, then without the date. Any other name has no price: prices of models with similar names are
+    not used, and an unknown provider is not ignored.
     """
 
     def __init__(self, fields: dict[str, Any]) -> None:
@@ -55,18 +55,18 @@ class PublishedPrices(PriceTable):
         }
         super().__init__({**unprefixed, **prefixed}, fields["currency"])
         self.source: str = fields["source"]
-        """Where the prices are from."""
+        """The source of the prices."""
         self.licence: str = fields["licence"]
-        """What they are under."""
+        """The licence of the prices."""
         self.date = datetime.date.fromisoformat(fields["date"])
-        """The day that they were taken from there."""
+        """The date on which the prices were taken from the source."""
 
     def find(self, model: str, provider: str | None = None) -> str | None:
-        """The name whose price holds for a model; None if there is none.
+        """Return the name of the entry for a model, or None.
 
         Args:
-            model: The name that the model goes by.
-            provider: Whose it is.
+            model: The name of the model.
+            provider: The provider of the model.
         """
         owner = None if provider is None else _PROVIDERS.get(provider, provider)
         candidates = [model] if owner is None else [f"{owner}/{model}", model]
@@ -81,11 +81,11 @@ class PublishedPrices(PriceTable):
 
 @functools.cache
 def published_prices() -> PublishedPrices:
-    """Prices of about 1,600 models that chat, read from a file of the package at the first call.
+    """Return prices of about 1,600 chat models, read from a file of the package at the first call.
 
-    They are those of the ``date`` of the table: look whether they still hold before money depends
-    on it, and put your own in front, as in ``PriceTable({**published_prices(), **own})``. They are
-    base prices: surcharges for long prompts are not in them.
+    The prices are those of the ``date`` of the table. Check that they are current before you rely
+    on them, and override them with your own, as in ``PriceTable({**published_prices(), **own})``.
+    They are base prices without surcharges for long prompts.
 
     Example:
         >>> prices = published_prices()
