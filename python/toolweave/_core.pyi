@@ -87,7 +87,7 @@ _is_debug_build: Final[bool]
 
 @final
 class Repair:
-    """One change that made a call acceptable.
+    """A change that made a call valid.
 
     Attributes:
         path: Where, as a JSON Pointer into the arguments; empty for the call as a whole.
@@ -131,16 +131,16 @@ class ToolCall:
     ) -> ToolCall: ...
     @property
     def id(self) -> str:
-        """Unique within the reply; the result refers to it."""
+        """The id, unique within the reply; the result refers to it."""
     @property
     def name(self) -> str:
-        """The tool, as its contract spells it."""
+        """The name of the tool, as in its contract."""
     @property
     def arguments(self) -> dict[str, Any]:
-        """A JSON object; integers of any size are exact."""
+        """The arguments, a JSON object. Integers of any size are exact."""
     @property
     def raw(self) -> str:
-        """What made the call; empty for a call that nobody wrote.
+        """Source text of the call; empty for a call that is not from a reply.
 
         The span of the reply with its tags, or the text of a native call's arguments.
         """
@@ -149,17 +149,17 @@ class ToolCall:
         """The position among the calls of the reply."""
     @property
     def repairs(self) -> tuple[Repair, ...]:
-        """What had to be mended, in order."""
+        """The repairs of the arguments, in order."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __replace__(self, **changes: Any) -> ToolCall: ...
 
 @final
 class ToolResult:
-    """What a tool answered.
+    """The result of a tool call.
 
-    Two results are equal if what is on the wire is: `value`, `exception` and `reference` do not
-    count.
+    Two results are equal if their wire forms are: `value`, `exception` and `reference` are not
+    compared.
 
     Raises:
         ValueError: The error code is not one, or the duration not finite.
@@ -192,33 +192,33 @@ class ToolResult:
     ) -> ToolResult: ...
     @property
     def tool_call_id(self) -> str:
-        """The call that this answers."""
+        """The id of the call."""
     @property
     def name(self) -> str:
-        """The tool."""
+        """The name of the tool."""
     @property
     def result(self) -> str:
-        """What the model reads."""
+        """The text for the model."""
     @property
     def value(self) -> Any:
-        """What the function returned. Not on the wire."""
+        """The return value of the function. Not on the wire."""
     @property
     def is_error(self) -> bool:
-        """Whether the call failed; true wherever there is an error code."""
+        """True if the call failed, which it did whenever there is an error code."""
     @property
     def error_code(self) -> ErrorCode | None:
-        """Why it failed, if it did."""
+        """The reason of the failure, if the call failed."""
     @property
     def duration(self) -> float | None:
-        """How long the tool ran, in seconds."""
+        """The run time of the tool, in seconds."""
     @property
     def exception(self) -> BaseException | None:
-        """The exception that the tool raised. Not on the wire, in no store, and not pickled."""
+        """The exception that the tool raised. Not on the wire, not stored, and not pickled."""
     @property
     def reference(self) -> str | None:
-        """The id under which the log has the exception, unless the tool raised it on purpose.
+        """The id of the exception in the log, unless the tool raised it on purpose.
 
-        On the wire it stands in the message's `metadata["references"]`, by the id of the call.
+        On the wire it is in the message's `metadata["references"]`, by the id of the call.
         """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -226,7 +226,7 @@ class ToolResult:
 
 @final
 class TextDelta:
-    """More text.
+    """A piece of text.
 
     Attributes:
         text: The text; for a chunk that is all text, the very same string.
@@ -242,7 +242,7 @@ class TextDelta:
 
 @final
 class ReasoningDelta:
-    """More of what the model thinks.
+    """A piece of reasoning.
 
     Attributes:
         text: The text.
@@ -260,8 +260,7 @@ class ReasoningDelta:
 class ToolCallUpdate:
     """A fragment of a call that the provider's own protocol carries.
 
-    The fragments of a call are held together by its id or, where only the first one has it, by
-    the index.
+    The fragments of a call have the same id or, where only the first one has an id, the same index.
 
     Attributes:
         tool_call_id: The id, where the fragment has it.
@@ -309,13 +308,13 @@ class UsageUpdate:
         """Tokens of the reply."""
     @property
     def cached_input_tokens(self) -> int:
-        """Those of `input_tokens` that the provider had in its cache."""
+        """The part of `input_tokens` that came from the provider's cache."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 @final
 class FinishUpdate:
-    """The reply is over. Comes once, after everything but results.
+    """The end of the reply. It comes once, after everything except results.
 
     Attributes:
         reason: Why: ``missing`` if the provider did not say.
@@ -331,17 +330,17 @@ class FinishUpdate:
 
 @disjoint_base
 class MessageBase:
-    """What every message carries besides its content. Only its subclasses have objects."""
+    """The envelope that every message has. Only its subclasses can be instantiated."""
 
     @property
     def kind(self) -> MessageKind | str:
-        """What the message holds: a plain string where this version does not know the kind."""
+        """The kind of the content; a plain string if this version does not know the kind."""
     @property
     def role(self) -> Role:
-        """Who speaks."""
+        """The role of the author."""
     @property
     def id(self) -> str | None:
-        """The message's own id."""
+        """The id of the message."""
     @property
     def from_agent(self) -> str | None:
         """The agent that produced the message."""
@@ -356,19 +355,19 @@ class MessageBase:
         """The conversation that the message belongs to."""
     @property
     def metadata(self) -> dict[str, Any]:
-        """Anything else: a JSON object."""
+        """Other data, a JSON object."""
     @property
     def extra(self) -> dict[str, Any]:
-        """What the wire held beyond the fields that this version knows; written back as it was."""
+        """Fields on the wire that this version does not know; written back unchanged."""
     def to_json(self) -> str:
-        """The message as JSON text: camelCase, `kind` first, without empty fields."""
+        """Return the message as JSON text: camelCase, `kind` first, without empty fields."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The message as the dict that `to_json` writes."""
+        """Return the message as the dict that `to_json` writes."""
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Reads a message of this class from JSON text, nested at most 128 levels deep.
+        """Read a message of this class from JSON text, nested at most 128 levels deep.
 
         Raises:
             MessageError: It is no JSON, no message, or one of another kind.
@@ -376,7 +375,7 @@ class MessageBase:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Reads a message of this class from a dict.
+        """Read a message of this class from a dict.
 
         Raises:
             MessageError: It is no message, or one of another kind.
@@ -384,7 +383,7 @@ class MessageBase:
 
 @final
 class TextMessage(MessageBase):
-    """Text.
+    """A message with text.
 
     Attributes:
         kind: ``text``.
@@ -433,7 +432,7 @@ class TextMessage(MessageBase):
 
 @final
 class ReasoningMessage(MessageBase):
-    """What the model thought before it answered.
+    """A message with reasoning that precedes an answer.
 
     Attributes:
         kind: ``reasoning``.
@@ -475,7 +474,7 @@ class ReasoningMessage(MessageBase):
 
 @final
 class ToolCallMessage(MessageBase):
-    """Calls that the model made.
+    """A message with calls by the model.
 
     Attributes:
         kind: ``tools_call``.
@@ -517,7 +516,7 @@ class ToolCallMessage(MessageBase):
 
 @final
 class ToolResultMessage(MessageBase):
-    """Results of calls.
+    """A message with results of calls.
 
     Attributes:
         kind: ``tool_result``.
@@ -559,7 +558,7 @@ class ToolResultMessage(MessageBase):
 
 @final
 class ToolAggregateMessage(MessageBase):
-    """Calls with their results. A call without a result is pending.
+    """A message with calls and their results. A call without a result is pending.
 
     Attributes:
         kind: ``tools_aggregate``.
@@ -603,14 +602,14 @@ class ToolAggregateMessage(MessageBase):
     def tool_calls(self) -> tuple[ToolCall, ...]: ...
     @property
     def tool_results(self) -> tuple[ToolResult, ...]:
-        """In the order of the calls, matched by id."""
+        """The results, in the order of the calls, matched by id."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __replace__(self, **changes: Any) -> ToolAggregateMessage: ...
 
 @final
 class UsageMessage(MessageBase):
-    """What a model request used.
+    """A message with the token usage of a model request.
 
     Attributes:
         kind: ``usage``.
@@ -657,17 +656,17 @@ class UsageMessage(MessageBase):
         """Tokens of the reply."""
     @property
     def cached_input_tokens(self) -> int:
-        """Those of `input_tokens` that the provider had in its cache."""
+        """The part of `input_tokens` that came from the provider's cache."""
     @property
     def cost(self) -> float | None:
-        """In the currency of the caller's price table."""
+        """The cost, in the currency of the caller's price table."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __replace__(self, **changes: Any) -> UsageMessage: ...
 
 @final
 class UnknownMessage(MessageBase):
-    """A kind that this version does not know, kept as it came."""
+    """A message of a kind that this version does not know, kept unchanged."""
 
     __match_args__ = (
         "kind",
@@ -698,25 +697,25 @@ class UnknownMessage(MessageBase):
     ) -> UnknownMessage: ...
     @property
     def kind(self) -> str:
-        """Its name on the wire."""
+        """The name of the kind on the wire."""
     @property
     def fields(self) -> dict[str, Any]:
-        """Everything in it that is not part of the envelope."""
+        """All fields that are not part of the envelope."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __replace__(self, **changes: Any) -> UnknownMessage: ...
 
 @final
 class Joiner:
-    """Turns what streams of one reply, and the results of its calls, into messages.
+    """A joiner of the updates of one reply, and the results of its calls, into messages.
 
-    Results may come before their call, late or twice, ids on any fragment of a call. Neither that
-    nor how the pieces were cut shows in the messages. They stand in the order of writing, a call
-    where the first of it was seen. Calls share a message unless text or reasoning stands between
-    them; white space alone between two calls stands behind the later one, at the beginning of the
-    next text.
+    Results may arrive before their call, late or twice, and the id on any fragment of a call. The
+    messages depend neither on that nor on how the pieces were split. They are in the order of the
+    text, with a call at the position of its first piece. Calls share a message unless text or
+    reasoning is between them; white space alone between two calls moves behind the later one, to
+    the beginning of the next text.
 
-    Every message carries the given envelope. Safe to share between threads.
+    Every message has the given envelope. Safe to share between threads.
     """
 
     def __new__(
@@ -728,21 +727,21 @@ class Joiner:
         chat_id: str | None = None,
     ) -> Joiner: ...
     def push(self, update: Update) -> None:
-        """Takes in one update.
+        """Add one update.
 
         Raises:
             TypeError: It is no update.
         """
 
     def finish(self) -> JoinedReply:
-        """What has come so far, as messages.
+        """Return the messages so far.
 
-        More may be pushed afterwards, such as late results, and this called again.
+        More updates may be pushed afterwards, such as late results, and this called again.
         """
 
 @final
 class JoinedReply:
-    """What a `Joiner` has made of its updates."""
+    """The messages that a `Joiner` has built from its updates."""
 
     __match_args__ = ("messages", "finish_reason", "missing", "problems")
 
@@ -758,19 +757,19 @@ class JoinedReply:
         """The reply, in order; results without a call and then the usage come last."""
     @property
     def finish_reason(self) -> FinishReason:
-        """Why the reply ended; `missing` if nobody said so."""
+        """The reason why the reply ended; `missing` if the provider gave none."""
     @property
     def missing(self) -> tuple[str, ...]:
         """The ids of the calls in `messages` that have no result yet, in order."""
     @property
     def problems(self) -> tuple[JoinProblem, ...]:
-        """What could not be taken as it came."""
+        """The problems in the stream of updates."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 @final
 class JoinProblem:
-    """Something in a stream that could not be taken as it came.
+    """A problem in a stream of updates.
 
     Kinds: ``invalid_arguments``, ``unclosed`` and ``unnamed`` (a native call in no message),
     ``renamed``, ``late_fragment``, ``duplicate_call``, ``duplicate_result``, ``no_call`` (a result
@@ -795,12 +794,12 @@ class JoinProblem:
     def kind(self) -> str: ...
     @property
     def message(self) -> str:
-        """A sentence that says what happened."""
+        """A sentence that describes the problem."""
     @property
     def tool_call_id(self) -> str | None: ...
     @property
     def name(self) -> str | None:
-        """The tool."""
+        """The name of the tool."""
     @property
     def text(self) -> str | None:
         """The text that is in no message: arguments, a result, another name."""
@@ -816,14 +815,14 @@ _Dangling: TypeAlias = Literal["answer", "omit", "raise"]
 _Messages: TypeAlias = str | Message | Iterable[str | Message | Mapping[str, Any] | _Dumpable]
 
 def message_from_json(text: str | bytes) -> Message:
-    """Reads a message of any kind from JSON text, nested at most 128 levels deep.
+    """Read a message of any kind from JSON text, nested at most 128 levels deep.
 
     Raises:
         MessageError: It is no JSON or no message.
     """
 
 def message_from_dict(fields: Mapping[str, Any]) -> Message:
-    """Reads a message of any kind from a dict.
+    """Read a message of any kind from a dict.
 
     Raises:
         MessageError: It is no message.
@@ -832,13 +831,13 @@ def message_from_dict(fields: Mapping[str, Any]) -> Message:
 def to_openai(
     messages: _Messages, *, dangling: _Dangling = "answer", reasoning: bool = False
 ) -> list[Any]:
-    """Messages as ``chat.completions.create`` of OpenAI's client takes them: a list of dicts.
+    """Convert messages to dicts for ``chat.completions.create`` of OpenAI's client.
 
-    What one reply says becomes one message (by `generation_id`; without one, thoughts, text and
-    calls in this order belong together), the results of its calls follow directly. Usage is left
-    out, and so is the error flag of results, which that API does not have. Its format has one text
-    and one list of calls for a reply, so that the order of text and calls in it is lost: texts are
-    joined to one, in order, and so are calls.
+    Each reply becomes one message, identified by `generation_id`; without one, reasoning, text and
+    calls in this order belong together. The results of its calls follow directly. Usage is omitted,
+    and so is the error flag of results, which that API does not have. Its format has one text and
+    one list of calls for each reply, so the order of text and calls is lost: texts are concatenated
+    in order, and so are calls.
 
     Args:
         messages: A conversation.
@@ -852,10 +851,11 @@ def to_openai(
     """
 
 def from_openai(messages: Iterable[Mapping[str, Any] | _Dumpable]) -> list[Message]:
-    """Messages from dicts and response messages of OpenAI's client.
+    """Convert dicts and response messages of OpenAI's client to messages.
 
-    Calls and their results become aggregates. Of content that is a list of parts the texts are
-    joined; the list, and all else that only that API knows, is kept in ``metadata["openai"]``.
+    Calls and their results become aggregates. Content that is a list of parts becomes its
+    concatenated texts; the list, and everything else that only that API knows, is kept in
+    ``metadata["openai"]``.
 
     Raises:
         MessageError: Something is missing, wrong or not known; says which message and where.
@@ -864,12 +864,13 @@ def from_openai(messages: Iterable[Mapping[str, Any] | _Dumpable]) -> list[Messa
 def to_anthropic(
     messages: _Messages, *, dangling: _Dangling = "answer"
 ) -> tuple[str | list[Any] | None, list[Any]]:
-    """The system prompt and the messages (dicts) for ``messages.create`` of Anthropic's client.
+    """Convert messages for ``messages.create`` of Anthropic's client.
 
-    As `to_openai`, but thoughts, texts and calls of a reply keep their order; the results of its
-    calls are one user message directly after it. All system texts go into the system prompt. Left
-    out, because the API refuses them: blank texts and reasoning without a signature in its
-    metadata. Call ids are made unique and spelled as the API demands.
+    Return the system prompt and the messages, as dicts. Conversion works as in `to_openai`, but
+    reasoning, texts and calls of a reply keep their order; the results of its calls are one user
+    message directly after it. All system texts become part of the system prompt. Blank texts, and
+    reasoning without a signature in its metadata, are omitted, because the API rejects them. Call
+    ids are made unique and conform to the API's format.
 
     Raises:
         MessageError: Something has no place in that format; says which message.
@@ -880,11 +881,11 @@ def from_anthropic(
     *,
     system: str | list[dict[str, Any]] | None = None,
 ) -> list[Message]:
-    """Messages from dicts and responses of Anthropic's client.
+    """Convert dicts and responses of Anthropic's client to messages.
 
-    Thoughts, texts and calls of a reply keep their order; calls without anything between them share
-    a message. `generation_id` is the id of the reply; one without an id that goes on after its
-    calls is named after the first of these. What only that API knows is kept in
+    Reasoning, texts and calls of a reply keep their order; adjacent calls share a message.
+    `generation_id` is the id of the reply; a reply without an id that continues after its calls is
+    named after the first of them. Everything that only that API knows is kept in
     ``metadata["anthropic"]``.
 
     Raises:
@@ -897,7 +898,7 @@ def _without_keys(text: str, keys: list[str]) -> str: ...
 
 @final
 class Violation:
-    """One way in which a value does not fit its schema.
+    """A violation of a schema by a value.
 
     Attributes:
         path: Where in the value, as a JSON Pointer; empty for the whole value. A missing
@@ -927,11 +928,11 @@ class Violation:
 
 @final
 class Validator:
-    """A JSON Schema, compiled once.
+    """A compiled JSON Schema.
 
-    All drafts are known; without ``$schema`` it is 2020-12. Nothing is ever fetched: a ``$ref``
-    leads into the schema, to ``resources`` or to a bundled meta-schema. ``format`` asserts where
-    its draft says so (up to draft 7) and is an annotation elsewhere.
+    All drafts are supported; the default without ``$schema`` is 2020-12. Nothing is fetched: a
+    ``$ref`` refers to the schema, to ``resources`` or to a bundled meta-schema. ``format`` is an
+    assertion where its draft says so (up to draft 7) and an annotation elsewhere.
 
     Example:
         >>> validator = Validator({"properties": {"unit": {"enum": ["celsius", "fahrenheit"]}}})
@@ -947,7 +948,7 @@ class Validator:
         *,
         resources: Mapping[str, Mapping[str, Any] | bool] | None = None,
     ) -> Validator:
-        """Compiles a schema.
+        """Compile a schema.
 
         Args:
             schema: The schema.
@@ -960,10 +961,9 @@ class Validator:
         """
 
     def validate_json(self, text: str | bytes) -> Any:
-        """The value that ``text`` spells, if it fits.
+        """Parse ``text`` and return the value, if it is valid.
 
-        Integers are exact at any size up to 4,300 digits. Where a key is repeated the last one
-        counts.
+        Integers of up to 4,300 digits are exact. If a key is repeated, the last one counts.
 
         Raises:
             InvalidJSONError: The text is not JSON, is nested deeper than 128 levels, or holds
@@ -972,7 +972,7 @@ class Validator:
         """
 
     def validate(self, value: Any) -> None:
-        """Raises if ``value`` does not fit.
+        """Raise if ``value`` is invalid.
 
         Tuples count as arrays and any mapping as an object.
 
@@ -983,14 +983,14 @@ class Validator:
         """
 
     def is_valid(self, value: Any) -> bool:
-        """Whether ``value`` fits; raises as `validate` does for what is no JSON."""
+        """Return true if ``value`` is valid; raise as `validate` does if it is not JSON."""
 
     def iter_errors(self, value: Any) -> tuple[Violation, ...]:
-        """In which ways ``value`` does not fit: at most 20 of them, none if it fits."""
+        """Return the violations by ``value``: at most 20, none if it is valid."""
 
 @final
 class Limits:
-    """Bounds on what a parser accepts and remembers.
+    """Bounds on what a parser accepts and buffers.
 
     Attributes:
         max_depth: How deep the arguments of a call may be nested; the object itself is level 1.
@@ -1035,7 +1035,7 @@ class Limits:
 
 @final
 class ToolCallStart:
-    """A call has begun; a `ToolCall` or an `InvalidToolCall` of the same index follows.
+    """The start of a call; a `ToolCall` or an `InvalidToolCall` of the same index follows.
 
     Attributes:
         index: The position among the calls of the reply.
@@ -1057,7 +1057,7 @@ class ToolCallStart:
 
 @final
 class ToolCallDelta:
-    """More of a call's arguments, byte for byte as the model writes them.
+    """A piece of a call's arguments, byte for byte as the model writes them.
 
     Attributes:
         index: The position of the call among the calls of the reply.
@@ -1076,7 +1076,7 @@ class ToolCallDelta:
 
 @final
 class Discarded:
-    """Markup that is neither text nor call.
+    """Markup that is neither text nor a call.
 
     Attributes:
         raw: The text.
@@ -1102,7 +1102,7 @@ _InvalidKind: TypeAlias = Literal[
 
 @final
 class InvalidToolCall:
-    """A call that cannot be run.
+    """An invalid call.
 
     Attributes:
         index: The position among the calls of the reply.
@@ -1148,7 +1148,7 @@ class InvalidToolCall:
 
 @final
 class FabricatedResult:
-    """A tool's result that the model wrote itself. It is never mixed with real ones.
+    """A tool's result written by the model itself. It is never mixed with real results.
 
     Attributes:
         name: The tool that it claims to come from, if it says so.
@@ -1167,7 +1167,7 @@ class FabricatedResult:
 
 @final
 class FunctionContract:
-    r"""What the model is told about one tool, and what its calls are held to.
+    r"""The contract of a tool, as shown to the model; its calls are validated against it.
 
     Args:
         name: What the model calls it by: at most 256 bytes, without white space and without any of
@@ -1205,24 +1205,24 @@ class FunctionContract:
     @property
     def returns(self) -> dict[str, Any] | str | bool | None: ...
     def to_dict(self) -> dict[str, Any]:
-        """Returns the fields as a dict, without those that are None."""
+        """Return the fields as a dict, without those that are None."""
     @staticmethod
     def from_dict(definition: Mapping[str, Any]) -> FunctionContract:
-        """Makes a contract from what `to_dict` returns.
+        """Create a contract from the result of `to_dict`.
 
         Raises:
             ContractError: A key is not known, or what the constructor raises.
         """
     def to_openai(self) -> dict[str, Any]:
-        """Returns the definition for OpenAI's client: ``{"type": "function", "function": {...}}``.
+        """Return the definition for OpenAI's client: ``{"type": "function", "function": {...}}``.
 
-        There is no place in it for what the tool returns.
+        It has no field for the result of the tool.
         """
     @staticmethod
     def from_openai(definition: Mapping[str, Any]) -> FunctionContract:
-        """Makes a contract from a tool definition as clients of providers write it.
+        """Create a contract from a tool definition of a provider client.
 
-        Taken are OpenAI's form, the same without the wrapper (``name``, ``description``,
+        Accepted are OpenAI's form, the same without the wrapper (``name``, ``description``,
         ``parameters``), Anthropic's with ``input_schema`` and MCP's with ``inputSchema``. Other
         keys are ignored.
 
@@ -1234,11 +1234,10 @@ class FunctionContract:
 
 @final
 class Parser:
-    """Splits a streamed reply into text and tool calls.
+    """A parser that splits a streamed reply into text and tool calls.
 
-    However the reply is cut into chunks, the same events come out once neighbouring deltas are
-    joined, and every character of it is in exactly one of them. A parser is fed by one thread
-    at a time.
+    Any split of the reply into chunks gives the same events once adjacent deltas are joined, and
+    every character is in exactly one of them. Use a parser from one thread at a time.
 
     Args:
         tools: The tools that may be called: contracts, provider definitions or bare names, whose
@@ -1273,19 +1272,19 @@ class Parser:
 
     def __new__(cls, tools: Tools, **options: Unpack[ParserOptions]) -> Parser: ...
     def push(self, chunk: str) -> tuple[Event, ...]:
-        """Takes the next chunk and returns what it makes certain.
+        """Read the next chunk and return what it makes certain.
 
-        Text is held back only while it could still begin a tag. A chunk that is all text comes
-        back as the very same string.
+        Text is buffered only while it may still begin a tag. A chunk that is all text is returned
+        as the same string object.
         """
     def push_many(self, chunks: Iterable[str]) -> tuple[Event, ...]:
-        """Takes many chunks at once; neighbouring deltas come out joined.
+        """Read many chunks at once and join adjacent deltas.
 
         Raises:
             TypeError: Something in `chunks` is not a string; then none of them has been read.
         """
     def finish(self, *, truncated: bool = False) -> tuple[Event, ...]:
-        """Ends the reply, returns the rest and gets ready for the next one.
+        """End the reply, return the rest and prepare for the next reply.
 
         Args:
             truncated: Whether the model was cut off. Then no call that is still open is
@@ -1294,10 +1293,10 @@ class Parser:
     def native_call(
         self, id: str, name: str, arguments: str, *, index: int = 0, truncated: bool = False
     ) -> ToolCall | InvalidToolCall:
-        """Judges a call that the provider's own protocol carries, as if it stood in the reply.
+        """Validate a call that the provider's own protocol carries, like a call in the reply.
 
-        Its arguments are mended and validated by the same rules. The reply that is being read,
-        if any, has no part in it.
+        Its arguments are repaired and validated by the same rules. The open reply, if any, is not
+        affected.
 
         Args:
             id: The provider's id for the call.
@@ -1308,21 +1307,20 @@ class Parser:
                 however whole the text looks.
         """
     def fresh(self) -> Parser:
-        """Returns a parser for the same tools and options that has read nothing.
+        """Return a parser for the same tools and options, without any input.
 
-        Nothing is compiled again: a server makes one parser, and a fresh one for each reply.
+        Nothing is compiled again: a server creates one parser, and a fresh one for each reply.
         """
     def reset(self) -> None:
-        """Forgets the reply."""
+        """Discard the reply."""
 
 @final
 class UpdateReader:
-    """Reads what a model yields for one reply: calls in its text and native calls alike.
+    """A reader of the updates of one reply: inline calls and native calls.
 
-    Native calls are put together from their fragments, which are held together by the call's id
-    or, where only the first one has it, by the index. A native call is at its end when another one
-    begins, if its arguments are a JSON object by then, and else when the reply is. A reader is fed
-    by one thread at a time.
+    Native calls are assembled from fragments with the same id or, where only the first one has an
+    id, the same index. A native call ends when another one begins, if its arguments are a JSON
+    object by then, and otherwise with the reply. Use a reader from one thread at a time.
 
     Args:
         parser: Knows the tools. It is not fed.
@@ -1363,16 +1361,16 @@ class UpdateReader:
     @property
     def buffered(self) -> int: ...
     def push(self, update: Update) -> tuple[Event | UsageUpdate, ...]:
-        """Takes the next update, but for the end of the reply, and returns what it makes certain.
+        """Read the next update, other than the end of the reply, and return what it makes certain.
 
-        A chunk that is all text comes back as the very same string, reasoning and usage as the
-        very same object.
+        A chunk that is all text is returned as the same string object, reasoning and usage as the
+        same objects.
 
         Raises:
             TypeError: It is nothing that a model may yield.
         """
     def finish(self, *, truncated: bool) -> tuple[Event, ...]:
-        """Ends the reply and returns the rest of it.
+        """End the reply and return the rest of it.
 
         Args:
             truncated: Whether the model was cut off. Then no call that is still open is
@@ -1387,14 +1385,14 @@ class EventStream:
         cls, chunks: Iterable[str], tools: Tools, **options: Unpack[ParserOptions]
     ) -> EventStream: ...
     def __iter__(self) -> EventStream:
-        """Returns itself."""
+        """Return the stream itself."""
     def __next__(self) -> Event:
-        """Returns the next event, reading as many chunks as it takes."""
+        """Return the next event, reading as many chunks as necessary."""
 
 def parse(
     text: str, tools: Tools, *, truncated: bool = False, **options: Unpack[ParserOptions]
 ) -> tuple[Event, ...]:
-    """Parses a whole reply.
+    """Parse a whole reply.
 
     Args:
         text: The reply.
@@ -1407,11 +1405,11 @@ def parse(
     """
 
 def repair_json(text: str) -> tuple[str, tuple[Repair, ...]]:
-    """JSON for text that should be one JSON object (or array), and what was changed.
+    """Repair text that should be one JSON object (or array); return it with the changes.
 
-    Text that is JSON comes back as it is. Otherwise all that is valid keeps its spelling, and no
-    value is invented or dropped. The `before` and `after` of a repair are the beginning of the
-    text there.
+    Valid JSON is returned unchanged. Otherwise everything that is valid is kept as written, and no
+    value is invented or dropped. The `before` and `after` of a repair are the beginning of the text
+    there.
 
     Example:
         >>> text, repairs = repair_json("{city: 'Paris',}")
@@ -1427,11 +1425,10 @@ def repair_json(text: str) -> tuple[str, tuple[Repair, ...]]:
 def render_contracts(
     contracts: Tools, *, tag: Literal["name", "tool_call"] = "name", fenced: bool = True
 ) -> str:
-    """Describes tools in Markdown: what each does, takes and returns, and an example call.
+    """Describe tools in Markdown: purpose, parameters, result and an example call of each.
 
-    The example fits the schema of the arguments, and shows no optional ones unless it fits only
-    with them. Where no value was found that fits, there is none, and the text says so.
-    Descriptions are flattened to one line.
+    The arguments of the example are valid, and contain no optional ones unless these are necessary.
+    If no valid example was found, the text says so. Descriptions are flattened to one line.
 
     Args:
         contracts: The tools.
@@ -1450,10 +1447,10 @@ def system_prompt(
     tag: Literal["name", "tool_call"] = "name",
     fenced: bool = True,
 ) -> str:
-    """Adds a section on tools, and on how to call them, to a system prompt.
+    """Add a section on tools, and on how to call them, to a system prompt.
 
-    A section that is there already is replaced where it stands, so that this can be done on every
-    request; without contracts it is taken out. What stands before and after it stays.
+    An existing section is replaced in place, so you can call this for every request; without
+    contracts it is removed. The text before and after it is kept.
 
     Args:
         contracts: The tools.
@@ -1479,21 +1476,21 @@ def consolidate(
     form: Literal["single", "turn", "split"] = "single",
     tag: Literal["name", "tool_call"] = "tool_call",
     fenced: bool = False,
+    provenance: bool = True,
 ) -> list[TextMessage]:
-    """Writes a history as natural text: calls and results become tags in it.
+    """Write a history as natural text, with calls and results as tags.
 
-    One message is what one party says until another does; texts of the system stand alone and stay
-    as they are. Whatever is in a text or result, it is not read as a call: the ``<`` of what could
-    be a tag of ours, or of a tool in `tools` or of a call so far, becomes ``&lt;``.
-    `parse_history` undoes it. A text that is marked ``natural`` is passed on as it stands, of a
-    user's only results; the messages that are returned are, so that doing this twice is doing it
-    once.
+    Adjacent messages of one party become one message; system texts remain separate and unchanged.
+    Texts and results cannot be mistaken for calls: the ``<`` of a possible tag of toolweave, of a
+    tool in `tools` or of a tool called so far becomes ``&lt;``. `parse_history` reverses this. A
+    text marked ``natural`` is passed on unchanged (of a user's text, only the results are). The
+    returned messages are marked, so consolidating twice is the same as consolidating once.
 
-    Reasoning and usage are not written. Of the fixed fields the first that is given counts. Of
-    metadata the later counts, objects member by member, reasoning and usage included; what this
-    adds is under ``generation_ids``, ``message_ids`` (of all messages that went in) and
-    ``tool_calls`` (ids, durations, error codes, repairs and what made the calls), or under
-    ``consolidated_...`` where a message has such a key of its own.
+    Reasoning and usage are not written. Of the fixed fields the first value counts. Metadata is
+    merged, also from reasoning and usage: later values win, and objects are merged member by
+    member. This function adds ``generation_ids``, ``message_ids`` (of all input messages) and
+    ``tool_calls`` (ids, durations, error codes, repairs and source texts of the calls), named
+    ``consolidated_...`` if a message has such a key already.
 
     Args:
         messages: A conversation.
@@ -1504,6 +1501,8 @@ def consolidate(
             ``generation_id`` are one reply; without, what follows calls answers their results.
         tag: How calls are written.
         fenced: Whether their arguments stand in a Markdown fence.
+        provenance: False to leave out the raw texts and the repairs of calls from ``tool_calls``.
+            `parse_history` needs them to restore the calls; a request to a model does not.
 
     Returns:
         The messages; none where there is nothing to say.
@@ -1532,18 +1531,18 @@ def consolidate(
 def parse_history(
     transcript: _Messages, tools: Tools = (), dialects: Iterable[str] = ...
 ) -> list[Message]:
-    """Reads calls and results in the texts of a transcript.
+    """Read the calls and results in the texts of a transcript.
 
-    Calls are read in the assistant's texts alone, with all that `Parser` reads there: the same
-    calls with the same arguments and repairs, reasoning as `ReasoningMessage`. A
-    ``<tool_response>`` is read in the assistant's texts and, in the turn right after a call, for
-    calls of its name that wait for a result. Everything else stays text, invalid calls among it:
-    broken JSON, arguments that do not fit the schema, names that no tool has.
+    Calls are read only in the assistant's texts, by the rules of `Parser`: the same calls with the
+    same arguments and repairs, reasoning as `ReasoningMessage`. A ``<tool_response>`` is read in
+    the assistant's texts and, in the turn right after a call, for pending calls of its name.
+    Everything else stays text, including invalid calls: broken JSON, arguments that violate the
+    schema, unknown tool names.
 
-    What `consolidate` wrote comes back as it was: texts, calls and results to the character, with
-    the ids, durations and error codes that the metadata keeps. In other texts the ids are
-    ``call_0``, ``call_1``, ..., white space alone and lines ``---`` between calls are no text, and
-    JSON results on several lines come back on one, as ``json.dumps`` writes it.
+    Output of `consolidate` is restored exactly: texts, calls and results to the character, with the
+    ids, durations and error codes from the metadata. In other texts the ids are ``call_0``,
+    ``call_1``, ..., white space alone and lines ``---`` between calls are dropped, and JSON results
+    on several lines are written on one, in the format of ``json.dumps``.
 
     Args:
         transcript: Messages of any roles, one message, or text, taken to be the assistant's.
@@ -1568,10 +1567,10 @@ def parse_history(
 
 @final
 class Consolidator:
-    """Writes a history down while it grows: messages, and replies that stream.
+    """An incremental writer of a history: messages, and replies that stream.
 
-    What `push` and `finish` return, joined, is the text of the messages that `consolidate` makes
-    of the same history, one behind the other. Memory and time are proportional to what is pushed.
+    The concatenated results of `push` and `finish` are the text of the messages that `consolidate`
+    returns for the same history. Memory and time are linear in the input.
 
     Args:
         tools: As for `consolidate`.
@@ -1600,15 +1599,14 @@ class Consolidator:
         self,
         message: str | Message | Mapping[str, Any] | Update | AgentEvent,
     ) -> str:
-        """Takes what comes next and returns the text that is now certain.
+        """Add the next message or update and return the text that is now certain.
 
-        A message, or a piece of a reply: what a model, a parser, `Agent` or `NaturalToolUse`
-        yields. Text is written as it comes, but for what could still become a tag. A call is
-        written when it is whole: fragments of native calls at the `FinishUpdate`, and a call that
-        cannot be run with the message that holds its result. In the form ``single`` a call waits
-        for its result, and what follows waits with it; in the form ``turn`` results wait for the
-        end of the reply. Calls that streamed before come again as messages without being written
-        twice.
+        Updates are what a model, a parser, `Agent` or `NaturalToolUse` yields. Text is written as
+        it arrives, except for a possible tag. A call is written when it is complete: fragments of
+        native calls at the `FinishUpdate`, and an invalid call with the message that has its
+        result. In the form ``single`` a call waits for its result, and everything after it waits as
+        well; in the form ``turn`` results wait for the end of the reply. Calls that were streamed
+        may arrive again in messages and are not written twice.
 
         Args:
             message: The message or piece.
@@ -1619,14 +1617,14 @@ class Consolidator:
             TypeError: It is nothing of all that.
         """
     def finish(self) -> str:
-        """Ends the history and returns the rest of it: calls that are still pending."""
+        """End the history and return the rest of it: calls that are still pending."""
     @property
     def messages(self) -> list[TextMessage]:
-        """The messages so far, with the metadata of all that went into them."""
+        """The messages so far, with the metadata of their sources."""
 
 @final
 class Diagnostic:
-    """Something to say about a `tools.xml`, with the place it is about."""
+    """An error or warning about a `tools.xml`, with its location."""
 
     __match_args__ = ("code", "severity", "message", "line", "column", "length", "hint")
 
@@ -1643,15 +1641,15 @@ class Diagnostic:
     ) -> Self: ...
     @property
     def code(self) -> str:
-        """What kind it is, such as ``TW001``; see docs/registry.md."""
+        """The code, such as ``TW001``; see docs/registry.md."""
 
     @property
     def severity(self) -> Literal["error", "warning"]:
-        """An error stops loading; a warning does not."""
+        """The severity: an error prevents loading, a warning does not."""
 
     @property
     def message(self) -> str:
-        """What is wrong, in a sentence."""
+        """A sentence that describes the problem."""
 
     @property
     def line(self) -> int:
@@ -1663,15 +1661,15 @@ class Diagnostic:
 
     @property
     def length(self) -> int:
-        """How many characters of that line it is about, at least 1."""
+        """Number of characters of that line concerned, at least 1."""
 
     @property
     def hint(self) -> str | None:
-        """What to do about it, in a sentence."""
+        """A sentence that suggests a solution."""
 
 @final
 class ToolEntry:
-    """A tool as a registry has it: the element `Tool` of NLWeb's `tools.xml`."""
+    """A tool of a registry: the element `Tool` of NLWeb's `tools.xml`."""
 
     __match_args__ = ("name", "type", "site")
 
@@ -1692,43 +1690,43 @@ class ToolEntry:
     ) -> Self: ...
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name."""
 
     @property
     def type(self) -> str:
-        """The type it belongs to, in its short form, such as ``Recipe``."""
+        """The type that has the tool, in its short form, such as ``Recipe``."""
 
     @property
     def site(self) -> str | None:
-        """The site it belongs to; None for those of every site."""
+        """The site that has the tool; None for every site."""
 
     @property
     def enabled(self) -> bool:
-        """Whether it is one. One that is not hides those it replaces."""
+        """True if the tool is enabled. A disabled tool hides those that it replaces."""
 
     @property
     def path(self) -> str:
-        """Where it is served, for a tool of another place; empty if it does not say."""
+        """The path of a remote tool; empty if there is none."""
 
     @property
     def method(self) -> str:
-        """``builtin``, ``code``, ``extension`` or ``url``; empty if it does not say."""
+        """``builtin``, ``code``, ``extension`` or ``url``; empty if not given."""
 
     @property
     def handler(self) -> str | None:
-        """The dotted path of what runs it."""
+        """The dotted path of the handler."""
 
     @property
     def arguments(self) -> dict[str, str]:
-        """Names of arguments, and what is said about each."""
+        """The arguments, as descriptions by name."""
 
     @property
     def examples(self) -> tuple[str, ...]:
-        """Queries that it is for."""
+        """Example queries for the tool."""
 
     @property
     def prompt(self) -> str | None:
-        """What a model is asked to find out whether it fits, with placeholders."""
+        """The scoring prompt for a model, with placeholders."""
 
     @property
     def return_struc(self) -> Any:
@@ -1736,30 +1734,30 @@ class ToolEntry:
 
     @property
     def line(self) -> int | None:
-        """Where it begins in the file, from 1; None if it is from no file."""
+        """The line in the file, from 1; None if the tool is not from a file."""
 
     @property
     def placeholders(self) -> tuple[str, ...]:
-        """The placeholders of its prompt, each once."""
+        """The placeholders of the prompt, each once."""
 
     def render(self, values: Mapping[str, str]) -> str:
-        """Its prompt with the placeholders filled, in one pass; unknown ones become empty."""
+        """Fill the placeholders of the prompt in one pass; unknown ones become empty."""
 
     @property
     def reader(self) -> ReplyReader:
-        """Reads replies to its prompt. The same object each time."""
+        """The reader of replies to the prompt. The same object each time."""
 
     @property
     def schema(self) -> dict[str, Any]:
-        """The JSON Schema of a reply: what `return_struc` stands for, with a score."""
+        """The JSON Schema of a reply: that of `return_struc`, with a score."""
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The same without the score: what the handler is given. An object schema."""
+        """The same schema without the score: the parameters of the handler. An object schema."""
 
 @final
 class Origin:
-    """Where a tool that a type has comes from, and what it stands in for."""
+    """The origin of a tool of a type, and the tools that it replaces."""
 
     __match_args__ = ("tool", "owner", "site", "replaces")
 
@@ -1772,7 +1770,7 @@ class Origin:
     ) -> Self: ...
     @property
     def tool(self) -> ToolEntry:
-        """The tool. Where it is disabled, the type does not have it, and `replaces` is hidden."""
+        """The tool. If it is disabled, the type does not have it, and `replaces` is hidden."""
 
     @property
     def owner(self) -> str:
@@ -1784,15 +1782,15 @@ class Origin:
 
     @property
     def replaces(self) -> tuple[ToolEntry, ...]:
-        """Those it replaces, the nearest first."""
+        """The tools that it replaces, the nearest first."""
 
 @final
 class RegistrySnapshot:
-    """All that a `tools.xml` says. It never changes."""
+    """The immutable content of a `tools.xml`."""
 
     @staticmethod
     def read(source: str | bytes, *, skip_invalid: bool = False) -> RegistrySnapshot:
-        """Reads a document; bytes may be UTF-8, UTF-16 with a mark, or declared Latin-1.
+        """Read a document; bytes may be UTF-8, UTF-16 with a byte order mark, or declared Latin-1.
 
         Args:
             source: The document.
@@ -1805,7 +1803,7 @@ class RegistrySnapshot:
 
     @staticmethod
     def of(entries: Iterable[ToolEntry]) -> RegistrySnapshot:
-        """A registry of tools, in their order.
+        """Create a registry of tools, in the given order.
 
         Raises:
             RegistryError: A type is called ``Site`` or ``Tool``.
@@ -1813,20 +1811,20 @@ class RegistrySnapshot:
 
     @staticmethod
     def join(parts: Iterable[RegistrySnapshot]) -> RegistrySnapshot:
-        """One registry of several, in their order, as if all stood in one document.
+        """Join several registries, in order, as if they were one document.
 
-        Its `diagnostics` are what can be said of them together only, such as that two have the
-        same tool. The `line` of each tool is that in its own document.
+        Its `diagnostics` are only those of the combination, such as a tool that two of them have.
+        The `line` of each tool refers to its own document.
 
         Raises:
             RegistryError: A type is its own ancestor by what they say together.
         """
 
     def with_entries(self, entries: Iterable[ToolEntry]) -> RegistrySnapshot:
-        """The same with more tools.
+        """Return a registry with additional tools.
 
-        One of the same name, type and site replaces what was there. The others come at the end
-        of the last block of their type.
+        A tool of the same name, type and site is replaced. Others are added at the end of the last
+        block of their type.
 
         Raises:
             RegistryError: A type is called ``Site`` or ``Tool``.
@@ -1838,24 +1836,24 @@ class RegistrySnapshot:
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The types that have tools, by their first tool."""
+        """The types that have tools, in the order of their first tools."""
 
     @property
     def sites(self) -> tuple[str, ...]:
-        """The sites that are named, ``default`` apart."""
+        """The sites, except for ``default``."""
 
     @property
     def fingerprint(self) -> str:
-        """A hash of all that is said, whatever the layout: 32 hexadecimal digits."""
+        """A hash of the content, regardless of its layout: 32 hexadecimal digits."""
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """The warnings, in the order of the text, and the errors of tools that were left out."""
+        """The warnings, in the order of the text, and the errors of skipped tools."""
 
     def tools_of(
         self, kinds: Sequence[str], site: str | None = None, *, sites_replace: bool = False
     ) -> tuple[ToolEntry, ...]:
-        """The tools of some types, general to specific.
+        """Return the tools of some types, general to specific.
 
         Args:
             kinds: The types in any spelling, the most specific first.
@@ -1865,47 +1863,47 @@ class RegistrySnapshot:
         """
 
     def tools_for(self, type: str, site: str | None = None) -> tuple[ToolEntry, ...]:
-        """The tools of a type in any spelling, general to specific.
+        """Return the tools of a type in any spelling, general to specific.
 
-        A specific one stands in the place of the one it replaces. A site that the registry does
+        A specific tool takes the place of the one that it replaces. A site that the registry does
         not have has the tools of ``default``.
         """
 
     def explain(self, type: str, site: str | None = None) -> tuple[Origin, ...]:
-        """The same with where each comes from, and with those that are disabled."""
+        """Return the same tools with the origin of each, and the disabled ones as well."""
 
     def supertypes(self, type: str) -> tuple[str, ...]:
-        """As `supertypes`, with what types of this registry extend."""
+        """Return the result of `supertypes`, including types that this registry extends."""
 
     def suggest_type(self, type: str) -> str | None:
-        """The type that an unknown one was most likely meant for: ``Hotel`` for ``hotel``.
+        """Return the known type most similar to an unknown one: ``Hotel`` for ``hotel``.
 
-        None where the type is known, to the registry or to schema.org, or like no other.
+        None if the registry or schema.org knows the type, or if there is no similar one.
         """
 
     def write(self) -> str:
-        """The registry as XML; what it says reads the same again, and so do its comments.
+        """Return the registry as XML, with its comments; reading it gives the same registry.
 
         Raises:
             RegistryError: A text holds what XML cannot, or a type is no name for an element.
         """
 
 def type_name(spelling: str) -> str:
-    """The short form of a schema.org type: ``Recipe`` for ``https://schema.org/Recipe``.
+    """Return the short form of a schema.org type: ``Recipe`` for ``https://schema.org/Recipe``.
 
-    ``Thing`` for ``Item``, which is what NLWeb calls the root.
+    ``Thing`` for ``Item``, which is NLWeb's name of the root.
     """
 
 def supertypes(type: str) -> tuple[str, ...]:
-    """A type and all it is a kind of, the most specific first, ``Thing`` last."""
+    """Return a type and all its supertypes, the most specific first, ``Thing`` last."""
 
 @final
 class PromptTemplate:
     """A prompt with placeholders such as ``{request.query}``.
 
-    A placeholder is a name in braces, with blanks around it or not; a name is words joined by
-    dots, in ASCII letters, digits and ``_``. All other braces are text, so JSON survives, and no
-    brace is an escape.
+    A placeholder is a name in braces, with optional spaces around it; a name is words joined by
+    dots, in ASCII letters, digits and ``_``. All other braces are text, so JSON is preserved, and
+    there is no escape for braces.
 
     Example:
         >>> prompt = PromptTemplate('Score {request.query} as {"score": 1}.')
@@ -1918,17 +1916,17 @@ class PromptTemplate:
     def __new__(cls, text: str) -> Self: ...
     @property
     def text(self) -> str:
-        """The prompt as it was written."""
+        """The prompt as written."""
 
     @property
     def placeholders(self) -> tuple[str, ...]:
         """The names of the placeholders, each once, in the order of the text."""
 
     def render(self, values: Mapping[str, str]) -> str:
-        """Fills the placeholders in one pass; what a value holds is never read for placeholders.
+        """Fill the placeholders in one pass; values are not searched for placeholders.
 
         A name with a dot that `values` does not have becomes empty. A single word such as
-        ``{name}`` stays as it stands where there is no value for it.
+        ``{name}`` is kept if there is no value for it.
 
         Args:
             values: Texts by the names of the placeholders; only those in the prompt are asked for.
@@ -1940,12 +1938,12 @@ class PromptTemplate:
     def __hash__(self) -> int: ...
 
 def structure_schema(structure: Any) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) that a `returnStruc` (an example object) stands for.
+    """Return the JSON Schema (draft 2020-12) of a `returnStruc`, which is an example object.
 
-    Phrases about types, ranges and options are read (``"integer between 0 and 100"``, ``"list of
+    Phrases about types, ranges and options are parsed (``"integer between 0 and 100"``, ``"list of
     strings"``, ``"one of 'a' or 'b'"``, ``"(optional)"``); all others describe a string. Only the
-    score is required, and what says ``(required)``. An object that is a JSON Schema with
-    ``properties`` already is returned as it is.
+    score and members marked ``(required)`` are required. A JSON Schema with ``properties`` is
+    returned unchanged.
 
     Raises:
         TypeError: `structure` is no JSON.
@@ -1953,10 +1951,10 @@ def structure_schema(structure: Any) -> dict[str, Any]:
 
 @final
 class ScoredReply:
-    """What a reply to a scoring prompt says.
+    """The parsed reply to a scoring prompt.
 
-    Score and parameters stand for themselves: where the parameters do not fit, the tool can be
-    ranked by its score all the same, and `violations` says what is wrong with them.
+    Score and parameters are independent: if the parameters are invalid, the tool can still be
+    ranked by its score, and `violations` lists the defects.
     """
 
     __match_args__ = ("score", "parameters", "error")
@@ -1964,41 +1962,41 @@ class ScoredReply:
 
     @property
     def score(self) -> float | None:
-        """From 0 to 100; None if there is none that can be used."""
+        """The score from 0 to 100; None if there is no valid one."""
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The rest of the reply, mended. It fits the schema if there are no `violations`."""
+        """The rest of the reply, repaired. It is valid if there are no `violations`."""
 
     @property
     def error(self) -> str | None:
-        """Why there is no score or, where there is one, why the parameters cannot be used."""
+        """The reason why there is no score or, if there is one, why the parameters are invalid."""
 
     @property
     def violations(self) -> tuple[Violation, ...]:
-        """In which ways the parameters do not fit the schema."""
+        """The violations of the schema by the parameters."""
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """What was in the reply but is not among the parameters.
+        """The members of the reply that are not among the parameters.
 
-        These are members that the schema does not have, and those that are null where it wants a
-        value and can do without.
+        These are members that the schema does not have, and optional members that are null although
+        the schema requires a value.
         """
 
     @property
     def repairs(self) -> tuple[Repair, ...]:
-        """What was mended."""
+        """The repairs."""
 
 @final
 class ReplyReader:
-    """Reads replies that should fit the schema of a `returnStruc`.
+    """A reader of replies that should match the schema of a `returnStruc`.
 
-    A score may be ``85``, ``85.0``, ``"85"``, ``"85.5"`` or ``"85%"``, and is brought into the
-    range from 0 to 100. It is the member ``score`` or, without one, the only one that is spelled
-    so but for case. The rest is judged by the schema without the score, and mended where it does
-    not fit. The object may stand in a fence or between sentences, after thoughts in ``<think>``,
-    and its syntax may need mending.
+    A score may be ``85``, ``85.0``, ``"85"``, ``"85.5"`` or ``"85%"``, and is clamped to the range
+    from 0 to 100. It is the member ``score`` or, without one, the only member with that name in
+    another case. The rest is validated by the schema without the score, and repaired if it is
+    invalid. The object may be in a fence, between sentences or after reasoning in ``<think>``, and
+    its syntax is repaired if necessary.
 
     Args:
         schema: The schema; None takes any object.
@@ -2009,14 +2007,14 @@ class ReplyReader:
 
     def __new__(cls, schema: Mapping[str, Any] | None = None) -> Self: ...
     def read(self, reply: str | Mapping[str, Any]) -> ScoredReply:
-        """Reads a reply. Raises nothing: whatever is wrong with it is in the reading."""
+        """Read a reply. This never raises; defects are reported in the result."""
 
 @final
 class RankingResult:
-    """Who won, and in which order the others come.
+    """The winner, and the order of the others.
 
-    After an early stop, one that came late may have a higher score than the winner, and stands
-    before it in the order.
+    After an early stop, a late tool may have a higher score than the winner, and precede it in the
+    order.
     """
 
     __match_args__ = ("winner", "order", "reason", "ties")
@@ -2034,25 +2032,25 @@ class RankingResult:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """All positions: those with scores, best first, then those that failed or never came."""
+        """All positions: those with scores, best first, then those that failed or did not finish."""
 
     @property
     def reason(self) -> Literal["threshold", "early_stop", "fallback", "none"]:
-        """Why: ``early_stop`` means that others were not waited for."""
+        """The reason: ``early_stop`` means that other tools were not waited for."""
 
     @property
     def ties(self) -> tuple[int, ...]:
-        """The others that have the winner's very score, best first. Empty for a fallback."""
+        """The other tools with the winner's score, best first. Empty for a fallback."""
 
     def __hash__(self) -> int: ...
 
 @final
 class Ranking:
-    """Decides between tools by their scores, in whatever order these come.
+    """A ranking of tools by their scores, independent of the order of arrival.
 
-    The highest score wins if it reaches the threshold; of equal ones that of the more specific
-    tool, then of the one that comes first in `names`. So the same scores give the same winner in
-    every order, unless one is good enough to stop for.
+    The highest score that reaches the threshold wins; of equal scores, that of the more specific
+    tool, then of the first one in `names`. So the same scores give the same winner in every order,
+    unless one of them causes an early stop.
 
     Args:
         names: The tools, in document order. Everything else knows them by their positions.
@@ -2085,7 +2083,7 @@ class Ranking:
         fallback: str | None = "search",
     ) -> Self: ...
     def offer(self, outcomes: Iterable[tuple[int, float | None]]) -> bool:
-        """Takes the outcomes that came in the same turn: scores, or None for a failure.
+        """Add outcomes that arrived together: scores, or None for a failure.
 
         Returns:
             True once it is decided, because one of them is good enough or all have come. What
@@ -2097,16 +2095,16 @@ class Ranking:
         """
 
     def finish(self) -> RankingResult:
-        """The result as it stands. Outcomes that have not come count as failed."""
+        """Return the result so far. Outcomes that have not arrived count as failed."""
 
 @final
 class SearchIndex:
-    """Texts by the words in them, ranked with BM25.
+    """An index of texts by their words, ranked with BM25.
 
-    Words are split at punctuation, digits and changes of case. What only digits or case divide
-    counts in pairs and as a whole as well (``GitHub`` is *git*, *hub* and *github*). Case does not
-    matter, nor does an *s* at the end. Of scripts that are written without blanks, each character
-    counts, and each pair of neighbours.
+    Words are split at punctuation, digits and changes of case. Parts that are separated only by
+    digits or case also count in pairs and as a whole (``GitHub`` is *git*, *hub* and *github*).
+    Case is ignored, and so is a final *s*. In scripts without spaces, each character counts, and
+    each pair of adjacent characters.
 
     Args:
         documents: Each a few texts, with how many times their words count, from 0 to 100.
@@ -2119,17 +2117,17 @@ class SearchIndex:
 
     def __new__(cls, documents: Iterable[Iterable[tuple[str, int]]]) -> Self: ...
     def search(self, query: str, limit: int) -> list[tuple[int, float]]:
-        """Positions and scores of the documents that have a word of `query`, the best first.
+        """Return positions and scores of the documents with a word of `query`, best first.
 
-        Among equals the order is that of the documents. Of a long query the first 10,000
-        characters count, and of these the first 64 words that any document has.
+        Equal scores are in the order of the documents. Of a long query, only the first 10,000
+        characters are read, and the first 64 words that occur in any document.
         """
 
     def coverage(self, query: str, documents: Sequence[int]) -> float:
-        """The share of the words of `query` that documents have, from 0 to 1.
+        """Return the share of the words of `query` that occur in documents, from 0 to 1.
 
-        A word counts the more, the fewer documents have it. Of a long query the first 10,000
-        characters count, and of these the first 64 words.
+        Rare words count more. Of a long query, only the first 10,000 characters and the first 64
+        words are read.
 
         Args:
             query: The query.
@@ -2138,11 +2136,11 @@ class SearchIndex:
 
 @final
 class StreamReducer:
-    """Turns the stream events of a chat into what they come to.
+    """A reducer of the stream events of a chat to a snapshot.
 
-    Events are told apart by their ``sequenceNumber``, and a snapshot depends on nothing but which
-    of them have come: not on the order, nor on how often. Events in order cost the same each,
-    however many came before. Safe to share between threads.
+    Events are identified by their ``sequenceNumber``, and a snapshot depends only on the set of
+    events, not on their order or repetition. Events in order have a constant cost. Safe to share
+    between threads.
 
     Args:
         pending_timeout: For how many seconds nothing may be heard of a call before it shows as
@@ -2166,7 +2164,7 @@ class StreamReducer:
 
     def __new__(cls, *, pending_timeout: float | None = 60.0) -> Self: ...
     def push(self, event: Mapping[str, Any] | str) -> bool:
-        """Takes in one event, as a dict or as JSON text.
+        """Add one event, as a dict or as JSON text.
 
         Returns:
             False if an event with this number is there already, which stays.
@@ -2177,7 +2175,7 @@ class StreamReducer:
         """
 
     def snapshot(self, now: float | None = None) -> dict[str, Any]:
-        """What has come so far, as ``schemas/snapshot.json`` describes it.
+        """Return the current state, as described by ``schemas/snapshot.json``.
 
         Args:
             now: Seconds since 1970, to tell the calls of which nothing was heard for too long.
@@ -2188,28 +2186,27 @@ class StreamReducer:
         """
 
     def messages(self, run_id: str | None = None) -> tuple[Message, ...]:
-        """The messages that the events so far come to, of one run or of all.
+        """Return the messages of the events so far, of one run or of all.
 
-        Texts and thoughts are there even if they were cut off, calls once they are whole, with
-        the results that have come. The messages of a reply are in the order in which a run gives
-        them: thoughts and texts, calls, usage.
+        Texts and reasoning are included even if they were cut off, calls once they are complete,
+        with the results so far. The messages of a reply are in the order in which a run emits them:
+        reasoning and texts, calls, usage.
         """
 
     @property
     def last_sequence_number(self) -> int:
-        """The end of the gapless beginning: every event up to this number has come; or 0."""
+        """The end of the gapless prefix: all events up to this number have arrived; or 0."""
     @property
     def missing(self) -> list[tuple[int, int]]:
-        """First and last numbers of what has not come although something after it has.
+        """First and last numbers of the gaps before events that have arrived.
 
         The first hundred ranges.
         """
 
 def check_stream_event(event: Mapping[str, Any] | str) -> None:
-    """Raises unless this is a stream event. It need not have a ``sequenceNumber`` yet.
+    """Raise unless this is a stream event. It need not have a ``sequenceNumber`` yet.
 
-    A kind or a field that is not known is no fault, nor is a field that is None: that counts as
-    absent.
+    Unknown kinds and fields are accepted, and a field that is None counts as absent.
 
     Raises:
         MessageError: Something is missing or wrong; says where.
@@ -2220,8 +2217,8 @@ def check_stream_event(event: Mapping[str, Any] | str) -> None:
 class JsonMeter:
     """The size of JSON text, counted before it is parsed. Safe to share between threads.
 
-    Text that is no JSON is counted as far as it goes, so that what a parser builds of it until it
-    fails is bounded as well.
+    Invalid text is counted as well, at least up to its first error, so that the counts bound what a
+    parser builds before it fails.
 
     Example:
         >>> meter = JsonMeter()
@@ -2233,20 +2230,20 @@ class JsonMeter:
 
     def __new__(cls) -> JsonMeter: ...
     def push(self, piece: bytes) -> None:
-        """Counts the next piece of the text."""
+        """Count the next chunk of the text."""
     @property
     def values(self) -> int:
-        """Containers, strings, names of members, numbers, booleans and nulls so far."""
+        """Number of containers, strings, member names, numbers, booleans and nulls so far."""
     @property
     def depth(self) -> int:
         """Depth of the deepest container so far."""
     @property
     def longest_number(self) -> int:
-        """The length of the longest number, or other word outside of strings, in bytes."""
+        """Length of the longest number, or other word outside strings, in bytes."""
 
 @final
 class HttpWakeup:
-    """How requests wake an event loop: a socket that it watches.
+    """A socket with which requests wake the event loop that watches it.
 
     Raises:
         NotImplementedError: The system has no pairs of sockets.
@@ -2254,15 +2251,18 @@ class HttpWakeup:
 
     def __new__(cls) -> HttpWakeup: ...
     def fileno(self) -> int:
-        """What the loop is to watch; -1 once the bell is closed."""
+        """Return the file descriptor for the loop to watch, or -1 once closed."""
     def ready_keys(self, limit: int) -> list[int]:
-        """The keys of replies that have something. While there are more, the bell rings on."""
+        """Return the keys of up to `limit` replies that have events.
+
+        If there are more, the socket stays readable.
+        """
     def close(self) -> None:
-        """Closes the socket. Requests that ring after that are not heard."""
+        """Close the socket. Later wakeups are ignored."""
 
 @final
 class HttpClient:
-    """A pool of connections, each process with its own, and what holds for every request.
+    """A connection pool, one for each process, with the options of all requests.
 
     Times are in seconds, sizes in bytes; see `HttpModel`.
 
@@ -2293,7 +2293,7 @@ class HttpClient:
     ) -> HttpClient: ...
     @staticmethod
     def check(url: str, headers: Mapping[str, str]) -> None:
-        """Says at once what would be wrong with a request.
+        """Raise if a request with this URL and these headers could not be sent.
 
         Raises:
             TypeError: A header is no text.
@@ -2311,7 +2311,7 @@ class HttpClient:
         deltas: bool = True,
         call_ids: Callable[[int], str] | None = None,
     ) -> HttpReply:
-        """Sends a request; called on the thread of the event loop.
+        """Send a request; to be called on the thread of the event loop.
 
         Args:
             url: Where to.
@@ -2328,13 +2328,13 @@ class HttpClient:
             ValueError: The URL or the headers cannot be sent, or there is no such client.
         """
     def close(self) -> None:
-        """Closes the connections that no reply comes by. New ones can be made after that."""
+        """Close the idle connections. New ones can be opened afterwards."""
 
 @final
 class HttpBatch:
-    """Requests that are made together, whose replies are wanted as wholes. They end with this.
+    """A batch of requests whose complete replies are collected. Dropping it aborts them.
 
-    Made on the thread of the event loop. In a fork of the process that made it, it cannot be used.
+    Create it on the thread of the event loop. It cannot be used in a fork of its process.
 
     Args:
         client: Makes the requests.
@@ -2347,12 +2347,12 @@ class HttpBatch:
     def __new__(cls, client: HttpClient, wakeup: HttpWakeup | None) -> HttpBatch: ...
     @property
     def key(self) -> int:
-        """What the bell calls it."""
+        """The key under which the wakeup socket reports the batch."""
     @property
     def in_flight(self) -> int:
-        """How many requests are at work: neither over nor stopped."""
+        """Number of requests in flight: neither finished nor stopped."""
     def start(self, number: int, url: str, headers: Mapping[str, str], body: bytes) -> None:
-        """Sends a request.
+        """Send a request.
 
         Args:
             number: What it is known by here: another for each that is at work.
@@ -2376,9 +2376,9 @@ class HttpBatch:
             tuple[str, int | None, float | None, bool, str | None] | None,
         ]
     ]:
-        """All that has ended since the last look.
+        """Return the replies that have finished since the last call.
 
-        The bell is rung for the next one, and when no request is at work any more.
+        The wakeup socket is signalled for the next one, and when no request is in flight any more.
 
         Returns:
             The number, the text as far as it came, why the reply ended if it did, the tokens it
@@ -2388,53 +2388,57 @@ class HttpBatch:
             RuntimeError: It belongs to the process that this one was forked from.
         """
     def ready(self, event_loop: object) -> Awaitable[None]:
-        """There is something to take, or no request is at work; for batches without a bell.
+        """Return an awaitable that completes when a reply can be taken or no request is in flight.
+
+        For batches without a wakeup socket.
 
         Args:
             event_loop: Makes the future, and is called when something has come.
         """
     def stop(self, number: int) -> None:
-        """Gives a request up: its connection is closed at once, and nobody is told of it."""
+        """Stop a request: its connection is closed at once, and it has no outcome."""
     def close(self) -> None:
-        """Gives up all requests that are at work."""
+        """Stop all requests in flight."""
 
 @final
 class HttpLargeEvents:
-    """Events of which some take long to make: calls of more than 128 KiB."""
+    """Events of which some take long to convert: calls of more than 128 KiB."""
 
     def read(self) -> tuple[Event | Update, ...]:
-        """The events; none the second time. To be called in a thread of its own."""
+        """Return the events, or an empty tuple if called again. To be called in a thread."""
 
 @final
 class HttpReply:
-    """A request that has been sent, and what comes of it. It ends with this object.
+    """A request that has been sent, with its reply. Dropping it aborts the request.
 
-    In a fork of the process that made it, it cannot be used.
+    It cannot be used in a fork of its process.
     """
 
     @property
     def key(self) -> int:
-        """What the bell calls it."""
+        """The key under which the wakeup socket reports the reply."""
     @property
     def failure(self) -> tuple[str, int | None, float | None, bool, str | None] | None:
-        """How it failed, if it did, once all has been taken.
+        """The failure of the reply, if it failed, once all events have been taken.
 
-        A sentence, the HTTP status, the seconds to wait, whether asking again may help, and the
-        parameter that the server does not like.
+        The message, the HTTP status, the seconds to wait, whether a retry may help, and the
+        parameter that the server rejects.
         """
     def take(self, limit: int) -> tuple[Event | Update, ...] | HttpLargeEvents | None:
-        """What has come, at most so many events; None after the last.
+        """Return the events that have arrived, at most `limit`; None after the last one.
 
-        Where nothing has come yet the bell is rung for the next one.
+        If none has arrived yet, the wakeup socket is signalled for the next one.
 
         Raises:
             RuntimeError: It belongs to the process that this one was forked from.
         """
     def ready(self, event_loop: object) -> Awaitable[None]:
-        """There is something to take; for replies without a bell.
+        """Return an awaitable that completes when events can be taken.
+
+        For replies without a wakeup socket.
 
         Args:
             event_loop: Makes the future, and is called when something has come.
         """
     def close(self) -> None:
-        """Lets go of the request: its connection is closed at once, unless all has been read."""
+        """Close the connection at once, unless all of the reply has been read."""
