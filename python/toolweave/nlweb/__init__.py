@@ -1,18 +1,18 @@
-"""NLWeb's tool selection, by this package: change one import.
+"""Drop-in replacement for NLWeb's tool selection: change one import.
 
     import toolweave.nlweb as router    # instead of: import core.router as router
 
-``router.ToolSelector`` is made and used as NLWeb's own: ``await ToolSelector(handler).do()`` waits
+``router.ToolSelector`` has the interface of NLWeb's own: ``await ToolSelector(handler).do()`` waits
 for the decontextualized query, sets ``handler.tool_routing_results``, aborts the fast track and
-sends the message `tool_selection`. Without more it takes the ``tools.xml``, the model and the
-switches of the NLWeb that it runs in. `configure` and `make_selector` give it others, such as a
+sends the message `tool_selection`. By default it uses the ``tools.xml``, the model and the settings
+of the NLWeb installation it runs in. `configure` and `make_selector` change these, for example to a
 registry with handlers in Python.
 
     >>> from toolweave.selection import SelectionPolicy
-    >>> configure(policy=SelectionPolicy(strategy="choose"))    # one call instead of one a tool
-    >>> configure()                                             # NLWeb's way again
+    >>> configure(policy=SelectionPolicy(strategy="choose"))    # one call instead of one per tool
+    >>> configure()                                             # NLWeb's defaults again
 
-Differences, and why: docs/nlweb.md.
+docs/nlweb.md lists the differences from NLWeb.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What NLWeb's handler of a query says: the query, its type and site, and what prompts ask for.
+"""Access to NLWeb's handler of a query: the query, its type and site, and values of placeholders.
 
-Handlers differ between the versions of NLWeb, and most of what they hold may be missing or None.
+Handlers differ between versions of NLWeb, and most of their attributes may be missing or None.
 """
 
 from __future__ import annotations
@@ -15,56 +15,56 @@ _log = logging.getLogger("toolweave.nlweb")
 
 
 class NLWebHandler(Protocol):
-    """What has to be there of NLWeb's handler of a query.
+    """Required attributes of NLWeb's handler of a query.
 
-    What else it may have, as NLWeb's own has: ``decontextualized_query``, ``prev_queries``,
-    ``item_type``, ``site``, ``generate_mode``, ``query_params``, ``abort_fast_track_event``, and
-    what prompts ask for.
+    Optional attributes, which NLWeb's own handler has, are ``decontextualized_query``,
+    ``prev_queries``, ``item_type``, ``site``, ``generate_mode``, ``query_params``,
+    ``abort_fast_track_event``, and those that placeholders in prompts refer to.
     """
 
     @property
     def query(self) -> str:
-        """What the user asked."""
+        """The user's query."""
         ...
 
     @property
     def state(self) -> object:
-        """Who is told that a step is done; see `core.state` of NLWeb."""
+        """State that is notified when a step is done; see `core.state` of NLWeb."""
         ...
 
     def send_message(self, message: dict[str, Any], /) -> Awaitable[None] | None:
-        """Sends something to the user."""
+        """Send a message to the user."""
         ...
 
 
 def attribute(handler: object, name: str) -> Any:
-    """What a handler holds; None if it does not."""
+    """Return an attribute of a handler; None if it has none."""
     return getattr(handler, name, None)
 
 
 def is_decontextualized(handler: NLWebHandler) -> bool:
-    """Whether the query is known that stands for itself, without those before it."""
+    """Return True if the decontextualized query is known."""
     done = attribute(handler.state, "is_decontextualization_done")
     known = bool(attribute(handler, "decontextualized_query"))
     return known and (bool(done()) if callable(done) else True)
 
 
 def query_of(handler: NLWebHandler) -> str:
-    """The query to select for."""
+    """Return the query to select a tool for."""
     if is_decontextualized(handler):
         return str(attribute(handler, "decontextualized_query"))
     return str(handler.query or "")
 
 
 def item_type_of(handler: NLWebHandler) -> str:
-    """The type that the query is about, in its short form: ``Recipe``."""
+    """Return the type of the query in its short form, such as ``Recipe``."""
     value: object = _first(attribute(handler, "item_type"))
     name = type_name(value) if isinstance(value, str) else ""
     return name or "Thing"
 
 
 def site_of(handler: NLWebHandler) -> str | None:
-    """The site that the query is about, or the first of them."""
+    """Return the site of the query, or the first of several."""
     value = _first(attribute(handler, "site"))
     return value if isinstance(value, str) and value else None
 
@@ -77,7 +77,7 @@ def _first(value: object) -> object:
 
 
 def placeholders(handler: NLWebHandler, names: Iterable[str]) -> dict[str, str]:
-    """The values of placeholders, of those that a handler has something to say about.
+    """Return the values of the placeholders that a handler knows.
 
     Args:
         handler: The handler.
@@ -90,7 +90,7 @@ def placeholders(handler: NLWebHandler, names: Iterable[str]) -> dict[str, str]:
             continue
         try:
             values[name] = value_of(handler)
-        except Exception as error:  # noqa: BLE001 - the objects in it are the application's
+        except Exception as error:  # noqa: BLE001 - the values are objects of the application
             _log.warning("a placeholder is left empty", exc_info=error, extra={"placeholder": name})
             values[name] = ""
     return values
@@ -115,7 +115,7 @@ _VALUES: Mapping[str, Callable[[NLWebHandler], str]] = {
     "request.query": _query,
     "request.rawQuery": _text("query"),
     "request.previousQueries": _text("prev_queries"),
-    # As NLWeb has them: a list of sites as Python prints it.
+    # As in NLWeb, which renders a list of sites with `str`.
     "request.site": _text("site"),
     "site.itemType": item_type_of,
     "request.itemType": _text("item_type"),

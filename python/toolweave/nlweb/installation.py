@@ -1,7 +1,7 @@
-"""The NLWeb that this runs in: its tools, its model and its switches.
+"""Access to the running NLWeb installation: its tools, its model and its settings.
 
-Nothing of it is imported that is not there already, but for its own modules of models and of
-routing.
+Only modules that NLWeb has loaded are used, except for those of models and of routing, which are
+imported on demand.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ if TYPE_CHECKING:
 QUERY_PARAMS: contextvars.ContextVar[Mapping[str, Any] | None] = contextvars.ContextVar(
     "toolweave_nlweb_query_params", default=None
 )
-"""The parameters of the request that is served: in development, NLWeb takes a model from them."""
+"""Parameters of the current request, from which NLWeb selects a model in development mode."""
 
 _log = logging.getLogger("toolweave.nlweb")
 
 _RELEASED = TypeHierarchy(RELEASED)
-# Packages of NLWeb's that have no module of that kind: nobody looks twice.
+# Packages of NLWeb without the module, so that it is not looked up twice.
 _failed_imports: weakref.WeakSet[ModuleType] = weakref.WeakSet()
-# What was made of a hierarchy that was edited, so that it is the same object while it is the same.
+# The last edited hierarchy, so that equal hierarchies are the same object.
 _edited_hierarchy: tuple[Mapping[str, Sequence[str]], TypeHierarchy] = (RELEASED, _RELEASED)
 
 
 def is_enabled() -> bool:
-    """Whether NLWeb's configuration asks for tool selection; it does where there is none."""
+    """Return True unless NLWeb's configuration disables tool selection."""
     enabled = getattr(_config(), "is_tool_selection_enabled", None)
     return bool(enabled()) if callable(enabled) else True
 
 
 def is_aggregated() -> bool:
-    """True if NLWeb asks other sites for a query to all; versions without the setting do."""
+    """Return True unless NLWeb's configuration disables aggregation over all sites."""
     enabled = getattr(_config(), "is_aggregation_enabled", None)
     return bool(enabled()) if callable(enabled) else True
 
 
 def hierarchy() -> TypeHierarchy:
-    """The types that this NLWeb declares, where they are not those of its releases."""
+    """Return the type hierarchy of this NLWeb, or that of its releases if it was not edited."""
     global _edited_hierarchy
     selector = getattr(_module("core.router"), "ToolSelector", None)
     declared: object = getattr(selector, "TYPE_HIERARCHY", None)
@@ -66,12 +66,12 @@ def hierarchy() -> TypeHierarchy:
 
 
 def load_registry() -> ToolRegistry:
-    """Loads the ``tools.xml`` beside NLWeb's configuration.
+    """Load the ``tools.xml`` in NLWeb's configuration folder.
 
-    A tool that is broken is left out, and the log says why.
+    Invalid tools are skipped and logged.
 
     Raises:
-        RegistryError: It is not there, or is none; says where it was looked for, or what is wrong.
+        RegistryError: The file is missing or invalid; the message names the path or the errors.
     """
     from ..registry import ToolRegistry
     from ..registry.files import format_diagnostic, read_bytes, read_snapshot
@@ -99,23 +99,23 @@ def _config() -> object:
 
 
 def _module(name: str) -> ModuleType | None:
-    """A module of NLWeb's, where NLWeb is there."""
+    """Return a module of NLWeb, if NLWeb is loaded."""
     found, core = sys.modules.get(name), sys.modules.get("core")
     if found is None and core is not None and core not in _failed_imports:
         try:
             found = importlib.import_module(name)
-        except Exception as error:  # noqa: BLE001 - whatever a module of NLWeb's does
+        except Exception as error:  # noqa: BLE001 - modules of NLWeb may raise anything
             _log.warning("NLWeb's %s cannot be imported", name, exc_info=error)
             _failed_imports.add(core)
     return found
 
 
 class InstalledModel:
-    """The model of NLWeb, as a scorer. Asked as NLWeb asks it: on its level ``high``."""
+    """Scorer that asks NLWeb's model as NLWeb does, with the level ``high``."""
 
     @property
     def name(self) -> str:
-        """The name of the scorer, with every setting that decides which model answers."""
+        """Name of the scorer, with all settings that determine the model."""
         preferred: object = getattr(_config(), "preferred_llm_endpoint", None)
         given = QUERY_PARAMS.get() or {}
         chosen = {name: value for name, value in given.items() if str(name).startswith("llm")}
@@ -124,14 +124,14 @@ class InstalledModel:
         return f"nlweb {json.dumps([preferred, chosen], sort_keys=True, default=str)}"
 
     async def ask(self, request: ScorerRequest) -> ScorerReply:
-        """Asks `core.llm.ask_llm`.
+        """Ask `core.llm.ask_llm`.
 
         Raises:
-            ModelError: There is no such function here, or it gave no reply: NLWeb says no more.
+            ModelError: The function is missing, or returned no reply; NLWeb gives no reason.
         """
         prompt, structure = request.prompt, cast("object", request.schema)
         if request.bare is not None:
-            # Where one tool is asked about, its own prompt and structure, as NLWeb has it.
+            # For a single tool, its own prompt and structure, as in NLWeb.
             prompt = request.bare
             structure = request.tools[0].return_struc or structure
         reply = await _ask_llm()(

@@ -1,7 +1,6 @@
-"""Warnings on standard error where nobody has configured logging.
+"""Warnings on standard error if logging is not configured.
 
-NLWeb configures loggers of its own and leaves the others alone, so that what a library warns of
-would be lost.
+NLWeb configures only its own loggers, so warnings of libraries would be lost.
 """
 
 from __future__ import annotations
@@ -10,10 +9,10 @@ import logging
 
 
 class UnconfiguredHandler(logging.Handler):
-    """Shows warnings as the logging module does that has no handlers, and only then."""
+    """Handler that shows warnings like `logging.lastResort`, only if no other handler would."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Shows a record, unless somebody else does."""
+        """Show a record, unless another handler does."""
         shown = logging.lastResort
         if shown is None or record.levelno < shown.level or self._is_configured(record.name):
             return
@@ -31,7 +30,7 @@ class UnconfiguredHandler(logging.Handler):
 
 
 def show_warnings() -> None:
-    """Show warnings of queries to NLWeb where logging is not configured."""
+    """Show warnings about queries to NLWeb if logging is not configured."""
     for area in ("handlers", "nlweb", "registry", "selection"):
         logger = logging.getLogger(f"toolweave.{area}")
         if not any(isinstance(handler, UnconfiguredHandler) for handler in logger.handlers):

@@ -1,8 +1,8 @@
-"""Messages in the form that NLWeb's clients show, of August 2025 and of November alike.
+"""Messages for NLWeb's clients of August 2025 and of November 2025.
 
-The two differ in what they read: of a text ``message`` or ``content``, of items the results of a
-``result_batch`` or the content of a ``result``. And since November a message that does not say who
-sends it is kept as one of the user.
+The two versions read different fields: ``message`` or ``content`` of a text, and the results of a
+``result_batch`` or the content of a ``result``. Since November, a message without a sender is
+stored as one of the user.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("toolweave.nlweb")
 
-# NLWeb says these itself, around all that a handler sends.
+# NLWeb sends these itself, around the messages of a handler.
 _FRAMING_TYPES = frozenset({"complete", "begin-nlweb-response", "end-nlweb-response"})
 _ITEMS = {"result_batch": "results", "result": "content"}
 _ITEM_FIELDS = frozenset({"@type", "name", "url"})
 
 
 def is_newer(handler: object) -> bool:
-    """Whether a handler is of November 2025 or later."""
+    """Return True if a handler is of November 2025 or later."""
     return attribute(handler, "message_sender") is not None
 
 
 def answers(value: object, *, newer: bool) -> list[dict[str, Any]]:
-    """The messages that a returned value stands for.
+    """Convert a return value to messages.
 
     A text is an answer, an object with a ``message_type`` is a message, and objects with a name, a
-    URL or a ``@type`` are results. All else is told as JSON. None, and what is empty, is nothing.
+    URL or a ``@type`` are results. Other values are sent as JSON. None and empty values become no
+    message.
 
     Example:
         >>> [message] = answers({"results": [{"name": "soup"}]}, newer=False)
@@ -46,11 +47,11 @@ def answers(value: object, *, newer: bool) -> list[dict[str, Any]]:
         []
 
     Args:
-        value: JSON, or what `to_json_value` makes into it.
-        newer: Whether the clients are those of November.
+        value: A value that `to_json_value` accepts.
+        newer: True for clients of November 2025 or later.
 
     Raises:
-        ResultError: It cannot be made into JSON.
+        ResultError: The value cannot be converted to JSON.
     """
     plain: object = to_json_value(value)
     found: list[dict[str, Any]] = []
@@ -75,17 +76,17 @@ def answers(value: object, *, newer: bool) -> list[dict[str, Any]]:
 
 
 def error_message(text: str) -> dict[str, Any]:
-    """The message that something went wrong."""
+    """Return an error message."""
     return {"message_type": "error", "message": text, "content": text, "sender_type": "system"}
 
 
 async def send(handler: NLWebHandler, message: dict[str, Any]) -> None:
-    """Sends a message; that it cannot be sent is logged."""
+    """Send a message, and log a failure to do so."""
     try:
         sent = handler.send_message(message)
         if isawaitable(sent):
             await cast("Awaitable[object]", sent)
-    except Exception as error:  # noqa: BLE001 - a user who has gone changes nothing
+    except Exception as error:  # noqa: BLE001 - a client that has disconnected is no error
         _log.warning("a message %r could not be sent", message["message_type"], exc_info=error)
 
 

@@ -1,4 +1,4 @@
-"""From a handler's query to what NLWeb's dispatcher goes on with."""
+"""Routing of a handler's query to the tools for NLWeb's dispatcher."""
 
 from __future__ import annotations
 
@@ -32,33 +32,33 @@ if TYPE_CHECKING:
     from .handler import NLWebHandler
 
 NLWEB_POLICY = SelectionPolicy(strategy="each", prefilter=None, max_concurrency=1024, attempts=1)
-"""As NLWeb selects: one call a tool, about all tools, all at once and once only."""
+"""Policy of NLWeb: one call per tool, for all tools, all at once and without retries."""
 
 NLWEB_LIMITER = CallLimiter(4096)
-"""For all queries of the process that are given no other limiter: NLWeb itself has no limit, so
-this one only keeps a flood from opening connections without end."""
+"""Default limiter of all queries in the process. NLWeb itself has no limit, so this one only keeps
+a flood of queries from opening an unbounded number of connections."""
 
 ALL_SITES = "all"
-"""The site that stands for all of them."""
+"""Site that stands for all sites."""
 
 SEARCH = "search"
-"""The tool that NLWeb itself is: it needs no handler, and aborts nothing."""
+"""Tool that NLWeb itself runs: it needs no handler and does not abort the fast track."""
 
 _QUERY_PARAMETERS = frozenset({"search_query", "query"})
-"""The parameters that are the query itself."""
+"""Parameters whose value is the query."""
 
 SOLE_TOOL_REASON = "the only tool for this type and site"
-"""Why a tool was chosen that no model was asked about."""
+"""Justification of a tool that was selected without asking a model."""
 
 RUNNER = "toolweave.nlweb.ToolRunner"
-"""What NLWeb's dispatcher imports for a tool whose handler it could not import itself."""
+"""Path that NLWeb's dispatcher imports for a tool whose handler it cannot import itself."""
 
 _log = logging.getLogger("toolweave.nlweb")
 
 
 @dataclass(frozen=True)
 class RoutedTool:
-    """A tool with the attributes that NLWeb's own class for them has."""
+    """Tool with the attributes of NLWeb's own class."""
 
     name: str
     path: str
@@ -69,65 +69,66 @@ class RoutedTool:
     prompt: str
     return_structure: Any
     handler_class: str | None
-    """The dotted path that NLWeb's dispatcher imports; None for what search does."""
+    """Dotted path that NLWeb's dispatcher imports; None for NLWeb's own search."""
     entry: ToolEntry = field(repr=False)
     """The tool."""
     routing: Routing = field(repr=False, compare=False)
-    """Where it is from."""
+    """The routing that selected it."""
 
 
 @dataclass(frozen=True)
 class RoutingResult:
-    """What became of a query."""
+    """Result of routing a query."""
 
     query: str
-    """The query that the tool was chosen for."""
+    """The query."""
     results: list[dict[str, Any]]
-    """What is put into ``handler.tool_routing_results``, the best first."""
+    """Value of ``handler.tool_routing_results``, the best first."""
 
     @property
     def tool(self) -> str | None:
-        """The name of the tool."""
+        """Name of the selected tool."""
         return self.results[0]["tool"].name if self.results else None
 
 
 class RoutingOptions(TypedDict, total=False):
-    """What can be set besides the tools, the scorer and the policy."""
+    """Options besides the registry, the scorer and the policy."""
 
     enabled: bool | Callable[[], bool] | None
-    """Whether tools are selected at all; None for NLWeb's own switch."""
+    """True to select tools; None, the default, for the setting of NLWeb."""
     decontextualization_timeout: float
-    """How long the decontextualized query is waited for, in seconds; 10."""
+    """Timeout of the wait for the decontextualized query, in seconds; 10 by default."""
     allowed_hosts: Sequence[str]
-    """Hosts that tools with ``method="url"`` may ask, as ``host`` or ``host:port``; none."""
+    """Hosts that tools with ``method="url"`` may request, as ``host`` or ``host:port``; none by
+    default."""
     handler_timeout: float | None
-    """How long handlers may take that this package runs, in seconds; as long as they like."""
+    """Timeout of handlers that this package runs, in seconds; none by default."""
     limiter: CallLimiter | None
-    """Whose places the calls to the model take; None for 4,096 that all queries share. The wait
-    for one is part of `SelectionPolicy.timeout`."""
+    """Limiter of calls to the model; None for one of 4,096 calls that all queries share. The wait
+    for a slot is part of `SelectionPolicy.timeout`."""
     cache: float | None
-    """For how many seconds the tool for a query is kept for the same query; 300. None, or 0, for
-    not at all."""
+    """Seconds for which the tool of a query is cached; 300 by default. None or 0 disables the
+    cache."""
     skip_modes: Sequence[str]
-    """The modes of a query that are answered without any tool; ``summarize``, ``generate`` and
-    ``deep_research``."""
+    """Modes of queries that need no tool; ``summarize``, ``generate`` and ``deep_research`` by
+    default."""
     type_hierarchy: Mapping[str, Sequence[str]] | None
-    """Types, and what each is a kind of; None for ``ToolSelector.TYPE_HIERARCHY`` of this NLWeb
-    where that was edited, and else for schema.org."""
+    """Types with their supertypes; None for ``ToolSelector.TYPE_HIERARCHY`` of this NLWeb if that
+    was edited, else for schema.org."""
 
 
 class Routing:
-    """The tools, who scores them, and how handlers are found.
+    """Routing of queries to the tools of a registry.
 
     Args:
-        registry: The tools; None for NLWeb's own ``tools.xml``.
-        scorer: Who scores them; None for NLWeb's own model.
-        policy: How one is chosen; None for NLWeb's way.
+        registry: The registry; None for NLWeb's own ``tools.xml``.
+        scorer: The scorer; None for NLWeb's own model.
+        policy: The policy; None for that of NLWeb.
         **options: See `RoutingOptions`.
 
     Raises:
-        TypeError: The registry, the scorer or the policy is none, or there is no such option.
-        ValueError: A time is not above 0.
+        TypeError: An argument is of the wrong type, or an option is unknown.
+        ValueError: A timeout is not above 0.
     """
 
     def __init__(
@@ -160,10 +161,10 @@ class Routing:
 
     @property
     def selector(self) -> ToolSelector:
-        """What selects. Where NLWeb's own tools are taken, they are loaded at first need.
+        """The selector. NLWeb's own tools are loaded at first use.
 
         Raises:
-            RegistryError: They cannot be; it is tried again the next time.
+            RegistryError: The tools cannot be loaded. The next access tries again.
         """
         if self._selector is None:
             self._selector = self._select_from(load_registry())
@@ -171,11 +172,11 @@ class Routing:
 
     @property
     def enabled(self) -> bool:
-        """Whether tools are selected at all."""
+        """True if tools are selected."""
         return self._enabled() if callable(self._enabled) else self._enabled
 
     def route_all_sites(self, handler: NLWebHandler) -> RoutingResult | None:
-        """Search, for a query to all sites where this NLWeb does not ask others; else None."""
+        """Route a query to all sites to search if NLWeb does not aggregate sites; else None."""
         if attribute(handler, "site") != ALL_SITES or is_aggregated():
             return None
         tools = self.selector.registry.tools_for("Item", ALL_SITES)
@@ -184,18 +185,18 @@ class Routing:
         return RoutingResult(query, [] if search is None else [self._sole_result(search, query)])
 
     async def route(self, handler: NLWebHandler) -> RoutingResult:
-        """Finds the tool for what a handler is asked.
+        """Select the tool for the query of a handler.
 
         Raises:
-            RegistryError: There are no tools to be had.
-            ValueError: There is nobody to score them.
+            RegistryError: The tools cannot be loaded.
+            ValueError: There are several tools but no scorer.
         """
         selector = self.selector
         query, item_type, site = query_of(handler), item_type_of(handler), site_of(handler)
         tools = selector.registry.tools_for(item_type, site)
         sole = tools[0] if len(tools) == 1 else None
         if sole is not None and not self._needs_model(sole):
-            # Without a question to the model, as in NLWeb.
+            # Without asking the model, as in NLWeb.
             return RoutingResult(
                 query, self._runnable(sole, lambda: [self._sole_result(sole, query)])
             )
@@ -236,14 +237,14 @@ class Routing:
         )
 
     def _needs_model(self, sole: ToolEntry) -> bool:
-        """Whether the only tool needs parameters that only a model can fill in."""
+        """Return True if the only tool has parameters that only a model can fill."""
         if registered_handler(self.selector.registry, sole) is None:
             return False
         return not _QUERY_PARAMETERS.issuperset(sole.parameters.get("properties", ()))
 
     def _select_from(self, registry: ToolSource) -> ToolSelector:
         if not callable(getattr(registry, "tools_for", None)):
-            # Says so.
+            # Raises the error.
             return ToolSelector(registry)
         return ToolSelector(
             NLWebTools(registry, self._hierarchy),
@@ -256,11 +257,11 @@ class Routing:
     def _runnable(
         self, entry: ToolEntry, results: Callable[[], list[dict[str, Any]]]
     ) -> list[dict[str, Any]]:
-        """The results for a tool that was chosen; none where it cannot run."""
+        """Return the results for the selected tool; none if it cannot run."""
         try:
             return results()
         except ImportError as error:
-            # Now, since NLWeb's dispatcher would throw away what search needs before it notices.
+            # Now, since NLWeb's dispatcher would discard what search needs before it fails.
             _log.warning(
                 "the tool that was chosen cannot run, so it is search: %s",
                 entry.name,
@@ -277,7 +278,7 @@ class Routing:
         return True
 
     def _result(self, score: Score, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """An entry of ``tool_routing_results``."""
+        """Return an entry of ``tool_routing_results``."""
         entry = score.tool
         found = 0.0 if score.score is None else score.score
         number = int(found) if found == int(found) else found
@@ -290,7 +291,7 @@ class Routing:
     def _sole_result(
         self, entry: ToolEntry, query: str, parameters: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """The entry for a tool that needs no score."""
+        """Return the entry for the only tool, which needs no score."""
         known: dict[str, Any] = {
             "score": 100,
             "justification": SOLE_TOOL_REASON,
@@ -304,11 +305,11 @@ class Routing:
         }
 
     def _routed(self, entry: ToolEntry, given: ToolEntry | None = None) -> RoutedTool:
-        """A tool as NLWeb has it.
+        """Convert a tool to NLWeb's attributes.
 
         Args:
-            entry: The tool, as it is run.
-            given: The tool as the registry has it, where that differs.
+            entry: The tool to run.
+            given: The tool in the registry, if it differs.
         """
         return RoutedTool(
             name=entry.name,
@@ -325,18 +326,18 @@ class Routing:
         )
 
     def _handler_class(self, entry: ToolEntry) -> str | None:
-        """What NLWeb's dispatcher is to import for a tool.
+        """Return the path that NLWeb's dispatcher imports for a tool.
 
         Raises:
-            ImportError: The tool cannot run; a `HandlerError` unless a package is missing.
+            ImportError: The tool cannot run. A `HandlerError` unless a package is missing.
         """
         registry, allowed = self.selector.registry, self.policy.allowed_handlers
         if registered_handler(registry, entry) is None:
             if entry.name in (SEARCH, self.policy.fallback) and not entry.handler:
-                # What NLWeb does without any handler.
+                # NLWeb runs these without a handler.
                 return None
             if entry.handler and not allowed:
-                # Nothing is imported here; what NLWeb imports is NLWeb's to decide.
+                # Nothing is imported here; NLWeb decides what it imports.
                 return entry.handler
         found = find_handler(
             registry, entry, allowed_handlers=allowed, allowed_hosts=self.allowed_hosts
@@ -353,7 +354,7 @@ class Routing:
 
 def _check_policy(policy: object) -> None:
     if policy is not None and not isinstance(policy, SelectionPolicy):
-        raise TypeError(f"policy must be a SelectionPolicy, not {type(policy).__name__}")
+        raise TypeError(f"policy must be a SelectionPolicy or None, got {type(policy).__name__}")
 
 
 def _check_options(options: RoutingOptions) -> None:
@@ -373,9 +374,9 @@ _reader = ReplyReader()
 
 
 def _extra_fields(score: Score) -> dict[str, Any]:
-    """What a reply said that the structure of its tool does not ask for.
+    """Return members of a reply that the structure of its tool does not name.
 
-    NLWeb's own handlers read what no structure names, such as ``item_url``.
+    NLWeb's own handlers read such members, for example ``item_url``.
     """
     if score.reply is None:
         return {}

@@ -1,4 +1,4 @@
-"""What NLWeb's dispatcher runs for tools whose handlers it cannot import by itself."""
+"""Runner for tools whose handlers NLWeb's dispatcher cannot import itself."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _log = logging.getLogger("toolweave.nlweb")
 
 
 class ToolRunner:
-    """Runs the tool that a query was routed to, built and done as NLWeb's own handlers are.
+    """Runner of the tool that a query was routed to, with the interface of NLWeb's handlers.
 
-    For handlers that are registered in Python, for functions, and for tools that are endpoints.
-    What they return is sent to the user: NLWeb itself ignores what handlers return.
+    It runs handlers that are registered in Python, functions, and tools that are endpoints, and
+    sends their return values to the user. NLWeb itself ignores the return values of handlers.
 
     Args:
-        params: What the model said, its score included.
+        params: The parameters and the score from the model.
         handler: NLWeb's handler of the query.
 
     Raises:
@@ -48,13 +48,13 @@ class ToolRunner:
         }
 
     async def do(self) -> Any:
-        """Runs it, and sends what it returns.
+        """Run the tool, and send its return value to the user.
 
-        Where it fails or takes too long, the user is sent an error and the log says why. NLWeb's
-        own fallback would be a search over the items that it has thrown away before.
+        If it fails or times out, the user is sent an error and the reason is logged. NLWeb's own
+        fallback would be a search over items that it has already discarded.
 
         Returns:
-            What its handler returned, or the endpoint answered; None where it failed.
+            The return value of the handler or the reply of the endpoint; None if it failed.
         """
         name = self._tool.name
         try:
@@ -64,8 +64,8 @@ class ToolRunner:
             _log.error("the tool %s did not finish in time", name, exc_info=error)
             await send(self._handler, error_message(f"The tool {name!r} did not finish in time."))
             return None
-        except Exception as error:  # noqa: BLE001 - whatever the handler of an application raises
-            # What it raised may say more than users are to know.
+        except Exception as error:  # noqa: BLE001 - handlers of the application may raise anything
+            # The exception may contain details that users must not see.
             _log.error("the tool %s failed", name, exc_info=error)
             await send(self._handler, error_message(f"The tool {name!r} failed."))
             return None

@@ -1,4 +1,4 @@
-"""The class that takes the place of NLWeb's own."""
+"""The class that replaces NLWeb's own selector."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _log = logging.getLogger("toolweave.nlweb")
 
 
 class ToolSelector:
-    """Chooses the tool for a query, in the place of NLWeb's ``core.router.ToolSelector``.
+    """Selector of the tool for a query that replaces NLWeb's ``core.router.ToolSelector``.
 
     Args:
         handler: NLWeb's handler of the query.
     """
 
     STEP_NAME = "ToolSelector"
-    """What the step is called that the handler's state is told is done."""
+    """Name of the step that is reported to the handler's state."""
 
     routing: ClassVar[Routing] = Routing()
-    """Which tools it chooses from, and how."""
+    """Tools, scorer and options."""
 
     def __init__(self, handler: NLWebHandler) -> None:
         self.handler = handler
@@ -48,11 +48,10 @@ class ToolSelector:
             start(self.STEP_NAME)
 
     async def do(self) -> None:
-        """Chooses the tool and tells the handler.
+        """Select the tool and update the handler.
 
-        Whatever goes wrong is logged, and then it is search. Only where the caller is cancelled,
-        that is raised; calls to the model are cancelled then. The state is told that the step is
-        done in any case.
+        Errors are logged, and search is selected. Only cancellation is raised, after the calls to
+        the model were cancelled. The step is always reported as done to the state.
         """
         try:
             if not self._is_skipped():
@@ -65,8 +64,8 @@ class ToolSelector:
             return True
         try:
             return not self.routing.enabled
-        except Exception as error:  # noqa: BLE001 - the switch is the application's
-            _log.error("whether tools are selected cannot be told", exc_info=error)
+        except Exception as error:  # noqa: BLE001 - a function of the application
+            _log.error("the setting that enables tool selection cannot be read", exc_info=error)
             return True
 
     async def _route(self) -> None:
@@ -77,16 +76,16 @@ class ToolSelector:
             routed = await self._route_with_model()
         if routed.tool is not None and routed.tool != SEARCH:
             _call(attribute(handler, "abort_fast_track_event"), "set")
-        # Not declared above: NLWeb's own handlers have it, and we are the ones to set it.
+        # Not declared in the protocol: this selector sets it.
         cast("Any", handler).tool_routing_results = routed.results
         await self._announce(routed, time.monotonic() - began)
 
     def _route_without_model(self) -> RoutingResult | None:
-        """What is done without asking; None where a tool is to be selected."""
+        """Return a result that needs no model; None if a tool has to be selected."""
         try:
             return self.routing.route_all_sites(self.handler)
-        except Exception as error:  # noqa: BLE001 - the switch is the application's
-            _log.error("whether all sites are asked cannot be told", exc_info=error)
+        except Exception as error:  # noqa: BLE001 - a setting of NLWeb
+            _log.error("the setting that enables aggregation cannot be read", exc_info=error)
             return None
 
     async def _route_with_model(self) -> RoutingResult:
@@ -94,14 +93,14 @@ class ToolSelector:
         token = QUERY_PARAMS.set(attribute(handler, "query_params"))
         try:
             return await self.routing.route(handler)
-        except Exception as error:  # noqa: BLE001 - the query is answered all the same
+        except Exception as error:  # noqa: BLE001 - search answers the query
             _log.error("no tool could be selected, so it is search", exc_info=error)
             return RoutingResult(query_of(handler), [])
         finally:
             QUERY_PARAMS.reset(token)
 
     async def _wait_for_decontextualization(self) -> None:
-        """Waits for the query that stands for itself, but not for ever."""
+        """Wait for the decontextualized query, up to the timeout."""
         state, seconds = self.handler.state, self.routing.decontextualization_timeout
         try:
             if _call(state, "is_decontextualization_done"):
@@ -112,11 +111,11 @@ class ToolSelector:
             _log.warning(
                 "the decontextualized query did not come in time", extra={"timeout": seconds}
             )
-        except Exception as error:  # noqa: BLE001 - the query itself is there
+        except Exception as error:  # noqa: BLE001 - the original query is used
             _log.warning("the decontextualized query did not come", exc_info=error)
 
     async def _announce(self, routed: RoutingResult, seconds: float) -> None:
-        """Tells the user which tool it is: since November only who asked for such messages."""
+        """Send the selected tool to the user; since November 2025 only in debug mode."""
         debug: object = attribute(self.handler, "debug_mode")
         if debug is not None and not debug:
             return
@@ -136,7 +135,7 @@ class ToolSelector:
             message["selected_tool"] = routed.tool
             message["score"], message["parameters"] = best["score"], best["result"]
         if debug is not None:
-            # Else it would be one of the user, and empty where it is kept for one reply of JSON.
+            # Otherwise NLWeb stores it as a message of the user, and empty if it does not stream.
             message["sender_type"] = "system"
             if attribute(self.handler, "streaming") is False:
                 kept = ("selected_tool", "score", "parameters", "query")
@@ -150,19 +149,19 @@ def make_selector(
     policy: SelectionPolicy | None = None,
     **options: Unpack[RoutingOptions],
 ) -> type[ToolSelector]:
-    """Makes a class of its own that takes the place of NLWeb's.
+    """Create a class that replaces NLWeb's own selector.
 
     Args:
-        registry: The tools; None for the ``tools.xml`` of the NLWeb that this runs in.
-        scorer: Who scores them; None for NLWeb's own model.
-        policy: How one is chosen; None for NLWeb's way: one call a tool, about all tools. Where it
-            says which handlers are allowed, those are loaded before a tool is chosen, and a tool
-            whose handler cannot be had is not; without, NLWeb imports them as it always did.
+        registry: The registry; None for the ``tools.xml`` of the running NLWeb.
+        scorer: The scorer; None for NLWeb's own model.
+        policy: The policy; None for that of NLWeb, which makes one call for each tool. If it has
+            ``allowed_handlers``, handlers are imported before a tool is selected, and tools whose
+            handler cannot be imported are skipped. Otherwise NLWeb imports handlers itself.
         **options: See `RoutingOptions`.
 
     Raises:
-        TypeError: The registry, the scorer or the policy is none, or there is no such option.
-        ValueError: A time is not above 0.
+        TypeError: An argument is of the wrong type, or an option is unknown.
+        ValueError: A timeout is not above 0.
     """
     routing = Routing(registry, scorer, policy, **options)
     return type("ToolSelector", (ToolSelector,), {"routing": routing, "__module__": __name__})
@@ -174,21 +173,21 @@ def configure(
     policy: SelectionPolicy | None = None,
     **options: Unpack[RoutingOptions],
 ) -> None:
-    """Sets what `ToolSelector` itself works with, from the next query on; see `make_selector`.
+    """Configure `ToolSelector` itself, from the next query on; see `make_selector`.
 
-    What is not given is NLWeb's own, whatever was set before.
+    Arguments that are not given revert to NLWeb's defaults.
 
     Raises:
-        TypeError: The registry, the scorer or the policy is none, or there is no such option.
-        ValueError: A time is not above 0.
+        TypeError: An argument is of the wrong type, or an option is unknown.
+        ValueError: A timeout is not above 0.
     """
     ToolSelector.routing = Routing(registry, scorer, policy, **options)
 
 
 def init() -> None:
-    """Loads the tools now rather than at the first query, as ``core.router.init()`` does.
+    """Load the tools now rather than at the first query, as ``core.router.init()`` does.
 
-    Where they cannot be loaded, the log says why, and it is tried again at the next query.
+    If they cannot be loaded, the reason is logged and the next query tries again.
     """
     try:
         _ = ToolSelector.routing.selector
@@ -197,7 +196,7 @@ def init() -> None:
 
 
 def _call(target: object, name: str, *args: object) -> object:
-    """What a method returns, where there is one."""
+    """Call a method and return its result; None if there is no such method."""
     method: object = getattr(target, name, None)
     return method(*args) if callable(method) else None
 

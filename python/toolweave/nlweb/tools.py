@@ -1,4 +1,4 @@
-"""The tools of a registry by NLWeb's rules: which sites and types have them."""
+"""Tools of a registry by NLWeb's rules for sites and types."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 RELEASED: Mapping[str, Sequence[str]] = {
     name: ["Item"] for name in ("Recipe", "Movie", "Product", "Restaurant", "Event", "Podcast")
 }
-"""The hierarchy of types in NLWeb's releases, which that of schema.org contains."""
+"""Type hierarchy of NLWeb's releases, which schema.org's contains."""
 
 _ROOT = "Thing"
 _MAX_CACHED_LOOKUPS = 1024
 
 
 class TypeHierarchy:
-    """The types that a fork of NLWeb declares in ``ToolSelector.TYPE_HIERARCHY``.
+    """Types that a fork of NLWeb declares in ``ToolSelector.TYPE_HIERARCHY``.
 
-    Where exactly one of them is a kind of nothing, it is the root in the place of ``Item``: every
-    type that is not listed is a kind of it.
+    If exactly one of them has no supertype, it replaces ``Item`` as the root: it is a supertype of
+    every type that is not listed.
 
     Args:
-        parents: Types, and what each is a kind of, the nearest first. Those that are as in NLWeb's
-            releases say nothing.
+        parents: Types with their supertypes, the nearest first. Entries that equal those of
+            NLWeb's releases are ignored.
     """
 
     def __init__(self, parents: Mapping[str, Sequence[str]]) -> None:
@@ -40,23 +40,23 @@ class TypeHierarchy:
         }
         roots = [name for name, above in self._parents.items() if not above]
         self.root = roots[0] if len(roots) == 1 else _ROOT
-        """The type that every other is a kind of."""
+        """Supertype of all types."""
         self.fingerprint = json.dumps(self._parents) if own else ""
-        """Differs when anything about the types does; empty where none is declared."""
+        """Hash that changes with the types; empty if none are declared."""
 
     def supertypes(self, item_type: str, otherwise: Sequence[str]) -> Sequence[str]:
-        """A type and all it is a kind of, the most specific first.
+        """Return a type and its supertypes, the most specific first.
 
         Args:
             item_type: The type, in its short form.
-            otherwise: The same by schema.org, for types that are not listed.
+            otherwise: The supertypes in schema.org, for types that are not listed.
         """
         if item_type not in self._parents:
             if self.root == _ROOT:
                 return otherwise
             return [*(each for each in otherwise if each != _ROOT or each == item_type), self.root]
         found = [item_type]
-        # What is found is looked at in turn, so that parents of parents are found as well.
+        # The list grows while it is iterated, so that supertypes of supertypes are found.
         for each in found:
             above = dict.fromkeys(self._parents.get(each, ()))
             found += [one for one in above if one not in found]
@@ -64,14 +64,14 @@ class TypeHierarchy:
 
 
 class NLWebTools:
-    """A registry as NLWeb has it: the block of a site replaces the default.
+    """Registry with the rules of NLWeb: the block of a site replaces the default.
 
-    A site that says ``inherit="true"`` has both. What is no registry of this package decides for
-    itself which tools a site and a type have.
+    A site with ``inherit="true"`` has the tools of both. Sources that are not registries of this
+    package apply their own rules.
 
     Args:
         source: The registry.
-        hierarchy: Says what types are kinds of, each time it is asked.
+        hierarchy: Function that returns the current type hierarchy.
     """
 
     def __init__(self, source: ToolSource, hierarchy: Callable[[], TypeHierarchy]) -> None:
@@ -81,7 +81,7 @@ class NLWebTools:
 
     @property
     def snapshot(self) -> NLWebSnapshot:
-        """The registry as it is now, which later changes do not reach."""
+        """Immutable snapshot of the registry."""
         source, hierarchy, now = snapshot_of(self._source), self._hierarchy(), self._now
         if now is None or now.source is not source or now.hierarchy is not hierarchy:
             now = self._now = NLWebSnapshot(source, hierarchy)
@@ -89,57 +89,57 @@ class NLWebTools:
 
     @property
     def fingerprint(self) -> str:
-        """Differs when anything about the tools does."""
+        """Hash that changes with the tools."""
         return self.snapshot.fingerprint
 
     def tools_for(self, item_type: str, site: str | None = None, /) -> tuple[ToolEntry, ...]:
-        """The tools that a type has, in document order."""
+        """Return the tools of a type, in document order."""
         return self.snapshot.tools_for(item_type, site)
 
     def handler_for(self, entry: ToolEntry, /) -> object | None:
-        """What is registered in Python for a tool."""
+        """Return the handler registered in Python for a tool, if any."""
         return registered_handler(self._source, entry)
 
 
 class NLWebSnapshot:
-    """A registry that does not change, by NLWeb's rules.
+    """Immutable snapshot of a registry with the rules of NLWeb.
 
     Args:
         source: The registry.
-        hierarchy: What types are kinds of.
+        hierarchy: The type hierarchy.
     """
 
     def __init__(self, source: ToolSource, hierarchy: TypeHierarchy) -> None:
         self.source = source
         """The registry."""
         self.hierarchy = hierarchy
-        """What types are kinds of."""
+        """The type hierarchy."""
         self.fingerprint = source.fingerprint + hierarchy.fingerprint
-        """Differs when anything about the tools or types does."""
+        """Hash that changes with the tools and types."""
         self._lookups: dict[tuple[str, str | None], tuple[ToolEntry, ...]] = {}
 
     def tools_for(self, item_type: str, site: str | None = None, /) -> tuple[ToolEntry, ...]:
-        """The tools that a type has, in document order."""
+        """Return the tools of a type, in document order."""
         if not isinstance(self.source, RegistrySnapshot):
             return self.source.tools_for(item_type, site)
         found = self._lookups.get((item_type, site))
         if found is None:
             found = self.source.tools_of(self.supertypes(item_type), site, sites_replace=True)
-            # Types and sites come with requests, so anybody can make them up.
+            # Types and sites come from requests, so the cache must be bounded.
             if len(self._lookups) >= _MAX_CACHED_LOOKUPS:
                 self._lookups = {}
             self._lookups[item_type, site] = found
         return found
 
     def supertypes(self, item_type: str) -> Sequence[str]:
-        """A type and all it is a kind of, the most specific first."""
+        """Return a type and its supertypes, the most specific first."""
         return self.hierarchy.supertypes(
             type_name(item_type), supertypes_of(self.source, item_type)
         )
 
 
 def with_search_query(entry: ToolEntry) -> ToolEntry:
-    """A tool that takes ``search_query`` besides what its structure asks for."""
+    """Return a tool with ``search_query`` added to its parameters."""
     structure: object = entry.return_struc
     if not isinstance(structure, dict) or "search_query" in entry.parameters["properties"]:
         return entry
