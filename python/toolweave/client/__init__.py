@@ -1,8 +1,8 @@
-"""Clients of chats over HTTP: start, say, follow, stop, approve, answer.
+"""HTTP clients for chats: start, send, follow, stop, approve, answer.
 
-`ChatClient` blocks, `AsyncChatClient` is for asyncio; both have the same methods. `follow` gives
-the events of a chat until nothing runs in it, connects again when the line breaks and goes on
-exactly where it was; what the events come to is in its `snapshot()`.
+`ChatClient` blocks, `AsyncChatClient` is for asyncio; both have the same methods. `follow` yields
+the events of a chat until no run is active. When the connection breaks it reconnects and resumes
+after the last event; `snapshot()` returns the resulting state of the chat.
 
     >>> def ask(url: str, text: str) -> None:
     ...     with ChatClient(url) as client:
@@ -13,8 +13,8 @@ exactly where it was; what the events come to is in its `snapshot()`.
     ...                 if event["kind"] == "text":
     ...                     print(event["delta"], end="")
 
-The server is one of `toolweave.web`; see `docs/web.md`. What a server refuses, and a server that
-cannot be reached, is a `ChatRequestError`.
+The server is an application of `toolweave.web`; see `docs/web.md`. A refused request, or a server
+that cannot be reached, raises a `ChatRequestError`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .. import extras
 
 extras.require("httpx", "client")
 
-from .aio import AsyncChatClient, AsyncChatEvents  # noqa: E402 - behind what says what to install
+from .aio import AsyncChatClient, AsyncChatEvents  # noqa: E402 - after the check of the extra
 from .blocking import ChatClient, ChatEvents  # noqa: E402
 from .exchanges import AnswerOutcome, MessageReceipt  # noqa: E402
 

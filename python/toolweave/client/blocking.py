@@ -1,4 +1,4 @@
-"""A client of chats that blocks."""
+"""The blocking chat client."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _T = TypeVar("_T")
 
 
 class ChatEvents:
-    """The events of a chat, as they come. Made by `ChatClient.follow`.
+    """The events of a chat as they arrive. Made by `ChatClient.follow`.
 
-    Leaving the `with` block drops the connection; what runs in the chat goes on. After an
-    error the iteration may be taken up again, after the last event that was read.
+    Leaving the `with` block closes the connection; a run of the chat continues. After an
+    error the iteration may be resumed, after the last event that was read.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ChatEvents:
             except StopIteration:
                 if self._closed or self._follow_state.done:
                     raise
-            # What ended the reading was told to the reader, who asks for more all the same.
+            # An earlier error was raised to the reader, who continues nevertheless: start anew.
             self._follow_state.restart()
             self._events = self._read(self._follow_state)
 
@@ -62,37 +62,37 @@ class ChatEvents:
         self.close()
 
     def close(self) -> None:
-        """Drop the connection, and end the iteration."""
+        """Close the connection and end the iteration."""
         self._closed = True
         self._events.close()
 
     @property
     def last_sequence_number(self) -> int:
-        """The number of the last event that was read, to go on after."""
+        """Sequence number of the last event that was read, from which to resume."""
         return self._follow_state.after
 
     def snapshot(self) -> dict[str, Any]:
-        """Snapshot of the chat after the events so far; see `StreamReducer.snapshot`."""
+        """Return a snapshot of the chat after the events so far; see `StreamReducer.snapshot`."""
         return self._follow_state.reducer.snapshot()
 
 
 class ChatClient:
-    """A client of a server of `toolweave.web`; blocks, and may be shared between threads.
+    """A client of a `toolweave.web` server; blocks, and may be shared between threads.
 
-    Requests that are safe to send again are sent again where the connection failed or the server
-    has too much to do: all but `start`.
+    Requests that are safe to repeat, all except `start`, are retried if the connection fails or the
+    server is overloaded.
 
     Args:
-        base_url: The server, with the path below which it is mounted, if any.
-        headers: Further headers of every request, such as those that say who the user is.
-        timeout: Seconds to connect, and to wait for the next bytes. More than the server's
-            heartbeat, which is 15 seconds unless it was given another one.
-        retries: How many times in a row a request is sent again, or a stream is connected to again
-            without any news, before it fails.
-        backoff: Seconds before the first of them; twice as many before each further one, at most
-            30. A stream that says after how long to connect again is obeyed.
-        max_event_bytes: The longest event that is read.
-        http_client: The client of httpx to ask with, which stays open; otherwise one of its own.
+        base_url: URL of the server, with the path under which the application is mounted, if any.
+        headers: Additional headers of every request, such as those that identify the user.
+        timeout: Seconds to wait for a connection, and for the next bytes. Must be longer than the
+            server's heartbeat interval, which is 15 seconds by default.
+        retries: Maximum number of consecutive retries of a request, or of consecutive reconnects
+            of a stream without a new event, before it fails.
+        backoff: Seconds before the first retry; doubled for each further one, up to 30. A stream
+            that specifies a reconnection time takes precedence.
+        max_event_bytes: Maximum size of an event.
+        http_client: The httpx client to use, which is not closed; by default a new one.
 
     Raises:
         TypeError: An argument has the wrong type.
@@ -138,74 +138,75 @@ class ChatClient:
     def start(
         self, *, chat_id: str | None = None, metadata: Mapping[str, Any] | None = None
     ) -> str:
-        """Start a chat, and return its id.
+        """Start a chat and return its id.
 
         Args:
-            chat_id: The id that it shall have; otherwise the server chooses.
-            metadata: What the client keeps with it.
+            chat_id: Id of the new chat; by default the server chooses one.
+            metadata: Metadata to store with the chat.
 
         Raises:
-            ChatRequestError: The server refused, as with `id_taken`, or cannot be reached.
+            ChatRequestError: The server refused the request, as with `id_taken`, or cannot be
+                reached.
         """
         return self._request(exchanges.start(chat_id, metadata))
 
     def send(
         self, chat_id: str, text: str | None = None, *, message_id: str | None = None
     ) -> MessageReceipt:
-        """Say something, which starts a run.
+        """Send a message, which starts a run.
 
         Args:
-            chat_id: The chat.
-            text: What is said; None goes on with the history as it is.
-            message_id: The id of the message; otherwise a random one. A message that the server has
-                already starts nothing, and the receipt is the same.
+            chat_id: Id of the chat.
+            text: Text of the message; None to continue with the history as it is.
+            message_id: Id of the message; random by default. A message that the server already has
+                starts no run, and the receipt is the same.
 
         Raises:
-            ChatRequestError: The server refused, as with `chat_busy` while a run goes on, or cannot
-                be reached.
+            ChatRequestError: The server refused the request, as with `chat_busy` while a run is
+                active, or cannot be reached.
         """
         return self._request(exchanges.send(chat_id, text, message_id))
 
     def stop(self, chat_id: str, run_id: str) -> bool:
-        """Ask for the end of a run, and return whether it was still running.
+        """Request that a run stops. Return True if it was still running.
 
         Raises:
-            ChatRequestError: There is no such run, or the server cannot be reached.
+            ChatRequestError: The run does not exist, or the server cannot be reached.
         """
         return self._request(exchanges.stop(chat_id, run_id))
 
     def approve(
         self, chat_id: str, key: str, approved: bool = True, *, reason: str | None = None
     ) -> AnswerOutcome:
-        """Allow a call that waits for approval, or refuse it.
+        """Approve or deny a call that waits for approval.
 
         Args:
-            chat_id: The chat.
-            key: The `key` of the event `tool_state` that asks.
-            approved: Whether the call may run.
-            reason: Why not, for the model.
+            chat_id: Id of the chat.
+            key: The `key` of the `tool_state` event that requests approval.
+            approved: True to allow the call.
+            reason: Reason for denying it, for the model.
 
         Raises:
-            ChatRequestError: Nobody waits for it (`not_found`), it was answered otherwise
-                (`conflict`), or the server cannot be reached.
+            ChatRequestError: The approval is not pending (`not_found`), a different answer was
+                given before (`conflict`), or the server cannot be reached.
         """
         return self._request(exchanges.approve(chat_id, key, approved, reason))
 
     def answer(
         self, chat_id: str, key: str, result: object, *, is_error: bool = False
     ) -> AnswerOutcome:
-        """Answer a question of a tool, or give a result that comes late.
+        """Answer a question of a tool, or deliver a deferred result.
 
         Args:
-            chat_id: The chat.
-            key: The `key` of the event `tool_state` that asks.
-            result: The answer, as JSON has it.
-            is_error: Whether it says that the call failed.
+            chat_id: Id of the chat.
+            key: The `key` of the `tool_state` event that asks.
+            result: The answer, a JSON value.
+            is_error: True if the call failed.
 
         Raises:
-            ChatRequestError: The answer does not fit the question (`unusable`), nobody waits for it
-                (`not_found`), it was answered otherwise (`conflict`), or the server cannot be
-                reached.
+            ChatRequestError: The answer does not match the schema of the question (`unusable`), no
+                answer is pending (`not_found`), a different one was given before (`conflict`), or
+                the server cannot be reached.
         """
         return self._request(exchanges.answer(chat_id, key, result, is_error))
 
@@ -217,26 +218,27 @@ class ChatClient:
         further_runs: bool = False,
         reducer: StreamReducer | None = None,
     ) -> ChatEvents:
-        """Read what happens in a chat, each event once and in order, until nothing runs in it.
+        """Iterate over the events of a chat, each once and in order, until no run is active.
 
-        Where the line breaks it connects again and goes on after the last event that was read.
-        The iteration raises a `ChatRequestError` if the server refuses, or cannot be reached so
-        many times in a row as the client may try.
+        When the connection breaks it reconnects and resumes after the last event that was read.
+        The iteration raises a `ChatRequestError` if the server refuses the request, or cannot be
+        reached after the maximum number of retries.
 
         Args:
-            chat_id: The chat.
-            after: The number of the last event that is known; otherwise that of the `reducer`.
-            further_runs: Whether to wait for further runs as well, without end.
-            reducer: Takes every event; a fresh one unless given. `snapshot()` is made by it.
+            chat_id: Id of the chat.
+            after: Sequence number to resume after; by default that of the `reducer`.
+            further_runs: True to wait for further runs as well, without end.
+            reducer: Reducer to which all events are pushed, and which makes the `snapshot()`; by
+                default a new one.
         """
         follow_state = self._options.follow_state(chat_id, after, further_runs, reducer)
         return ChatEvents(self._read, follow_state)
 
     def snapshot(self, chat_id: str) -> dict[str, Any]:
-        """Follow a chat from its start until nothing runs in it; what it has come to.
+        """Follow a chat from its start until no run is active, and return the snapshot.
 
         Raises:
-            ChatRequestError: The server refused, or cannot be reached.
+            ChatRequestError: The server refused the request, or cannot be reached.
         """
         with self.follow(chat_id) as events:
             for _ in events:
@@ -288,7 +290,7 @@ class ChatClient:
 
 
 def _is_transient(error: httpx.RequestError) -> bool:
-    """Tell failures that may pass from those that will not."""
+    """Return True if a request that failed with this error may succeed when retried."""
     return isinstance(
         error, (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
     )

@@ -1,4 +1,4 @@
-"""Requests of a client and what their answers come to, without the sending."""
+"""Requests of a client, the parsing of their responses, and retries, without I/O."""
 
 from __future__ import annotations
 
@@ -17,70 +17,70 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 AnswerOutcome: TypeAlias = Literal["resolved", "duplicate"]
-"""Outcome of an answer: it counts, or the same one had been given before."""
+"""Outcome of an answer: it was accepted, or the same answer had been given before."""
 
 _MAX_PAUSE = 30.0
-# Statuses that may pass by themselves.
+# HTTP statuses after which a retry may succeed.
 _TRANSIENT_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True)
 class MessageReceipt:
-    """The server's receipt of what was said."""
+    """The server's receipt for a message."""
 
     chat_id: str
-    """The chat."""
+    """Id of the chat."""
     run_id: str
-    """The run that answers, which `stop` takes."""
+    """Id of the run that answers the message, for `stop`."""
     sequence_number: int
-    """The last event before the run."""
+    """Sequence number of the last event before the run."""
     message_id: str | None
-    """The id of the message; None where the chat goes on without one."""
+    """Id of the message; None if the chat continued without one."""
 
 
 @dataclass(frozen=True)
 class Exchange(Generic[_T]):
-    """A request, and how its answer is read."""
+    """A request, and the function that parses its response."""
 
     method: str
     path: str
     read: Callable[[Mapping[str, Any]], _T]
     body: Mapping[str, Any] | None = None
     repeatable: bool = False
-    """True if it may be sent again when it is unknown whether it arrived."""
+    """True if the request may be repeated after a failure, although it may have been received."""
 
 
 def start(chat_id: str | None, metadata: Mapping[str, Any] | None) -> Exchange[str]:
-    """A new chat; its id."""
+    """Make a request that starts a chat and returns its id."""
     given = {"chatId": chat_id, "metadata": metadata}
     body = {name: value for name, value in given.items() if value is not None}
     return Exchange("POST", "/chats", lambda answer: str(answer["chatId"]), body)
 
 
 def send(chat_id: str, text: str | None, message_id: str | None) -> Exchange[MessageReceipt]:
-    """A message to a chat, under an id that makes it safe to send it again."""
+    """Make a request that sends a message, with an id that makes it safe to repeat."""
     if text is None:
         if message_id is not None:
-            raise ValueError("message_id must be None where text is, got both")
+            raise ValueError(f"message_id must be None if text is None, got {message_id!r}")
         return Exchange("POST", f"{path_of(chat_id)}/messages", _receipt, {})
     body = {"text": text, "messageId": message_id or uuid4().hex}
     return Exchange("POST", f"{path_of(chat_id)}/messages", _receipt, body, repeatable=True)
 
 
 def stop(chat_id: str, run_id: str) -> Exchange[bool]:
-    """The end of a run; whether it was still running."""
+    """Make a request that stops a run and returns True if it was still running."""
     path = f"{path_of(chat_id)}/runs/{_segment(run_id, 'run_id')}/stop"
     return Exchange("POST", path, lambda answer: bool(answer["stopping"]), {}, repeatable=True)
 
 
 def approve(chat_id: str, key: str, approved: bool, reason: str | None) -> Exchange[AnswerOutcome]:
-    """The answer to an approval."""
+    """Make a request that approves or denies a call."""
     body = {"approved": approved, **({} if reason is None else {"reason": reason})}
     return _answer(chat_id, key, body)
 
 
 def answer(chat_id: str, key: str, result: object, is_error: bool) -> Exchange[AnswerOutcome]:
-    """The answer to a question, or a result that comes late."""
+    """Make a request that answers a question or delivers a deferred result."""
     return _answer(chat_id, key, {"result": result, **({"isError": True} if is_error else {})})
 
 
@@ -90,13 +90,13 @@ def _answer(chat_id: str, key: str, body: Mapping[str, Any]) -> Exchange[AnswerO
 
 
 def path_of(chat_id: str) -> str:
-    """The path of a chat, below the server's."""
+    """Return the path of a chat, relative to the base URL."""
     return f"/chats/{_segment(chat_id, 'chat_id')}"
 
 
 def _segment(text: str, name: str) -> str:
     if text in ("", ".", ".."):
-        raise ValueError(f"{name} must be an id, got {text!r}")
+        raise ValueError(f"{name} must not be empty, '.' or '..', got {text!r}")
     return quote(text, safe="")
 
 
@@ -114,11 +114,11 @@ def _outcome(answer: Mapping[str, Any]) -> AnswerOutcome:
 
 
 class Backoff:
-    """Pauses between attempts: growing, jittered and bounded in number.
+    """Exponential backoff with jitter and a maximum number of retries.
 
     Args:
-        retries: How often to try again in a row.
-        first: Seconds before the first of them, about.
+        retries: Maximum number of consecutive retries.
+        first: Approximate number of seconds before the first retry.
     """
 
     def __init__(self, retries: int, first: float) -> None:
@@ -127,29 +127,29 @@ class Backoff:
         self._retries = retries
 
     def next(self, retry_after: float | None = None) -> float | None:
-        """Seconds until the next attempt; None if there was the last one."""
+        """Return the seconds until the next attempt; None if there are no attempts left."""
         self.failures += 1
         if self.failures > self._retries:
             return None
         pause = min(self.first * 2.0 ** min(self.failures - 1, 20), _MAX_PAUSE)
-        # So that clients which were cut off together do not come back together.
-        pause *= 1 - random.random() / 2  # noqa: S311 - no secret
+        # Jitter, so that clients disconnected at the same time do not reconnect at the same time.
+        pause *= 1 - random.random() / 2  # noqa: S311 - not a secret
         return max(pause, min(retry_after or 0.0, _MAX_PAUSE))
 
 
 class RequestAttempts(Generic[_T]):
-    """The state of an exchange while it is sent, perhaps more than once.
+    """The state of a request and its retries.
 
     Args:
         exchange: The request.
-        url: Where it goes, for errors.
-        backoff: How often and when to try again.
+        url: URL of the request, for errors.
+        backoff: The pauses between attempts.
     """
 
     def __init__(self, exchange: Exchange[_T], url: str, backoff: Backoff) -> None:
         self.done = False
         self.pause = 0.0
-        """Seconds to wait before it is sent again."""
+        """Seconds to wait before the next attempt."""
         self._exchange = exchange
         self._where = f"{exchange.method} {url}"
         self._backoff = backoff
@@ -157,14 +157,14 @@ class RequestAttempts(Generic[_T]):
 
     @property
     def result(self) -> _T:
-        """The answer, once it is done."""
+        """Parsed response, once the request is done."""
         return self._result[0]
 
     def handle_response(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
-        """Read an answer.
+        """Handle a response.
 
         Raises:
-            ChatRequestError: The server refused, or its answer cannot be read.
+            ChatRequestError: The server refused the request, or its response is invalid.
         """
         if 200 <= status < 300:
             try:
@@ -177,10 +177,10 @@ class RequestAttempts(Generic[_T]):
         self._retry_or_raise(refused, transient=status in _TRANSIENT_STATUSES)
 
     def handle_error(self, error: Exception, *, transient: bool) -> None:
-        """Decide on a connection that failed.
+        """Handle a connection error.
 
         Raises:
-            ChatRequestError: There is no further attempt.
+            ChatRequestError: There are no attempts left.
         """
         try:
             self._retry_or_raise(connection_error(self._where, error), transient=transient)
@@ -197,19 +197,19 @@ class RequestAttempts(Generic[_T]):
 
 
 def is_transient(status: int) -> bool:
-    """Tell refusals that may pass by themselves, by their status."""
+    """Return True if a request that failed with this status may succeed when retried."""
     return status in _TRANSIENT_STATUSES
 
 
 def status_error(
     where: str, status: int, headers: Mapping[str, str], content: bytes
 ) -> ChatRequestError:
-    """The error that an answer is."""
+    """Return the error for a response with an error status."""
     code, message = _code_and_message(content)
     detail = ": ".join(part for part in (code, message) if part)
     after = headers.get("retry-after", "")
     return ChatRequestError(
-        f"{where} was answered with {status}{f' {detail}' if detail else ''}",
+        f"{where} failed with status {status}{f': {detail}' if detail else ''}",
         status,
         code or "refused",
         float(after[:9]) if after.isascii() and after.isdigit() else None,
@@ -217,14 +217,14 @@ def status_error(
 
 
 def invalid_response(where: str, status: int) -> ChatRequestError:
-    """The error of an answer that is none of this protocol."""
+    """Return the error for a response that violates the protocol."""
     return ChatRequestError(
-        f"{where} was answered with {status} and what no server of chats says", status, "unreadable"
+        f"{where} returned an invalid response with status {status}", status, "unreadable"
     )
 
 
 def connection_error(where: str, error: Exception | None) -> ChatRequestError:
-    """The error of a server that gave no answer, or broke off every time."""
+    """Return the error for a connection that failed or broke off."""
     detail = "the stream ended early" if error is None else str(error) or type(error).__name__
     return ChatRequestError(f"{where} failed: {detail}", None, "unreachable")
 

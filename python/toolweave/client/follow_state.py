@@ -1,4 +1,4 @@
-"""Following a chat, without the reading: what to ask for, what came, when to give up."""
+"""State of a client that follows a chat, without I/O: requests, events and retries."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class FollowState:
     """The state of a client that follows a chat over any number of connections.
 
     Args:
-        base_url: The server.
-        chat_id: The chat.
-        reducer: Takes every event.
-        after: The number of the last event that is known.
-        further_runs: Whether to wait for further runs once nothing runs.
-        backoff: How often and when to connect again without any progress.
-        max_event_bytes: The longest event.
+        base_url: URL of the server.
+        chat_id: Id of the chat.
+        reducer: Reducer to which all events are pushed.
+        after: Sequence number to resume after.
+        further_runs: True to wait for further runs once no run is active.
+        backoff: The pauses between attempts to connect without progress.
+        max_event_bytes: Maximum size of an event.
     """
 
     def __init__(
@@ -53,11 +53,11 @@ class FollowState:
         self.url = f"{base_url}{path_of(chat_id)}/events{query}"
         self.reducer = reducer
         self.after = after
-        """The number of the last event that was handed on."""
+        """Sequence number of the last event that was yielded."""
         self.done = False
-        """True once everything was read and nothing runs."""
+        """True once all events are read and no run is active."""
         self.pause = 0.0
-        """Seconds to wait before connecting again."""
+        """Seconds to wait before reconnecting."""
         self._where = f"GET {self.url}"
         self._backoff = backoff
         self._limit = max_event_bytes
@@ -65,12 +65,12 @@ class FollowState:
         self._has_progress = self._has_events = False
 
     def restart(self) -> None:
-        """Count attempts anew, for a reader who asks for more after an error."""
+        """Reset the attempts, for a reader that continues after an error."""
         self._backoff.failures = 0
         self.pause = 0.0
 
     def headers(self) -> dict[str, str]:
-        """The headers of the next request; a new connection begins with it."""
+        """Return the headers of the next request, and prepare for a new connection."""
         self._parser = EventParser(max_event_bytes=self._limit)
         self._has_progress = self._has_events = False
         self.pause = 0.0
@@ -81,10 +81,10 @@ class FollowState:
         }
 
     def push(self, chunk: bytes) -> Iterator[StreamEvent]:
-        """Parse what came; yield the events, each known from the moment it is yielded.
+        """Parse a chunk and yield its events; `after` counts each event before it is yielded.
 
         Raises:
-            ChatRequestError: It is no stream of events.
+            ChatRequestError: The stream is invalid.
         """
         parser = self._parser
         try:
@@ -104,13 +104,13 @@ class FollowState:
             self._backoff.first = min(parser.retry, _MAX_RETRY)
 
     def handle_end(self) -> None:
-        """Decide on a stream that ended in good order.
+        """Handle the regular end of a stream.
 
-        Its end may be that of the server: only the answer to another request says that all is
-        over.
+        The server may be shutting down: only the response to another request shows if a run is
+        still active.
 
         Raises:
-            ChatRequestError: There is no further attempt.
+            ChatRequestError: There are no attempts left.
         """
         if not self._has_progress:
             self._retry_or_raise(connection_error(self._where, None))
@@ -118,10 +118,10 @@ class FollowState:
             self.pause = self._backoff.first
 
     def handle_response(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
-        """Decide on an answer that is no stream.
+        """Handle a response that is not an event stream.
 
         Raises:
-            ChatRequestError: The server refused for good, or once too often.
+            ChatRequestError: The server refused the request, or there are no attempts left.
         """
         if status == 204:
             self.done = True
@@ -134,10 +134,10 @@ class FollowState:
         self._retry_or_raise(error)
 
     def handle_error(self, error: Exception, *, transient: bool) -> None:
-        """Decide on a connection that failed.
+        """Handle a connection error.
 
         Raises:
-            ChatRequestError: There is no further attempt.
+            ChatRequestError: There are no attempts left.
         """
         final = connection_error(self._where, error)
         if not transient:
@@ -164,6 +164,6 @@ class FollowState:
 
 
 def is_stream(status: int, headers: Mapping[str, str]) -> bool:
-    """True for an answer that is a stream of events."""
+    """Return True if a response is an event stream."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     return status == 200 and kind == "text/event-stream"

@@ -1,4 +1,4 @@
-"""Options of a client, checked."""
+"""Options of a client and their checks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Options:
-    """Where a client asks, and how patiently."""
+    """Options of a client: its server, headers, timeouts, retries and limits."""
 
     base_url: str
     headers: Mapping[str, str]
@@ -45,7 +45,7 @@ class Options:
     def follow_state(
         self, chat_id: str, after: int | None, further_runs: bool, reducer: StreamReducer | None
     ) -> FollowState:
-        """The state of a client that begins to follow a chat."""
+        """Return the initial state of a client that follows a chat."""
         if reducer is None:
             reducer = StreamReducer()
         if after is None:
@@ -63,7 +63,7 @@ class Options:
 
 
 def check_client(given: object, wanted: type) -> None:
-    """Raise unless a client of httpx, where one is given, is of the kind that is asked with."""
+    """Raise if an httpx client is given and is not of the expected type."""
     if given is not None and not isinstance(given, wanted):
         raise TypeError(
             f"http_client must be an httpx.{wanted.__name__}, got {type(given).__name__}"

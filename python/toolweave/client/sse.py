@@ -1,7 +1,7 @@
-r"""A parser of server-sent events, by the rules of the HTML standard.
+r"""A parser of server-sent events as defined by the HTML standard.
 
-Lines end at ``\n``, ``\r`` and ``\r\n`` and nowhere else: what `str.splitlines` splits at besides,
-such as U+2028, is part of the text. How much may be held of one event is bounded.
+Lines end only at ``\n``, ``\r`` and ``\r\n``. Other separators of `str.splitlines`, such as U+2028,
+are part of the text. The size of an event is limited.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class EventTooLongError(Exception):
-    """An event is longer than the parser may hold."""
+    """An event exceeds the maximum size."""
 
 
 class ServerSentEvent(NamedTuple):
     """One event of a stream."""
 
     id: str
-    """The last id that the stream has named; empty if there was none."""
+    """Last id sent by the stream; empty if there was none."""
     event: str
-    """The type; empty if none was named."""
+    """Type of the event; empty if it has none."""
     data: str
-    """The data, its lines joined with line feeds."""
+    """Data of the event, its lines joined with line feeds."""
 
 
 class EventParser:
-    r"""Parses one stream, however it is cut into chunks.
+    r"""An incremental parser of one stream, independent of its division into chunks.
 
     Args:
-        max_event_bytes: The largest number of bytes that an event may have before it is complete.
+        max_event_bytes: Maximum number of bytes to buffer for an event.
 
     Example:
         >>> parser = EventParser(max_event_bytes=1000)
@@ -43,11 +43,11 @@ class EventParser:
 
     def __init__(self, *, max_event_bytes: int) -> None:
         self.comments = 0
-        """The number of comments so far, which servers send to keep a connection open."""
+        """Number of comments so far, which servers send to keep a connection open."""
         self.retry: float | None = None
-        """Seconds to wait before connecting again, as the server wants it."""
+        """Reconnection time requested by the server, in seconds; None if it sent none."""
         self._limit = max_event_bytes
-        # The pieces of a line whose end has not come, and the size of the event so far.
+        # The pieces of an incomplete line, and the size of the current event.
         self._pieces: list[bytes] = []
         self._buffered = 0
         self._first = True
@@ -99,7 +99,7 @@ class EventParser:
             case b"id" if "\0" not in value:
                 self._id = value
             case b"retry" if value.isascii() and value.isdigit():
-                # So many digits that they are no number of seconds are none that anybody meant.
+                # Digits beyond any sensible number of milliseconds are ignored.
                 self.retry = int(value[:12]) / 1000
             case _:
                 pass

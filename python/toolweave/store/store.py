@@ -43,8 +43,8 @@ class MessageStore(RunStore, PendingStore):
         clock: Function that returns the time in seconds since 1970.
         poll: Interval at which to poll for changes to watched chats by other processes, in seconds,
             if the database does not notify.
-        retry_timeout: Seconds to keep retrying while the server is unavailable, as during a restart, or
-            while the file is locked when the store is opened.
+        retry_timeout: Seconds to keep retrying while the server is unavailable, as during a
+            restart, or while the file is locked when the store is opened.
         max_message_bytes: Maximum size of the JSON of a message, an event or an answer.
 
     Raises:

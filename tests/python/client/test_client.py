@@ -271,7 +271,7 @@ async def test_users_are_known_by_their_headers_and_unknown_chats_are_errors(
     agent = Agent(ScriptedModel("Hi."))
     async with serve_agent(tmp_path, agent, limits=QUICK, authenticate=user) as server:
         async with chat_client(flavour, server.base_url) as client:
-            with pytest.raises(ChatRequestError, match="was answered with 401"):
+            with pytest.raises(ChatRequestError, match="failed with status 401"):
                 await client.start()
         async with chat_client(flavour, server.base_url, headers={"x-user": "ann"}) as client:
             chat = await client.start()
