@@ -1,7 +1,6 @@
 """The command `toolweave`.
 
-Exit codes: 0; 1 where a check was asked for and something did not pass it; 2 for
-usage and input that cannot be used.
+Exit codes: 0 for success, 1 if a requested check failed, 2 for invalid usage or input.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Args:
-        arguments: Those of the command line if None.
+        arguments: The arguments; those of the command line if None.
 
     Returns:
         The exit code.
@@ -50,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = COMMANDS[options.command].run(options)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read along has had enough (`| head`).
+        # The reader has closed the pipe (`| head`).
         _drop_output()
         return 0
     except InputError as err:
@@ -67,15 +66,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _reopen_closed_streams() -> None:
-    """Give the streams that were closed before Python began an end that is there."""
+    """Open standard streams that were closed before Python started."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            # Python closes it when it exits.
+            # Python closes it at exit.
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _drop_output() -> None:
-    """Keep Python from writing once more what cannot be written, when it exits."""
+    """Keep Python from flushing output at exit that cannot be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

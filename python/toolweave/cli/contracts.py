@@ -1,4 +1,4 @@
-"""`toolweave contracts`: what the model is told about the tools."""
+"""`toolweave contracts`: print tools as a model is shown them."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ PORT = 8000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--host", default="127.0.0.1", help="where it listens (127.0.0.1)")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to bind (127.0.0.1)")
     parser.add_argument(
         "--port", type=_port, metavar="N", help=f"the port ({PORT}); 0 takes a free one"
     )
@@ -39,20 +39,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--store",
         metavar="URL",
-        help="the database that chats are kept in, such as sqlite:///chats.db; "
-        "by default one that is gone afterwards",
+        help="the database for chats, such as sqlite:///chats.db; by default a temporary one",
     )
     parser.add_argument(
         "--speed",
         type=parse_speed,
         default=1.0,
         metavar="X",
-        help="X times the recorded pace, whose long pauses are shortened",
+        help="replay at X times the recorded pace, with long pauses shortened",
     )
-    tools = parser.add_argument_group("tools of your own, in the place of those of the playground")
+    tools = parser.add_argument_group("your own tools, instead of those of the playground")
     tools.add_argument("--tools", metavar="FILE", help="a tools.xml that questions are routed to")
     tools.add_argument(
-        "--type", metavar="TYPE", help="the type that is asked about; that with the most tools"
+        "--type",
+        metavar="TYPE",
+        help="the type of the questions; by default the one with the most tools",
     )
     tools.add_argument(
         "--allow-handlers",
@@ -64,13 +65,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--strategy",
         choices=("batch", "choose", "each"),
         default="batch",
-        help="how a model is asked for one of them: for all scores at once (batch), for the "
-        "best one (choose), for the score of each",
+        help="how a model selects a tool: all scores at once (batch), the best tool (choose), or "
+        "one call per tool (each)",
     )
     live = parser.add_argument_group("a live model, at any OpenAI-compatible endpoint")
     live.add_argument("--model", metavar="URL", help="such as http://127.0.0.1:8080/v1")
     live.add_argument(
-        "--model-name", metavar="NAME", help="what the endpoint calls the model; its first one"
+        "--model-name",
+        metavar="NAME",
+        help="the name of the model at the endpoint; its first model by default",
     )
     live.add_argument(
         "--api-key-env", metavar="VAR", help="the environment variable that holds the API key"
@@ -113,7 +116,7 @@ def run(options: argparse.Namespace) -> int:
     except server.ServerError as err:
         raise InputError(str(err)) from None
     if not alone:
-        # A server that is told to stop may end before Ctrl-C is heard of here.
+        # The server may handle Ctrl-C before it is raised here.
         sys.stdout.write("\nstopped\n")
     return code
 
@@ -153,12 +156,12 @@ async def _model(options: argparse.Namespace) -> OpenAIModel | Endpoint:
 def _registry(path: str) -> ToolRegistry:
     from ..registry import ToolRegistry
 
-    # What is wrong with it is told as by the other commands.
+    # Errors are reported as by the other commands.
     return ToolRegistry(read_registry(path))
 
 
 def _port(text: str) -> int:
     port = int(text) if text.isascii() and text.isdigit() else -1
     if not 0 <= port < 1 << 16:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port, from 0 to 65535")
+        raise argparse.ArgumentTypeError(f"must be a port from 0 to 65535, got {text!r}")
     return port

@@ -1,4 +1,4 @@
-"""Diagnostics as compilers print them."""
+"""Printing of diagnostics in the style of compilers."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _MIN_WIDTH, _MAX_WIDTH = 40, 120
 
 @dataclass(frozen=True)
 class DiagnosticPrinter:
-    """How diagnostics look."""
+    """Formatter of diagnostics for a stream."""
 
     colours: bool = False
     width: int = 100
-    """How many cells a line has."""
+    """Width of a line in cells."""
     encoding: str = "utf-8"
-    """What they are written in."""
+    """Encoding of the stream."""
 
     @staticmethod
     def of(stream: TextIO, environment: Mapping[str, str]) -> DiagnosticPrinter:
-        """What suits a stream: colours are for terminals, unless NO_COLOR is set."""
+        """Return a formatter for a stream, with colours for terminals unless NO_COLOR is set."""
         terminal = stream.isatty()
         wanted = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
         width = shutil.get_terminal_size((100, 24)).columns if terminal else 100
@@ -46,7 +46,7 @@ class DiagnosticPrinter:
         )
 
     def show(self, name: str, line: str, found: Diagnostic) -> str:
-        """A diagnostic with the line that it is about, in lines of their own.
+        """Format a diagnostic with its line.
 
         Args:
             name: The file.
@@ -83,5 +83,5 @@ class DiagnosticPrinter:
 
 
 def count_noun(number: int, what: str) -> str:
-    """A number of things, in words."""
+    """Return a number with its noun, in the singular or the plural."""
     return f"{number} {what}" if number == 1 else f"{number} {what}s"

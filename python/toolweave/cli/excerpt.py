@@ -1,8 +1,8 @@
-"""A line of a text in a terminal, with a mark under the part that something is said about.
+"""Excerpts of lines for terminals, with the position of a mark under the part that is meant.
 
-What a terminal would not show as it stands is written as an escape: control characters, which
-could say anything to a terminal, spaces of other kinds, and what its encoding does not have. Tabs
-are four cells wide, wherever they stand. A long line is cut to the part around the mark.
+Characters that a terminal would not show are escaped: control characters, unusual spaces, and
+those that its encoding lacks. Tabs are four cells wide at any position. A long line is cut to the
+part around the mark.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ TAB = "    "
 
 
 class Excerpt(NamedTuple):
-    """A part of a line, and where the mark goes. All numbers are cells of the terminal."""
+    """Excerpt of a line, with the position of the mark in cells of the terminal."""
 
     text: str
     offset: int
-    """Where the mark begins, from 0."""
+    """Start of the mark, from 0."""
     length: int
-    """How long it is, at least 1."""
+    """Length of the mark, at least 1."""
 
 
 def excerpt(line: str, column: int, length: int, *, width: int, encoding: str) -> Excerpt:
-    """A part of a line around some characters, no wider than asked for.
+    """Return an excerpt of a line around some characters.
 
     Args:
-        line: The line, as long as it may be.
-        column: The first of the characters, from 1; behind the line if there is none.
-        length: How many they are, at least 1.
-        width: How many cells there are, at least 20.
-        encoding: What the terminal is written to in.
+        line: The line, of any length.
+        column: The column of the first character, from 1; it may be behind the line.
+        length: The number of characters, at least 1.
+        width: Maximum width in cells, at least 20.
+        encoding: The encoding of the terminal.
     """
     first = min(max(column - 1, 0), len(line))
     last = min(first + max(length, 1), len(line))
-    # A mark on an accent is a mark on the letter that has it.
+    # A mark on a combining character marks its base character.
     least = max(0, first - width)
     while least < first < len(line) and cell(line[first], encoding)[1] == 0:
         first -= 1
@@ -54,9 +54,9 @@ def excerpt(line: str, column: int, length: int, *, width: int, encoding: str) -
 
 
 def _window(line: str, first: int, width: int, encoding: str) -> tuple[int, int]:
-    """Which characters are shown: as much of the line as there is room for around one of them."""
+    """Return the range of characters that fit into the width around one of them."""
     room = width - 2 * len(ELLIPSIS)
-    # Two thirds behind it, and what these do not need before it.
+    # Two thirds of the width behind it, the rest before it.
     end, right = _extent(line, first, 1, room - room // 3, encoding)
     start, left = _extent(line, first, -1, room - right, encoding)
     if start == 0:
@@ -65,9 +65,9 @@ def _window(line: str, first: int, width: int, encoding: str) -> tuple[int, int]
 
 
 def _extent(line: str, at: int, step: int, room: int, encoding: str) -> tuple[int, int]:
-    """How far one gets from a place in some cells, and how many of them that takes."""
+    """Return the position reached from `at` within some cells, and the number of cells used."""
     used = 0
-    # What takes no room is counted as well: a line may consist of nothing else.
+    # Bounded, since a line may consist of characters without a width.
     for _ in range(4 * max(room, 0)):
         index = at if step > 0 else at - 1
         if not 0 <= index < len(line):
@@ -81,17 +81,17 @@ def _extent(line: str, at: int, step: int, room: int, encoding: str) -> tuple[in
 
 
 def escaped(text: str, encoding: str) -> str:
-    """A text as it is shown in one line."""
+    """Return a text with escapes, on one line."""
     return "".join(cell(character, encoding)[0] for character in text)
 
 
 def cell(character: str, encoding: str) -> tuple[str, int]:
-    """What is shown for a character, and how many cells it takes."""
+    """Return the text that is shown for a character, and its width in cells."""
     if " " <= character <= "~":
         return character, 1
     if character == "\t":
         return TAB, len(TAB)
-    # Spaces that are none of XML's count as well: a reader would take them for one.
+    # Spaces that XML does not know are escaped too, since they look like spaces.
     if not character.isprintable() or not _is_encodable(encoding, character):
         shown = character.encode("ascii", "backslashreplace").decode("ascii")
         if shown == character:

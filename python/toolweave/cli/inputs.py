@@ -1,4 +1,4 @@
-"""What commands read: text that streams in, files of contracts, and registries."""
+"""Inputs of commands: streamed text, files of contracts, and registries."""
 
 from __future__ import annotations
 
@@ -22,49 +22,49 @@ MAX_BYTES = 64 << 20
 STDIN = "-"
 
 PROVIDER_KEYS = frozenset({"function", "type", "input_schema", "inputSchema"})
-"""Those that tell a provider's definition of a tool from a contract."""
+"""Keys that distinguish a provider's definition of a tool from a contract."""
 
 
 class InputError(Exception):
-    """Input that cannot be used; the text says which, where and why."""
+    """Invalid input. The message names the input, the position and the reason."""
 
 
 def write_utf8() -> None:
-    """Make standard output UTF-8, whatever the locale says: the output is data."""
+    """Set standard output to UTF-8 in any locale, since the output is data."""
     _reconfigure(encoding="utf-8")
 
 
 def write_escapes() -> None:
-    """Make standard output show an escape for what its encoding does not have."""
+    """Set standard output to escape characters that its encoding lacks."""
     _reconfigure(errors="backslashreplace")
 
 
 def _reconfigure(**how: str) -> None:
-    # A program that calls `main` may have put anything in its place.
+    # A program that calls `main` may have replaced standard output.
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(**how)
 
 
 def name_of(path: str) -> str:
-    """How a message names a path."""
+    """Return the name of a path for messages."""
     return "standard input" if path == STDIN else path
 
 
 def add_cwd_to_path() -> None:
-    """Let modules of the folder that the command is run in be named, as `python -m` does."""
+    """Add the current folder to the module search path, as `python -m` does."""
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
 
 
 def read_bytes(path: str) -> bytes:
-    """All of a file or of standard input, as it is.
+    """Read a file or standard input.
 
     Args:
         path: The file, or `-`.
 
     Raises:
-        InputError: It cannot be read, or has no end that a file in memory could have.
+        InputError: It cannot be read, or is larger than `MAX_BYTES`.
     """
     try:
         if path == STDIN:
@@ -80,13 +80,13 @@ def read_bytes(path: str) -> bytes:
 
 
 def read_registry(path: str) -> RegistrySnapshot:
-    """The registry in a file or in standard input.
+    """Read a registry from a file or standard input.
 
     Args:
         path: The file, or `-`.
 
     Raises:
-        InputError: It cannot be read, or has errors; all are told, with their places.
+        InputError: It cannot be read, or has errors, all of which are reported with positions.
     """
     from ..registry.files import read_snapshot
 
@@ -98,7 +98,7 @@ def read_registry(path: str) -> RegistrySnapshot:
 
 
 def stream_text(path: str) -> Iterator[str]:
-    """The text of a file or of standard input, as it comes.
+    """Yield the text of a file or of standard input as it arrives.
 
     Args:
         path: The file, or `-`.
@@ -122,7 +122,7 @@ def _decoded(file: BinaryIO, path: str) -> Iterator[str]:
     done = 0
     block = b"."
     while block:
-        # As much as there is, without waiting for a whole block.
+        # As much as is available, without waiting for a whole block.
         block = reader.read1(BLOCK_BYTES)
         kept = len(decoder.getstate()[0])
         try:
@@ -138,16 +138,16 @@ def _decoded(file: BinaryIO, path: str) -> Iterator[str]:
 
 
 def read_contracts(path: str) -> list[FunctionContract]:
-    """The contracts in a JSON file.
+    """Read the contracts in a JSON file.
 
-    One contract or a list of them, as `FunctionContract.from_dict` takes them, or tools as
-    the APIs of providers do; also as the member `tools` of an object, such as a request.
+    The file has one contract or a list of them in the format of `FunctionContract.from_dict`, or
+    tools in the formats of providers; also as the member `tools` of an object, such as a request.
 
     Args:
         path: The file, or `-`.
 
     Raises:
-        InputError: It cannot be read, or holds something else.
+        InputError: It cannot be read, or has another format.
     """
     text = "".join(stream_text(path))
     try:
@@ -168,7 +168,7 @@ def read_contracts(path: str) -> list[FunctionContract]:
         for number, entry in enumerate(entries, 1)
     ]
     try:
-        # Only a parser needs schemas that can be checked, and names that differ.
+        # The parser checks the schemas, and that names are unique.
         Parser(contracts)
     except (ContractError, SchemaError) as err:
         raise InputError(f"{name_of(path)}: {err}") from None
@@ -177,11 +177,11 @@ def read_contracts(path: str) -> list[FunctionContract]:
 
 def _contract(entry: object, where: str) -> FunctionContract:
     keys = cast("dict[str, object]", entry).keys() if isinstance(entry, dict) else ()
-    # What providers add to their definitions is skipped, a misspelled key of a contract is not.
+    # Unknown keys in definitions of providers are skipped, misspelled keys of a contract are not.
     is_contract = PROVIDER_KEYS.isdisjoint(keys)
     read = FunctionContract.from_dict if is_contract else FunctionContract.from_openai
     try:
-        # Both refuse what is no object.
+        # Both raise an error if it is not an object.
         return read(cast("dict[str, Any]", entry))
     except ContractError as err:
         raise InputError(f"{where}: {err}") from None

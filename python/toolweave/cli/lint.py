@@ -1,4 +1,4 @@
-"""`toolweave lint`: what is wrong with a registry, and where."""
+"""`toolweave lint`: check registries of tools."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ if TYPE_CHECKING:
 EXIT_FOUND = 1
 EXIT_UNREADABLE = 2
 
-SUMMARY = "say what is wrong with a registry of tools"
+SUMMARY = "check a registry of tools"
 DESCRIPTION = (
-    "Say what is wrong with registries of tools (tools.xml), and where. The exit status is 0 if "
-    "nothing was found that counts, 1 if something was, and 2 if a file cannot be read."
+    "Check registries of tools (tools.xml), and report problems with their positions. The exit "
+    "status is 0 if there are none of the given severity, 1 if there are, and 2 if a file cannot "
+    "be read."
 )
 
 
 class CheckedFile(NamedTuple):
-    """A file, and all that is to be said about it."""
+    """File with its diagnostics."""
 
     name: str
     source: SourceText
     tools: int | None
-    """How many tools it has; None if it cannot be used."""
+    """Number of tools; None if the file has errors."""
     diagnostics: Sequence[Diagnostic]
 
 
@@ -64,14 +65,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "AskAgent/python; may be repeated",
     )
     parser.add_argument(
-        "--base-url", metavar="URL", help="what relative paths of tools with method url belong to"
+        "--base-url", metavar="URL", help="the base URL of relative paths of tools with method url"
     )
     level = parser.add_mutually_exclusive_group()
     level.add_argument(
         "--severity",
         choices=("error", "warning"),
         default="error",
-        help="what counts for the exit status: errors (default), or warnings as well",
+        help="the lowest severity that fails: error (default) or warning",
     )
     level.add_argument(
         "--strict",
@@ -95,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
     for file in options.files:
         try:
             checked.append(_check(file, options.allow, options.base_url))
-        except InputError as err:  # noqa: PERF203 - the other files are checked all the same
+        except InputError as err:  # noqa: PERF203 - the other files are still checked
             sys.stderr.write(f"toolweave lint: {err}\n")
             unreadable = True
     if options.format == "text":
@@ -119,7 +120,7 @@ def _check(file: str, allowed: Sequence[str], base_url: str | None) -> CheckedFi
     from ..registry.source_text import SourceText
 
     data = read_bytes(file)
-    # A name of a file may be no text.
+    # The name of a file may not be valid text.
     name = name_of(file).encode(errors="backslashreplace").decode()
     source = SourceText(data)
     try:
@@ -190,7 +191,7 @@ def _github_line(name: str, found: Diagnostic) -> str:
 
 
 def _data(text: str) -> str:
-    # Else a text could end the command, and begin another.
+    # Otherwise a text could end the command and start another.
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -1,4 +1,4 @@
-"""`toolweave mcp`: tools of a module or of a registry, served to MCP clients."""
+"""`toolweave mcp`: serve tools of a module or a registry to MCP clients."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--http", metavar="[HOST:]PORT", help="serve over HTTP (default: standard input and output)"
     )
-    parser.add_argument("--name", default="toolweave", help="what the server is called")
+    parser.add_argument("--name", default="toolweave", help="the name of the server")
     registry = parser.add_argument_group("tools of a registry")
     registry.add_argument("--registry", metavar="FILE", help="a tools.xml, instead of a module")
     registry.add_argument(
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="HOST",
-        help='let tools with the method "url" ask this host; may be repeated',
+        help='allow requests of tools with the method "url" to this host; may be repeated',
     )
 
 
@@ -88,15 +88,15 @@ def run(options: argparse.Namespace) -> int:
 def _address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
     if not port.isdecimal() or int(port) > 65535:
-        raise InputError(f"--http is a port or HOST:PORT, not {text!r}")
+        raise InputError(f"--http must be a port or HOST:PORT, got {text!r}")
     return host.strip("[]") or DEFAULT_HOST, int(port)
 
 
 def _tools(where: str) -> Any:
-    """What `MODULE:NAME` leads to.
+    """Return the object that `MODULE:NAME` names.
 
     Raises:
-        InputError: There is nothing of that name.
+        InputError: There is no such module or object.
     """
     name, _, attribute = where.partition(":")
     try:
@@ -125,7 +125,7 @@ def _registry(file: str) -> ToolRegistry:
 
 
 def _registry_toolset(tools: Any, options: argparse.Namespace) -> Any:
-    """The tools of a type and a site, where tools are those of a registry."""
+    """Return the tools of a type and a site if `tools` is a registry, else `tools`."""
     from ..registry import ToolRegistry
 
     if not isinstance(tools, ToolRegistry):
@@ -143,7 +143,7 @@ def _registry_toolset(tools: Any, options: argparse.Namespace) -> Any:
 
 
 def _warn(registry: ToolRegistry, options: argparse.Namespace) -> None:
-    """Says which tools are listed, but cannot run: whoever starts the server can change that."""
+    """Warn about tools that are listed but cannot run."""
     from ..handlers import find_handler
 
     for entry in registry.tools_for(options.type or "Thing", options.site):

@@ -1,4 +1,4 @@
-"""`toolweave parse`: any text to events, one JSON object a line."""
+"""`toolweave parse`: parse a reply to events, one JSON object a line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--repair",
         choices=("none", "syntax", "schema"),
         default="schema",
-        help="what may be mended: nothing, broken JSON, or also values of the wrong type (default)",
+        help="what to repair: nothing, invalid JSON, or also values of the wrong type (default)",
     )
     parser.add_argument(
         "--in-code",
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print(events: Iterable[Event]) -> bool:
-    """Print events; False if a call among them is invalid."""
+    """Print events, and return False if a call among them is invalid."""
     valid = True
     for event in events:
         sys.stdout.write(event_line(event) + "\n")
@@ -92,19 +92,19 @@ def _print(events: Iterable[Event]) -> bool:
 
 
 def _flush_between(blocks: Iterable[str]) -> Iterator[str]:
-    """The same, with all output out before the next block is waited for."""
+    """Yield blocks, and flush the output before waiting for the next one."""
     for block in blocks:
         yield block
         sys.stdout.flush()
 
 
 def event_line(event: Event) -> str:
-    """One event as JSON: `event` first, then its fields as the class names them."""
+    """Return an event as JSON: `event` first, then its fields by the names of the class."""
     return _encode({"event": EVENT_NAMES[type(event)], **_fields(event)})
 
 
 def rechunk(chunks: Iterable[str], width: int) -> Iterator[str]:
-    """The same text in pieces of `width` characters."""
+    """Yield the same text in pieces of `width` characters."""
     rest = ""
     for chunk in chunks:
         text = rest + chunk
@@ -130,5 +130,5 @@ def _plain(value: object) -> object:
 def _positive(text: str) -> int:
     number = int(text) if text.isascii() and text.isdigit() else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of characters, 1 or more")
+        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, got {text!r}")
     return number

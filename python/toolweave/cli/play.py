@@ -1,4 +1,4 @@
-"""`toolweave play`: recorded or live replies, from text to calls and back to text."""
+"""`toolweave play`: run an agent on recorded or live replies."""
 
 from __future__ import annotations
 
@@ -45,11 +45,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     live = parser.add_argument_group("a live model, at any OpenAI-compatible endpoint")
     live.add_argument("--model", metavar="URL", help="such as http://127.0.0.1:8080/v1")
-    live.add_argument("--model-name", metavar="NAME", help="what the endpoint calls the model")
+    live.add_argument("--model-name", metavar="NAME", help="the name of the model at the endpoint")
     live.add_argument(
         "--api-key-env", metavar="VAR", help="the environment variable that holds the API key"
     )
-    live.add_argument("--prompt", metavar="TEXT", help="what to ask; asked for if left out")
+    live.add_argument(
+        "--prompt", metavar="TEXT", help="the prompt; read from the terminal by default"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -185,11 +187,11 @@ def _screen() -> Screen:
 
 
 def parse_speed(text: str) -> float:
-    """How many times the recorded pace, as an option says it."""
+    """Parse a factor of the recorded pace."""
     try:
         speed = float(text)
     except ValueError:
         speed = math.nan
     if not 0 < speed < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
     return speed

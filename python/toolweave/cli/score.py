@@ -1,4 +1,4 @@
-"""`toolweave score`: which tool a query is for, and how well models find it."""
+"""`toolweave score`: select the tool for a query, or measure how well a model does."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 SUMMARY = "find the tool of a tools.xml for a query, or measure how well models do"
 DESCRIPTION = (
-    "Find the tool of a tools.xml that a query is for, and say why; or, with --examples, measure "
-    "how well a model finds the tool of each example, which is left out of what it is told."
+    "Find the tool of a tools.xml that a query is for, and print the reason; or, with --examples, "
+    "measure how well a model finds the tool of each example, which is left out of the prompts."
 )
 WORDS = "words"
 
@@ -33,16 +33,16 @@ EXIT_NOT_SCORED = 1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("file", metavar="FILE", help="the tools.xml; stdin if -")
-    parser.add_argument("query", nargs="?", metavar="QUERY", help="what is asked")
+    parser.add_argument("query", nargs="?", metavar="QUERY", help="the query")
     parser.add_argument(
-        "--type", default="Thing", metavar="TYPE", help="what it is about (default: Thing)"
+        "--type", default="Thing", metavar="TYPE", help="the type of the query (default: Thing)"
     )
-    parser.add_argument("--site", metavar="SITE", help="the site that it is about")
+    parser.add_argument("--site", metavar="SITE", help="the site of the query")
     parser.add_argument(
         "--strategy",
         action="append",
         choices=("choose", "each", "batch", "prefilter", "all"),
-        help="how to ask (default: choose); prefilter is choose among the three tools that share "
+        help="the strategy (default: choose); prefilter is choose among the three tools that share "
         "words with the query; with --examples it may be repeated, or all",
     )
     parser.add_argument(
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="calls in flight at once (default: 8)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
-    asked = parser.add_argument_group("who is asked")
+    asked = parser.add_argument_group("scorer")
     asked.add_argument(
         "--model",
         metavar="MODEL",
@@ -70,16 +70,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked.add_argument(
         "--model-name",
         metavar="NAME",
-        help="what the endpoint calls the model; its first if left out",
+        help="the name of the model at the endpoint; its first model by default",
     )
     asked.add_argument(
         "--api-key-env", metavar="VAR", help="the environment variable that holds the API key"
     )
     asked.add_argument("--replay", metavar="FILE", help="recorded replies, instead of a model")
     measured = parser.add_argument_group("measuring")
-    measured.add_argument("--examples", action="store_true", help="ask all examples of the file")
+    measured.add_argument("--examples", action="store_true", help="run all examples of the file")
     measured.add_argument(
-        "--limit", type=_count, metavar="N", help="ask N of them, from all parts of the file"
+        "--limit", type=_count, metavar="N", help="run N of them, spread over the file"
     )
 
 
@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
         asyncio.run(_measure(registry, methods, options))
         return 0
     selection = asyncio.run(_score(registry, methods[0], options))
-    # A model that cannot be asked, or says nothing of use, leaves the fallback.
+    # Failed calls and invalid replies leave the fallback.
     return EXIT_NOT_SCORED if selection.fallback and selection.errors else 0
 
 
@@ -183,7 +183,7 @@ _HEAD = (
     "fallback",
     "errors",
 )
-"""Calls, characters of prompts, tokens and seconds are those of one query, on average."""
+"""Columns of the table. Calls, characters, tokens and seconds are averages per query."""
 
 
 def _row(done: Measurement) -> tuple[str, ...]:
@@ -277,12 +277,12 @@ def _policy(method: Method, options: argparse.Namespace) -> SelectionPolicy:
 
 
 async def _scorer(options: argparse.Namespace, stack: AsyncExitStack) -> Scorer:
-    """Who is asked. What has to be closed is closed with `stack`."""
+    """Return the scorer to ask. Its resources are closed with `stack`."""
     from ..selection import as_scorer
 
     model: str | None = options.model
     if (model is None) == (options.replay is None):
-        raise InputError(f"say who is asked: --model URL, --model {WORDS} or --replay FILE")
+        raise InputError(f"give one of --model URL, --model {WORDS} and --replay FILE")
     if model is None or model == WORDS:
         for name in ("model_name", "api_key_env"):
             if getattr(options, name) is not None:
@@ -322,7 +322,7 @@ async def _endpoint(model: str, options: argparse.Namespace, stack: AsyncExitSta
             async with openai.AsyncOpenAI(base_url=url, api_key=key or "none") as client:
                 known = (await client.models.list()).data
             if not known:
-                raise InputError(f"{url} names no model; say which one with --model-name")
+                raise InputError(f"{url} lists no models; name one with --model-name")
             name = str(known[0].id)
         made = OpenAIModel(name, base_url=url, api_key=key)
     except ValueError as err:
@@ -344,12 +344,12 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text!r}")
     return seconds
 
 
 def _count(text: str) -> int:
     number = int(text) if text.isascii() and text.isdigit() else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number, 1 or more")
+        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, got {text!r}")
     return number

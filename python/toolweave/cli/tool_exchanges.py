@@ -1,4 +1,4 @@
-"""Calls with their results and replies with an id, in a transcript, as stores take them."""
+"""Preparation of transcripts for stores: replies with an id, calls merged with their results."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def mark_replies(messages: Iterable[Message]) -> Iterator[Message]:
-    """Messages in which every text of the assistant is marked as a reply of its own.
+    """Yield messages in which every text of the assistant has its own generation id.
 
-    The messages that are read from such a text then belong to one generation.
+    The messages that are parsed from such a text then belong to one generation.
 
     Args:
         messages: A transcript.
@@ -32,7 +32,7 @@ def mark_replies(messages: Iterable[Message]) -> Iterator[Message]:
 
 
 def merge_results(messages: Iterable[Message]) -> list[Message]:
-    """Messages in which calls and the results right behind them are aggregates.
+    """Return messages in which calls and the results that follow them are merged to aggregates.
 
     Args:
         messages: A history.

@@ -1,4 +1,4 @@
-"""`toolweave tools`: which tools a registry has for a type, and where each comes from."""
+"""`toolweave tools`: list the tools of a type, with their origins."""
 
 from __future__ import annotations
 

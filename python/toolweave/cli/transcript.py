@@ -1,7 +1,7 @@
-"""Files of transcripts, as messages.
+"""Reading of transcripts as messages.
 
 A transcript is JSON (a list of messages, an object with the member `messages`, such as a request,
-or a message a line) or plain text: turns under headings that say whose they are, or one reply.
+or a message a line) or plain text: turns under headings that name the role, or one reply.
 """
 
 from __future__ import annotations
@@ -31,23 +31,24 @@ _OPENAI_ROLES = frozenset({"tool", "developer"})
 
 
 class TranscriptEntries(NamedTuple):
-    """The messages of a file as they stand there."""
+    """Messages of a file before conversion."""
 
     messages: list[Any]
     system: Any = None
-    """The system prompt, where it stands beside the messages."""
+    """System prompt, if it is separate from the messages."""
 
 
 def read_transcript(path: str, form: str, tools: Sequence[FunctionContract] = ()) -> list[Message]:
-    """The messages of a transcript.
+    """Read the messages of a transcript.
 
     Args:
         path: The file, or `-`.
-        form: One of `FORMATS`, or ``auto`` for what the file looks like.
-        tools: The tools that calls in natural text may be of; any if there are none.
+        form: One of `FORMATS`, or ``auto`` to detect the format.
+        tools: The tools that natural text may call; any tool if empty.
 
     Raises:
-        InputError: It cannot be read; says where and what would be right.
+        InputError: It cannot be read, or is invalid; the message has the position and what was
+            expected.
     """
     text = "".join(stream_text(path)).removeprefix("\ufeff")
     is_json = text.lstrip()[:1] in ("{", "[")
@@ -78,7 +79,7 @@ def _messages(
 
 
 def _format(entries: TranscriptEntries) -> str:
-    """Return the format of the messages; natural text is the one without native calls."""
+    """Detect the format of the messages; those without native calls are natural text."""
     members = [cast("dict[str, Any]", each) for each in entries.messages if isinstance(each, dict)]
     if any("kind" in message for message in members):
         return "natural"
@@ -122,7 +123,7 @@ def _entries(text: str, path: str) -> TranscriptEntries:
 
 
 def _lines(text: str) -> Iterator[str]:
-    # JSON has other line separators in its strings.
+    # Strings in JSON may contain other line separators.
     return iter(StringIO(text, newline="\n"))
 
 
@@ -150,7 +151,7 @@ def _is_conversation(data: object) -> bool:
 
 
 def _turns(text: str, path: str) -> Iterator[TextMessage]:
-    """The turns of plain text; without a heading it is one reply."""
+    """Yield the turns of plain text; without headings it is one reply."""
     role: Role | None = None
     begun = 0
     lines: list[str] = []

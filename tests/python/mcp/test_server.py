@@ -228,7 +228,7 @@ def test_a_page_of_another_host_is_not_served(url: str) -> None:
         (["json:nothing"], "module 'json' has no 'nothing'"),
         (["json"], "module 'json' has no tools: decorate functions with @tool"),
         (["json:loads"], "json:loads cannot be served: tools are given as a list"),
-        (["json", "--http", "somewhere"], "--http is a port or HOST:PORT, not 'somewhere'"),
+        (["json", "--http", "somewhere"], "--http must be a port or HOST:PORT, got 'somewhere'"),
     ],
 )
 def test_the_command_says_what_it_cannot_serve(
