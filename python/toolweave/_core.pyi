@@ -16,10 +16,10 @@ __all__ = [
     "FinishUpdate",
     "FunctionContract",
     "HttpBatch",
-    "HttpWakeup",
     "HttpClient",
     "HttpLargeEvents",
     "HttpReply",
+    "HttpWakeup",
     "InvalidToolCall",
     "JoinProblem",
     "JoinedReply",
@@ -90,10 +90,10 @@ class Repair:
     """A change that made a call valid.
 
     Attributes:
-        path: Where, as a JSON Pointer into the arguments; empty for the call as a whole.
-        kind: What kind of change, such as ``trailing_comma`` or ``type``.
-        before: What stood there.
-        after: What stands there now.
+        path: Location in the arguments, as a JSON Pointer; empty for the call as a whole.
+        kind: The kind of change, such as ``trailing_comma`` or ``type``.
+        before: The text or value before the change.
+        after: The text or value after the change.
     """
 
     __match_args__ = ("path", "kind", "before", "after")
@@ -115,7 +115,7 @@ class ToolCall:
     """A request by the model to run one tool.
 
     Raises:
-        TypeError: The arguments are no dict of JSON values, or the repairs no repairs.
+        TypeError: The arguments are not a dict of JSON values, or a repair is not a `Repair`.
     """
 
     __match_args__ = ("id", "name", "arguments", "raw", "index", "repairs")
@@ -162,7 +162,7 @@ class ToolResult:
     compared.
 
     Raises:
-        ValueError: The error code is not one, or the duration not finite.
+        ValueError: The error code is unknown, or the duration is not finite.
     """
 
     __match_args__ = (
@@ -229,7 +229,7 @@ class TextDelta:
     """A piece of text.
 
     Attributes:
-        text: The text; for a chunk that is all text, the very same string.
+        text: The text; for a chunk that is all text, the same string object.
     """
 
     __match_args__ = ("text",)
@@ -263,8 +263,8 @@ class ToolCallUpdate:
     The fragments of a call have the same id or, where only the first one has an id, the same index.
 
     Attributes:
-        tool_call_id: The id, where the fragment has it.
-        index: The position among the calls of the reply, where the fragment has it.
+        tool_call_id: The id, if the fragment has it.
+        index: The position among the calls of the reply, if the fragment has it.
         function_name: The tool, or a part of its name.
         function_args: A part of the JSON text of the arguments.
     """
@@ -317,7 +317,7 @@ class FinishUpdate:
     """The end of the reply. It comes once, after everything except results.
 
     Attributes:
-        reason: Why: ``missing`` if the provider did not say.
+        reason: The finish reason; ``missing`` if the provider gave none.
     """
 
     __match_args__ = ("reason",)
@@ -370,7 +370,7 @@ class MessageBase:
         """Read a message of this class from JSON text, nested at most 128 levels deep.
 
         Raises:
-            MessageError: It is no JSON, no message, or one of another kind.
+            MessageError: The text is not JSON, not a message, or a message of another kind.
         """
 
     @classmethod
@@ -378,7 +378,7 @@ class MessageBase:
         """Read a message of this class from a dict.
 
         Raises:
-            MessageError: It is no message, or one of another kind.
+            MessageError: The dict is not a message, or a message of another kind.
         """
 
 @final
@@ -388,9 +388,10 @@ class TextMessage(MessageBase):
     Attributes:
         kind: ``text``.
         text: The text.
-        natural: Whether `consolidate` passes the text on as it stands, with the calls and results
-            in it; of a user's text only results. False: nothing in it is read as a call. Set by
-            `consolidate` and by programs, for text that they trust; never by clients of a server.
+        natural: True if `consolidate` passes the text on unchanged, with the calls and results in
+            it (of a user's text, only the results). If false, nothing in it is read as a call. Set
+            by `consolidate` and by programs, for text that they trust; never by clients of a
+            server.
     """
 
     __match_args__ = (
@@ -478,7 +479,7 @@ class ToolCallMessage(MessageBase):
 
     Attributes:
         kind: ``tools_call``.
-        tool_calls: The calls, in the order written.
+        tool_calls: The calls, in the order of the text.
     """
 
     __match_args__ = (
@@ -562,11 +563,11 @@ class ToolAggregateMessage(MessageBase):
 
     Attributes:
         kind: ``tools_aggregate``.
-        tool_calls: The calls, in the order written.
+        tool_calls: The calls, in the order of the text.
         tool_results: Their results, in the same order.
 
     Raises:
-        MessageError: A result answers none of the calls, or an id repeats.
+        MessageError: A result belongs to none of the calls, or an id repeats.
     """
 
     __match_args__ = (
@@ -730,7 +731,7 @@ class Joiner:
         """Add one update.
 
         Raises:
-            TypeError: It is no update.
+            TypeError: The object is not an update.
         """
 
     def finish(self) -> JoinedReply:
@@ -776,8 +777,8 @@ class JoinProblem:
     without one), ``after_finish`` and ``second_finish``.
 
     Attributes:
-        kind: What could not be taken.
-        tool_call_id: The call that it is about, if there is one.
+        kind: The kind of problem.
+        tool_call_id: The call concerned, if any.
     """
 
     __match_args__ = ("kind", "message", "tool_call_id", "name", "text")
@@ -818,14 +819,14 @@ def message_from_json(text: str | bytes) -> Message:
     """Read a message of any kind from JSON text, nested at most 128 levels deep.
 
     Raises:
-        MessageError: It is no JSON or no message.
+        MessageError: The text is not JSON or not a message.
     """
 
 def message_from_dict(fields: Mapping[str, Any]) -> Message:
     """Read a message of any kind from a dict.
 
     Raises:
-        MessageError: It is no message.
+        MessageError: The dict is not a message.
     """
 
 def to_openai(
@@ -841,13 +842,13 @@ def to_openai(
 
     Args:
         messages: A conversation.
-        dangling: What becomes of a call without a result, which the API refuses: ``answer`` it with
-            a text that says so, ``omit`` it, or ``raise``. A result without a call is left out by
-            ``omit`` and an error otherwise.
-        reasoning: Whether to send reasoning, as ``reasoning_content``; only some servers take it.
+        dangling: The treatment of a call without a result, which the API rejects: ``answer`` it
+            with a text to that effect, ``omit`` it, or ``raise``. A result without a call is
+            dropped by ``omit`` and an error otherwise.
+        reasoning: True to send reasoning, as ``reasoning_content``; only some servers accept it.
 
     Raises:
-        MessageError: Something has no place in that format; says which message.
+        MessageError: A message cannot be expressed in that format; the error names the message.
     """
 
 def from_openai(messages: Iterable[Mapping[str, Any] | _Dumpable]) -> list[Message]:
@@ -858,7 +859,8 @@ def from_openai(messages: Iterable[Mapping[str, Any] | _Dumpable]) -> list[Messa
     ``metadata["openai"]``.
 
     Raises:
-        MessageError: Something is missing, wrong or not known; says which message and where.
+        MessageError: A part is missing, invalid or unknown; the error names the message and the
+            place.
     """
 
 def to_anthropic(
@@ -873,7 +875,7 @@ def to_anthropic(
     ids are made unique and conform to the API's format.
 
     Raises:
-        MessageError: Something has no place in that format; says which message.
+        MessageError: A message cannot be expressed in that format; the error names the message.
     """
 
 def from_anthropic(
@@ -889,7 +891,8 @@ def from_anthropic(
     ``metadata["anthropic"]``.
 
     Raises:
-        MessageError: Something is missing, wrong or not known; says which message and where.
+        MessageError: A part is missing, invalid or unknown; the error names the message and the
+            place.
     """
 
 def _copy_json(value: Any) -> Any: ...
@@ -901,13 +904,13 @@ class Violation:
     """A violation of a schema by a value.
 
     Attributes:
-        path: Where in the value, as a JSON Pointer; empty for the whole value. A missing
+        path: Location in the value, as a JSON Pointer; empty for the whole value. A missing
             property is reported at the object that lacks it.
         keyword: The schema keyword that failed, such as ``type`` or ``required``.
-        message: A sentence that names the place and says what would be accepted.
-        expected: What the schema asks for, where that can be said as a value: the name of the
-            type, the options of an enum, the limit, the name of the missing property.
-        actual: What stood there; where that is long, the beginning of its JSON as a string.
+        message: A sentence with the location, which states what would be valid.
+        expected: The expectation of the schema, where it is a value: the name of the type, the
+            options of an enum, the limit, the name of the missing property.
+        actual: The value there; if it is long, the beginning of its JSON as a string.
     """
 
     __match_args__ = ("path", "keyword", "message", "expected", "actual")
@@ -952,12 +955,12 @@ class Validator:
 
         Args:
             schema: The schema.
-            resources: Schemas that a ``$ref`` may lead to, by URI.
+            resources: Schemas that a ``$ref`` may refer to, by URI.
 
         Raises:
-            SchemaError: The schema is wrong, leads to something that was not given, or is too
-                large to be safe; the message names the place.
-            TypeError: Something in it is no JSON.
+            SchemaError: The schema is invalid, has an unknown reference, or is too large to be
+                safe; the message names the place.
+            TypeError: The schema contains a value that is not JSON.
         """
 
     def validate_json(self, text: str | bytes) -> Any:
@@ -966,9 +969,9 @@ class Validator:
         Integers of up to 4,300 digits are exact. If a key is repeated, the last one counts.
 
         Raises:
-            InvalidJSONError: The text is not JSON, is nested deeper than 128 levels, or holds
-                a number that a float cannot.
-            ValidationError: The value does not fit.
+            InvalidJSONError: The text is not JSON, is nested deeper than 128 levels, or has a
+                number beyond the range of a float.
+            ValidationError: The value is invalid.
         """
 
     def validate(self, value: Any) -> None:
@@ -977,9 +980,10 @@ class Validator:
         Tuples count as arrays and any mapping as an object.
 
         Raises:
-            ValidationError: It does not fit.
-            TypeError: Something in it is no JSON: a set, NaN, a key that is not a string.
-            ValueError: It is nested deeper than 128 levels, or contains itself.
+            ValidationError: The value is invalid.
+            TypeError: The value contains something that is not JSON: a set, NaN, a key that is not
+                a string.
+            ValueError: The value is nested deeper than 128 levels, or contains itself.
         """
 
     def is_valid(self, value: Any) -> bool:
@@ -993,14 +997,13 @@ class Limits:
     """Bounds on what a parser accepts and buffers.
 
     Attributes:
-        max_depth: How deep the arguments of a call may be nested; the object itself is level 1.
-            At most 128.
+        max_depth: Maximum nesting depth of a call's arguments; the object itself is level 1. At
+            most 128.
         max_argument_bytes: The largest payload of one call, in bytes.
-        max_repair_bytes: The largest payload that is mended when it is broken, in bytes.
-        max_tag_bytes: The longest tag, the longest run of white space beside a payload, the
-            longest first line of a fence and the longest body that is no JSON, in bytes. At
-            least 16.
-        max_calls: How many calls a reply may make.
+        max_repair_bytes: The largest invalid payload that is repaired, in bytes.
+        max_tag_bytes: The longest tag, run of white space next to a payload, first line of a fence,
+            and body that is not JSON, in bytes. At least 16.
+        max_calls: Maximum number of calls in a reply.
     """
 
     __match_args__ = (
@@ -1040,7 +1043,7 @@ class ToolCallStart:
     Attributes:
         index: The position among the calls of the reply.
         id: The id that the call will have.
-        name: The tool, or what the model took for one.
+        name: The tool's name, as the model wrote it if it is unknown.
     """
 
     __match_args__ = ("index", "id", "name")
@@ -1061,7 +1064,7 @@ class ToolCallDelta:
 
     Attributes:
         index: The position of the call among the calls of the reply.
-        fragment: The text; never half an escape.
+        fragment: The text; never part of an escape.
     """
 
     __match_args__ = ("index", "fragment")
@@ -1080,10 +1083,10 @@ class Discarded:
 
     Attributes:
         raw: The text.
-        reason: ``reasoning_tag``, ``fence`` (a line of a code fence around calls),
-            ``orphan_close`` (a closing tag whose call had already ended), ``too_large`` (the rest
-            of something that went past a limit) or ``late_fragment`` (arguments of a native call
-            that had ended).
+        reason: ``reasoning_tag``, ``fence`` (a line of a code fence around calls), ``orphan_close``
+            (a closing tag whose call had ended already), ``too_large`` (the rest of a payload or
+            result that exceeds a limit) or ``late_fragment`` (arguments of a native call that had
+            ended already).
     """
 
     __match_args__ = ("raw", "reason")
@@ -1106,15 +1109,15 @@ class InvalidToolCall:
 
     Attributes:
         index: The position among the calls of the reply.
-        id: Unique within the reply.
-        name: The tool, or what the model took for one.
+        id: The id, unique within the reply.
+        name: The tool's name, as the model wrote it if it is unknown.
         kind: ``unknown_tool``, ``invalid_json``, ``schema_violation``, ``unclosed`` (the reply
             ended inside the call), ``too_large`` or ``too_many``.
         raw: The whole span, tags and fences included.
-        violations: The particulars; at least one. Of arguments that do not fit the schema, those
-            that are left when all is mended that can be.
-        arguments: Arguments that do not fit the schema, as far as they could be mended; None for
-            calls of other kinds.
+        violations: The violations, at least one. If the arguments violate the schema, those that
+            remain after repair.
+        arguments: The arguments that violate the schema, repaired as far as possible; None for
+            other kinds.
     """
 
     __match_args__ = ("index", "id", "name", "kind", "raw", "violations", "arguments")
@@ -1151,7 +1154,7 @@ class FabricatedResult:
     """A tool's result written by the model itself. It is never mixed with real results.
 
     Attributes:
-        name: The tool that it claims to come from, if it says so.
+        name: The tool named in it, if any.
         raw: The whole span, tags included.
     """
 
@@ -1170,21 +1173,22 @@ class FunctionContract:
     r"""The contract of a tool, as shown to the model; its calls are validated against it.
 
     Args:
-        name: What the model calls it by: at most 256 bytes, without white space and without any of
-            ``< > " ' = ` & \``.
-        description: What it does, for the model to read.
-        parameters: The JSON Schema of its arguments, an object schema nested at most 100 levels
-            deep; without one nothing is validated.
-        returns: What it returns: a JSON Schema, or prose.
+        name: The name for the model: at most 256 bytes, without white space and without any of ``<
+            > " ' = ` & \``.
+        description: The description for the model.
+        parameters: The JSON Schema of the arguments, an object schema nested at most 100 levels
+            deep. Without one, nothing is validated.
+        returns: The result: a JSON Schema, or prose.
 
     Raises:
-        ContractError: The name cannot stand in a tag, or a schema is none; says where.
+        ContractError: The name cannot be used in a tag, or a schema is invalid; the error names the
+            place.
 
     Attributes:
-        name: What the model calls it by.
-        description: What it does.
-        parameters: The JSON Schema of its arguments: a new dict each time.
-        returns: What it returns.
+        name: The name for the model.
+        description: The description for the model.
+        parameters: The JSON Schema of the arguments: a new dict each time.
+        returns: The result.
     """
 
     __match_args__ = ("name", "description", "parameters", "returns")
@@ -1211,7 +1215,7 @@ class FunctionContract:
         """Create a contract from the result of `to_dict`.
 
         Raises:
-            ContractError: A key is not known, or what the constructor raises.
+            ContractError: A key is unknown, or a field is invalid.
         """
     def to_openai(self) -> dict[str, Any]:
         """Return the definition for OpenAI's client: ``{"type": "function", "function": {...}}``.
@@ -1227,7 +1231,7 @@ class FunctionContract:
         keys are ignored.
 
         Raises:
-            ContractError: It is no definition of a function; says what is wrong.
+            ContractError: The dict is not a definition of a function; the error names the defect.
         """
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -1242,22 +1246,22 @@ class Parser:
     Args:
         tools: The tools that may be called: contracts, provider definitions or bare names, whose
             arguments are not validated.
-        dialects: How calls are written. ``natural`` knows ``<Name>{...}</Name>`` and
-            ``<tool_call name="Name">{...}</tool_call>``.
-        repair: How far arguments are mended: ``none``, ``syntax`` (broken JSON) or ``schema``
-            (values of the wrong type as well, where the meaning is certain).
-        deltas: Whether arguments are reported while they arrive.
+        dialects: The dialects in which calls are recognized. ``natural`` has ``<Name>{...}</Name>``
+            and ``<tool_call name="Name">{...}</tool_call>``.
+        repair: The extent of repair: ``none``, ``syntax`` (invalid JSON) or ``schema`` (also values
+            of the wrong type, where the meaning is unambiguous).
+        deltas: True to report arguments while they arrive.
         reasoning_tags: The names of tags around reasoning.
-        in_code: What a call inside Markdown code is: ``text`` or ``call``.
-        limits: What a reply may cost; `Limits()` if not given.
-        id_factory: Gives the id of the call at an index; ``call_0``, ``call_1``, ... if not given.
-            An id that is empty, repeated in the reply or has lone surrogates is replaced, with a
-            warning.
+        in_code: The treatment of calls inside Markdown code: ``text`` or ``call``.
+        limits: Bounds on calls and markup; `Limits()` if not given.
+        id_factory: A function that returns the id of the call at an index; ``call_0``, ``call_1``,
+            ... if not given. An id that is empty, repeated in the reply or has lone surrogates is
+            replaced, with a warning.
 
     Raises:
-        ContractError: A tool cannot be called by its name, or two share one.
-        SchemaError: The parameters of a tool are not a JSON Schema; nothing is ever fetched.
-        ValueError: An option has a value that it cannot have.
+        ContractError: The name of a tool cannot be used in a tag, or two tools share a name.
+        SchemaError: The parameters of a tool are not a JSON Schema; nothing is fetched.
+        ValueError: An option has an invalid value.
 
     Example:
         >>> parser = Parser(["GetWeather"])
@@ -1281,14 +1285,14 @@ class Parser:
         """Read many chunks at once and join adjacent deltas.
 
         Raises:
-            TypeError: Something in `chunks` is not a string; then none of them has been read.
+            TypeError: An item of `chunks` is not a string; then none of them has been read.
         """
     def finish(self, *, truncated: bool = False) -> tuple[Event, ...]:
         """End the reply, return the rest and prepare for the next reply.
 
         Args:
-            truncated: Whether the model was cut off. Then no call that is still open is
-                completed, however whole it looks.
+            truncated: True if the model was cut off. Then no open call is completed, even if it
+                looks complete.
         """
     def native_call(
         self, id: str, name: str, arguments: str, *, index: int = 0, truncated: bool = False
@@ -1300,11 +1304,11 @@ class Parser:
 
         Args:
             id: The provider's id for the call.
-            name: The tool.
-            arguments: All of the text of the arguments; without any, it is ``{}``.
+            name: The name of the tool.
+            arguments: The whole text of the arguments; empty text counts as ``{}``.
             index: The position among the calls of the reply.
-            truncated: Whether the reply was cut off in this call. Then it is ``unclosed``,
-                however whole the text looks.
+            truncated: True if the reply was cut off in this call. Then it is ``unclosed``, even if
+                the text looks complete.
         """
     def fresh(self) -> Parser:
         """Return a parser for the same tools and options, without any input.
@@ -1323,19 +1327,19 @@ class UpdateReader:
     object by then, and otherwise with the reply. Use a reader from one thread at a time.
 
     Args:
-        parser: Knows the tools. It is not fed.
-        inline: Whether calls are looked for in the text.
-        deltas: Whether the arguments of native calls are reported while they arrive. Those of
-            calls in text are as the parser was told.
-        call_ids: Gives the id of the call at an index where the provider gave none; the parser
-            does if not given.
+        parser: A parser for the tools. It is not modified.
+        inline: True to parse text for calls.
+        deltas: True to report the arguments of native calls while they arrive. For inline calls,
+            the option of the parser applies.
+        call_ids: A function that returns the id of the call at an index for which the provider gave
+            none; by default that of the parser.
 
     Raises:
-        TypeError: `call_ids` is no function.
+        TypeError: `call_ids` is not callable.
 
     Attributes:
-        calls: How many calls there are so far, of both kinds, valid or not.
-        held: How many bytes of calls may be waiting for the end of their call, at most.
+        calls: Number of calls so far, of both kinds, valid or not.
+        buffered: Upper bound on the bytes that are buffered for incomplete calls.
 
     Example:
         >>> reader = UpdateReader(Parser(["GetWeather"]))
@@ -1367,14 +1371,14 @@ class UpdateReader:
         same objects.
 
         Raises:
-            TypeError: It is nothing that a model may yield.
+            TypeError: The object is not an update of a model.
         """
     def finish(self, *, truncated: bool) -> tuple[Event, ...]:
         """End the reply and return the rest of it.
 
         Args:
-            truncated: Whether the model was cut off. Then no call that is still open is
-                completed, however whole it looks.
+            truncated: True if the model was cut off. Then no open call is completed, even if it
+                looks complete.
         """
 
 @final
@@ -1397,11 +1401,11 @@ def parse(
     Args:
         text: The reply.
         tools: As for `Parser`.
-        truncated: Whether the model was cut off.
+        truncated: True if the model was cut off.
         **options: As for `Parser`.
 
     Returns:
-        The events, neighbouring deltas joined.
+        The events, with adjacent deltas joined.
     """
 
 def repair_json(text: str) -> tuple[str, tuple[Repair, ...]]:
@@ -1419,7 +1423,7 @@ def repair_json(text: str) -> tuple[str, tuple[Repair, ...]]:
         ['bare_key', 'quotes', 'trailing_comma']
 
     Raises:
-        InvalidJSONError: It would take a guess.
+        InvalidJSONError: The text cannot be repaired without guessing.
     """
 
 def render_contracts(
@@ -1432,12 +1436,12 @@ def render_contracts(
 
     Args:
         contracts: The tools.
-        tag: How the example is written: ``name`` (``<Name>``) or ``tool_call``
-            (``<tool_call name="Name">``).
-        fenced: Whether its arguments stand in a Markdown fence.
+        tag: The tag of the example: ``name`` (``<Name>``) or ``tool_call`` (``<tool_call
+            name="Name">``).
+        fenced: True to put its arguments in a Markdown fence.
 
     Raises:
-        ContractError: A tool cannot be called by its name, or two share one.
+        ContractError: The name of a tool cannot be used in a tag, or two tools share a name.
     """
 
 def system_prompt(
@@ -1459,7 +1463,7 @@ def system_prompt(
         fenced: As for `render_contracts`.
 
     Raises:
-        ContractError: A tool cannot be called by its name, or two share one.
+        ContractError: The name of a tool cannot be used in a tag, or two tools share a name.
 
     Example:
         >>> prompt = system_prompt(["GetWeather"], "You are a guide.")
@@ -1495,21 +1499,21 @@ def consolidate(
     Args:
         messages: A conversation.
         tools: The tools that the model knows.
-        form: Where results stand: ``single`` directly behind their calls, in the same message, as
-            in a transcript; ``turn`` in the turn after, as the user's, in the order of the calls;
-            ``split`` in a message of the user's behind each group of calls. Messages with one
-            ``generation_id`` are one reply; without, what follows calls answers their results.
-        tag: How calls are written.
-        fenced: Whether their arguments stand in a Markdown fence.
+        form: The position of results: ``single`` directly behind their calls, in the same message,
+            as in a transcript; ``turn`` in the next turn, as the user's, in the order of the calls;
+            ``split`` in a user message behind each group of calls. Messages with the same
+            ``generation_id`` are one reply; without one, messages after calls answer their results.
+        tag: The tag of calls.
+        fenced: True to put their arguments in a Markdown fence.
         provenance: False to leave out the raw texts and the repairs of calls from ``tool_calls``.
             `parse_history` needs them to restore the calls; a request to a model does not.
 
     Returns:
-        The messages; none where there is nothing to say.
+        The messages; none if there is no content.
 
     Raises:
-        ConsolidationError: Calls and results do not belong together; names the message.
-        MessageError: Something in `messages` is no message.
+        ConsolidationError: Calls and results do not match; the error names the message.
+        MessageError: An item of `messages` is not a message.
 
     Example:
         >>> call = ToolCall("call_0", "GetWeather", {"city": "Oslo"})
@@ -1545,16 +1549,19 @@ def parse_history(
     on several lines are written on one, in the format of ``json.dumps``.
 
     Args:
-        transcript: Messages of any roles, one message, or text, taken to be the assistant's.
-            Messages that are no text, and those of the system, come back as they are.
-        tools: The tools that may be called; without any, ``<tool_call name="...">`` may name any.
-        dialects: How calls are written; ``("natural",)`` if left out; see `Parser`.
+        transcript: Messages of any roles, one message, or text, which is taken as the assistant's.
+            Messages that are not text, and those of the system, are returned unchanged.
+        tools: The tools that may be called; without any, ``<tool_call name="...">`` may have any
+            name.
+        dialects: The dialects in which calls are recognized; ``("natural",)`` by default; see
+            `Parser`.
 
     Raises:
-        MessageError: Something in `transcript` is no message; says which one and what is wrong.
-        ContractError: A name of a tool cannot be read for.
-        SchemaError: The schema of a tool cannot be used.
-        ValueError: A dialect is not known.
+        MessageError: An item of `transcript` is not a message; the error names the item and the
+            defect.
+        ContractError: The name of a tool cannot be used in a tag.
+        SchemaError: The schema of a tool is invalid.
+        ValueError: A dialect is unknown.
 
     Example:
         >>> reply = 'I look. <GetWeather>{"city": "Oslo"}</GetWeather>'
@@ -1609,12 +1616,12 @@ class Consolidator:
         may arrive again in messages and are not written twice.
 
         Args:
-            message: The message or piece.
+            message: The message or update.
 
         Raises:
-            ConsolidationError: The message does not fit, or came after the end. It leaves
-                everything as it was.
-            TypeError: It is nothing of all that.
+            ConsolidationError: The message does not match the history, or came after its end. The
+                history is unchanged.
+            TypeError: The object is neither a message nor an update.
         """
     def finish(self) -> str:
         """End the history and return the rest of it: calls that are still pending."""
@@ -1794,11 +1801,11 @@ class RegistrySnapshot:
 
         Args:
             source: The document.
-            skip_invalid: Whether a tool with errors is left out, which are then among the
-                diagnostics, instead of the document being refused. What is no XML always is.
+            skip_invalid: True to skip tools with errors, which are then among the diagnostics,
+                instead of rejecting the document. A document that is not XML is always rejected.
 
         Raises:
-            RegistryError: It cannot be used; its `diagnostics` are all that is wrong with it.
+            RegistryError: The document is invalid; its `diagnostics` list all defects.
         """
 
     @staticmethod
@@ -1817,7 +1824,7 @@ class RegistrySnapshot:
         The `line` of each tool refers to its own document.
 
         Raises:
-            RegistryError: A type is its own ancestor by what they say together.
+            RegistryError: A type is its own ancestor in the combination.
         """
 
     def with_entries(self, entries: Iterable[ToolEntry]) -> RegistrySnapshot:
@@ -1858,8 +1865,8 @@ class RegistrySnapshot:
         Args:
             kinds: The types in any spelling, the most specific first.
             site: The site; by default only tools of every site.
-            sites_replace: Whether a site that does not say if it inherits has its own tools only,
-                as in NLWeb.
+            sites_replace: If true, a site that does not state whether it inherits has only its own
+                tools, as in NLWeb.
         """
 
     def tools_for(self, type: str, site: str | None = None) -> tuple[ToolEntry, ...]:
@@ -1885,7 +1892,8 @@ class RegistrySnapshot:
         """Return the registry as XML, with its comments; reading it gives the same registry.
 
         Raises:
-            RegistryError: A text holds what XML cannot, or a type is no name for an element.
+            RegistryError: A text has characters that XML cannot represent, or a type is not a valid
+                element name.
         """
 
 def type_name(spelling: str) -> str:
@@ -1929,10 +1937,10 @@ class PromptTemplate:
         ``{name}`` is kept if there is no value for it.
 
         Args:
-            values: Texts by the names of the placeholders; only those in the prompt are asked for.
+            values: Texts by the names of the placeholders; only those in the prompt are looked up.
 
         Raises:
-            TypeError: A value is no ``str``.
+            TypeError: A value is not a ``str``.
         """
 
     def __hash__(self) -> int: ...
@@ -1946,7 +1954,7 @@ def structure_schema(structure: Any) -> dict[str, Any]:
     returned unchanged.
 
     Raises:
-        TypeError: `structure` is no JSON.
+        TypeError: `structure` is not JSON.
     """
 
 @final
@@ -1999,10 +2007,10 @@ class ReplyReader:
     its syntax is repaired if necessary.
 
     Args:
-        schema: The schema; None takes any object.
+        schema: The schema; None accepts any object.
 
     Raises:
-        SchemaError: `schema` is no JSON Schema.
+        SchemaError: `schema` is not a JSON Schema.
     """
 
     def __new__(cls, schema: Mapping[str, Any] | None = None) -> Self: ...
@@ -2032,7 +2040,7 @@ class RankingResult:
 
     @property
     def order(self) -> tuple[int, ...]:
-        """All positions: those with scores, best first, then those that failed or did not finish."""
+        """All positions: those with scores, best first, then failed and unfinished ones."""
 
     @property
     def reason(self) -> Literal["threshold", "early_stop", "fallback", "none"]:
@@ -2053,15 +2061,16 @@ class Ranking:
     unless one of them causes an early stop.
 
     Args:
-        names: The tools, in document order. Everything else knows them by their positions.
-        specificity: How specific each tool is; the greater wins. All the same by default.
+        names: The tools, in document order. They are identified by their positions everywhere else.
+        specificity: The specificity of each tool; the greater wins. Equal by default.
         threshold: The lowest score that wins.
-        early_stop: The lowest score that ends the waiting; it has to reach `threshold` as well.
-            None waits for all.
-        fallback: The tool that is taken if no score reaches `threshold`, even if it failed.
+        early_stop: The lowest score that ends the wait for others; it must reach `threshold` as
+            well. None waits for all.
+        fallback: The tool that is selected if no score reaches `threshold`, even if it failed.
 
     Raises:
-        ValueError: There is not one specificity a name, or a limit is not a finite number.
+        ValueError: The number of specificities differs from that of names, or a limit is not
+            finite.
 
     Example:
         >>> ranking = Ranking(["search", "details"])
@@ -2086,11 +2095,11 @@ class Ranking:
         """Add outcomes that arrived together: scores, or None for a failure.
 
         Returns:
-            True once it is decided, because one of them is good enough or all have come. What
-            comes after that is ranked, but does not change the winner.
+            True once the result is final, because a score causes an early stop or all outcomes have
+            arrived. Later outcomes are ranked, but do not change the winner.
 
         Raises:
-            IndexError: There is no tool at such a position.
+            IndexError: There is no tool at a position.
             ValueError: A tool has an outcome already.
         """
 
@@ -2107,7 +2116,7 @@ class SearchIndex:
     each pair of adjacent characters.
 
     Args:
-        documents: Each a few texts, with how many times their words count, from 0 to 100.
+        documents: Sequences of texts, each with a weight from 0 to 100.
 
     Example:
         >>> index = SearchIndex([[("GetWeather", 3)], [("send_mail", 3), ("Sends a mail.", 1)]])
@@ -2131,7 +2140,7 @@ class SearchIndex:
 
         Args:
             query: The query.
-            documents: Positions; a word counts that stands in at least one of them.
+            documents: Positions of documents; a word counts if it occurs in at least one of them.
         """
 
 @final
@@ -2143,11 +2152,11 @@ class StreamReducer:
     between threads.
 
     Args:
-        pending_timeout: For how many seconds nothing may be heard of a call before it shows as
-            ``timeout``; for ever if None.
+        pending_timeout: Seconds without events after which a call shows as ``timeout``; never if
+            None.
 
     Raises:
-        ValueError: `pending_timeout` is no number from 0 up.
+        ValueError: `pending_timeout` is negative or not a number.
 
     Example:
         >>> reducer = StreamReducer()
@@ -2167,22 +2176,23 @@ class StreamReducer:
         """Add one event, as a dict or as JSON text.
 
         Returns:
-            False if an event with this number is there already, which stays.
+            False if an event with this number exists already, which is kept.
 
         Raises:
-            MessageError: It is no stream event, or has no ``sequenceNumber``; says where.
-            TypeError: It holds something that JSON does not.
+            MessageError: The event is invalid, or has no ``sequenceNumber``; the error names the
+                place.
+            TypeError: The event contains a value that is not JSON.
         """
 
     def snapshot(self, now: float | None = None) -> dict[str, Any]:
         """Return the current state, as described by ``schemas/snapshot.json``.
 
         Args:
-            now: Seconds since 1970, to tell the calls of which nothing was heard for too long.
-                Without it, there are none.
+            now: Seconds since 1970, for finding calls that have timed out. Without it, there are
+                none.
 
         Raises:
-            ValueError: `now` is no number from 0 up.
+            ValueError: `now` is negative or not a number.
         """
 
     def messages(self, run_id: str | None = None) -> tuple[Message, ...]:
@@ -2209,8 +2219,8 @@ def check_stream_event(event: Mapping[str, Any] | str) -> None:
     Unknown kinds and fields are accepted, and a field that is None counts as absent.
 
     Raises:
-        MessageError: Something is missing or wrong; says where.
-        TypeError: It holds something that JSON does not.
+        MessageError: A field is missing or invalid; the error names the place.
+        TypeError: The event contains a value that is not JSON.
     """
 
 @final
@@ -2267,10 +2277,10 @@ class HttpClient:
     Times are in seconds, sizes in bytes; see `HttpModel`.
 
     Args:
-        name: Whose model is asked: so the sentences of failures begin.
+        name: The name of the model, with which messages of failures begin.
 
     Raises:
-        ValueError: An option is none of its kind.
+        ValueError: An option is invalid.
     """
 
     def __new__(
@@ -2296,8 +2306,8 @@ class HttpClient:
         """Raise if a request with this URL and these headers could not be sent.
 
         Raises:
-            TypeError: A header is no text.
-            ValueError: The URL or a header cannot be sent.
+            TypeError: A header is not a string.
+            ValueError: The URL or a header is invalid.
         """
     def send(
         self,
@@ -2314,18 +2324,19 @@ class HttpClient:
         """Send a request; to be called on the thread of the event loop.
 
         Args:
-            url: Where to.
-            headers: What goes before the body.
+            url: The URL.
+            headers: The headers.
             body: The body.
-            bell: What is rung; None where the loop cannot watch one.
-            parser: Reads calls in the reply. It is not fed itself.
-            inline: Whether calls are looked for in the text.
-            deltas: Whether arguments are told while they arrive.
-            call_ids: Gives the id of a call at a position, where the provider gave none.
+            wakeup: The socket that wakes the loop; None if the loop cannot watch one.
+            parser: A parser for calls in the reply. It is not modified.
+            inline: True to parse text for calls.
+            deltas: True to report arguments while they arrive.
+            call_ids: A function that returns the id of a call at an index, where the provider gave
+                none.
 
         Raises:
             RuntimeError: Python is shutting down.
-            ValueError: The URL or the headers cannot be sent, or there is no such client.
+            ValueError: The URL, a header or an option of the client is invalid.
         """
     def close(self) -> None:
         """Close the idle connections. New ones can be opened afterwards."""
@@ -2337,11 +2348,11 @@ class HttpBatch:
     Create it on the thread of the event loop. It cannot be used in a fork of its process.
 
     Args:
-        client: Makes the requests.
-        bell: What is rung; None where the loop cannot watch one.
+        client: The client that sends the requests.
+        wakeup: The socket that wakes the loop; None if the loop cannot watch one.
 
     Raises:
-        RuntimeError: The bell belongs to the process that this one was forked from.
+        RuntimeError: The wakeup socket belongs to the parent of this forked process.
     """
 
     def __new__(cls, client: HttpClient, wakeup: HttpWakeup | None) -> HttpBatch: ...
@@ -2355,15 +2366,15 @@ class HttpBatch:
         """Send a request.
 
         Args:
-            number: What it is known by here: another for each that is at work.
-            url: Where to.
-            headers: What goes before the body.
+            number: The number of the request, different from those in flight.
+            url: The URL.
+            headers: The headers.
             body: The body.
 
         Raises:
-            RuntimeError: Python is shutting down, or this belongs to the process that this one
-                was forked from.
-            ValueError: The URL or the headers cannot be sent, or there is no such client.
+            RuntimeError: Python is shutting down, or the batch belongs to the parent of this forked
+                process.
+            ValueError: The URL, a header or an option of the client is invalid.
         """
     def take(
         self,
@@ -2381,11 +2392,11 @@ class HttpBatch:
         The wakeup socket is signalled for the next one, and when no request is in flight any more.
 
         Returns:
-            The number, the text as far as it came, why the reply ended if it did, the tokens it
-            took if that is known, and the failure, if it is one, as `HttpReply.failure` has it.
+            The number, the text so far, the finish reason if the reply ended, the usage if it is
+            known, and the failure, if any, in the form of `HttpReply.failure`.
 
         Raises:
-            RuntimeError: It belongs to the process that this one was forked from.
+            RuntimeError: The batch belongs to the parent of this forked process.
         """
     def ready(self, event_loop: object) -> Awaitable[None]:
         """Return an awaitable that completes when a reply can be taken or no request is in flight.
@@ -2393,7 +2404,7 @@ class HttpBatch:
         For batches without a wakeup socket.
 
         Args:
-            event_loop: Makes the future, and is called when something has come.
+            event_loop: The loop that creates the future and is called when it completes.
         """
     def stop(self, number: int) -> None:
         """Stop a request: its connection is closed at once, and it has no outcome."""
@@ -2430,7 +2441,7 @@ class HttpReply:
         If none has arrived yet, the wakeup socket is signalled for the next one.
 
         Raises:
-            RuntimeError: It belongs to the process that this one was forked from.
+            RuntimeError: The reply belongs to the parent of this forked process.
         """
     def ready(self, event_loop: object) -> Awaitable[None]:
         """Return an awaitable that completes when events can be taken.
@@ -2438,7 +2449,7 @@ class HttpReply:
         For replies without a wakeup socket.
 
         Args:
-            event_loop: Makes the future, and is called when something has come.
+            event_loop: The loop that creates the future and is called when it completes.
         """
     def close(self) -> None:
         """Close the connection at once, unless all of the reply has been read."""
