@@ -1,4 +1,4 @@
-"""Bodies: what they would become is counted while they arrive, and what they cost is paid for."""
+"""Request bodies: values are counted while they arrive, and long bodies count as more requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from toolweave.web.bodies import BodyReader
 from toolweave.web.security import AccessControl
 
 JSON = {"content-type": "application/json"}
-MOST = 50
+MAX_VALUES = 50
 
 
 async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
@@ -39,14 +39,14 @@ def code(answer: httpx.Response) -> tuple[int, str]:
 
 
 def values(value: object) -> int:
-    """How many values there are in one, names of members included."""
+    """Return the number of values in a value, including member names."""
     if isinstance(value, dict):
         return 1 + sum(1 + values(each) for each in value.values())
     return 1 + (sum(map(values, value)) if isinstance(value, list) else 0)
 
 
 def arriving(body: bytes, sizes: Sequence[int]) -> Request:
-    """A request whose body arrives in pieces."""
+    """Return a request whose body arrives in chunks."""
     pieces: list[AsgiMessage] = []
     for size in sizes:
         pieces.append({"type": "http.request", "body": body[:size], "more_body": True})
@@ -77,13 +77,13 @@ def test_a_body_is_accepted_exactly_if_it_has_at_most_the_allowed_values(
     body: dict[str, Any], sizes: list[int]
 ) -> None:
     request = arriving(json.dumps(body).encode(), sizes)
-    reading = reader(WebLimits(max_body_values=MOST)).json(request, None)
-    if values(body) <= MOST:
+    reading = reader(WebLimits(max_body_values=MAX_VALUES)).json(request, None)
+    if values(body) <= MAX_VALUES:
         assert asyncio.run(reading) == body
         return
-    with pytest.raises(HttpError) as refused:
+    with pytest.raises(HttpError) as raised:
         asyncio.run(reading)
-    assert (refused.value.status, refused.value.code) == (413, "too_many_values")
+    assert (raised.value.status, raised.value.code) == (413, "too_many_values")
 
 
 @given(st.sampled_from([b'{"n": ' + b"9" * 5000 + b"}", b"9" * 900_000, b"[" * 900_000]))
@@ -91,9 +91,9 @@ def test_a_body_is_accepted_exactly_if_it_has_at_most_the_allowed_values(
 def test_bodies_that_are_expensive_to_parse_are_not_parsed(body: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bodies, "parse_object", None)
-        with pytest.raises(HttpError) as refused:
+        with pytest.raises(HttpError) as raised:
             asyncio.run(reader(WebLimits()).json(arriving(body, []), None))
-    assert refused.value.status == 400
+    assert raised.value.status == 400
 
 
 def test_long_bodies_are_parsed_in_a_thread() -> None:
@@ -141,13 +141,13 @@ async def test_half_a_million_values_do_not_block_the_event_loop(tmp_path: Path)
 
 
 def history(length: int) -> dict[str, Any]:
-    """A long conversation, as `useChat` sends it."""
-    said = {"type": "text", "text": "A sentence of the usual length, and another. " * 8}
+    """Return a long conversation, as `useChat` sends it."""
+    part = {"type": "text", "text": "A sentence of the usual length, and another. " * 8}
     turns = [
         {
             "id": f"m{number}",
             "role": ("user", "assistant")[number % 2],
-            "parts": [said],
+            "parts": [part],
         }
         for number in range(length)
     ]
@@ -177,10 +177,10 @@ async def test_a_long_body_counts_as_many_requests(tmp_path: Path, is_streamed: 
         return in_pieces(body) if is_streamed else body
 
     async with serve_agent(tmp_path, Agent(model), limits=limits) as client:
-        told = [await client.post("/chats", content=content(), headers=JSON) for _ in range(3)]
-        assert [each.status_code for each in told] == [201, 201, 429]
-        assert 300 < int(told[2].headers["retry-after"]) < 1500
-        # A short one goes through, since there is something left.
+        responses = [await client.post("/chats", content=content(), headers=JSON) for _ in range(3)]
+        assert [each.status_code for each in responses] == [201, 201, 429]
+        assert 300 < int(responses[2].headers["retry-after"]) < 1500
+        # A short request is accepted, since the quota is not used up.
         assert (await client.get("/chats")).status_code == 200
 
 
@@ -195,13 +195,13 @@ async def test_a_body_that_costs_more_than_the_limit_is_accepted_alone(tmp_path:
         assert (await client.get("/chats")).status_code == 429
 
 
-def passed(
-    limit: RateLimit, asked: Sequence[tuple[float, int]]
+def admissions(
+    limit: RateLimit, requests: Sequence[tuple[float, int]]
 ) -> Iterator[tuple[float, Mapping[str, Any]]]:
-    """When somebody asks, and what came of it."""
+    """Yield the time of each request with its cost, or with the delay after a rejection."""
     now = 0.0
     limiter = RateLimiter(limit, max_wait=0.0, clock=lambda: now)
-    for pause, cost in asked:
+    for pause, cost in requests:
         now += pause
         try:
             asyncio.run(limiter.acquire("ann", cost))
@@ -218,13 +218,14 @@ def passed(
     st.lists(st.tuples(st.integers(0, 64).map(lambda n: n / 8), st.integers(1, 12)), max_size=12),
 )
 def test_costs_keep_to_the_rate_and_pass_after_the_retry_delay(
-    calls: int, asked: list[tuple[float, int]]
+    calls: int, requests: list[tuple[float, int]]
 ) -> None:
     limit = RateLimit(calls, 8.0, on_limit="refuse")
-    told = [(at, what["cost"]) for at, what in passed(limit, asked) if "cost" in what]
-    assert len(told) == len(asked)
-    for first in range(len(told)):
-        for last in range(first, len(told)):
-            span = told[last][0] - told[first][0]
-            total = sum(cost for _, cost in told[first : last + 1])
+    outcomes = admissions(limit, requests)
+    admitted = [(at, outcome["cost"]) for at, outcome in outcomes if "cost" in outcome]
+    assert len(admitted) == len(requests)
+    for first in range(len(admitted)):
+        for last in range(first, len(admitted)):
+            span = admitted[last][0] - admitted[first][0]
+            total = sum(cost for _, cost in admitted[first : last + 1])
             assert total <= calls * (1 + span / 8.0) + 1e-6

@@ -1,4 +1,4 @@
-"""Ids of chats: nobody learns by them what others have, and nobody has more chats than they may."""
+"""Ids of chats: they reveal nothing about chats of other users, whose number is limited."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ag_ui(chat: str, number: int = 0) -> dict[str, Any]:
     return {"threadId": chat, "runId": "mine", "messages": [message]}
 
 
-ASKED: dict[str, tuple[str, str, Any]] = {
+REQUESTS: dict[str, tuple[str, str, Any]] = {
     "make": ("POST", "/chats", lambda chat: {"chatId": chat, "metadata": {"of": "mine"}}),
     "list": ("GET", "/chats", None),
     "list before": ("GET", "/chats?before={chat}", None),
@@ -62,12 +62,12 @@ ASKED: dict[str, tuple[str, str, Any]] = {
     "useChat resumes": ("GET", "/ai-sdk/chat/{chat}/stream", None),
     "AG-UI": ("POST", "/ag-ui", ag_ui),
 }
-"""Each route that takes the id of a chat."""
+"""Requests of all routes that take the id of a chat."""
 
 
 def test_the_law_knows_all_routes() -> None:
     app = chat_app(MessageStore("sqlite://"), AgentResponder(Agent(model)))
-    known = {(method, re.sub(r"\?.*", "", path)) for method, path, _ in ASKED.values()}
+    known = {(method, re.sub(r"\?.*", "", path)) for method, path, _ in REQUESTS.values()}
     known = {(method, path.replace("{chat}", "{chat_id}")) for method, path in known}
     known = {(m, p.replace("runs/r/", "runs/{run_id}/")) for m, p in known}
     known = {(m, p.replace("answers/k", "answers/{key:path}")) for m, p in known}
@@ -79,55 +79,59 @@ def test_the_law_knows_all_routes() -> None:
     assert known == routes - {("GET", "/healthz")}
 
 
-async def told(client: httpx.AsyncClient, who: str, chat: str, asked: Sequence[str]) -> list[str]:
-    """What a user hears who asks these things of a chat, without what differs by chance."""
-    heard: list[str] = []
-    for each in asked:
-        method, path, body = ASKED[each]
+async def responses_to(
+    client: httpx.AsyncClient, user_id: str, chat: str, requests: Sequence[str]
+) -> list[str]:
+    """Return the responses to a user's requests about a chat, without random parts."""
+    texts: list[str] = []
+    for each in requests:
+        method, path, body = REQUESTS[each]
         answer = await client.request(
             method,
             path.format(chat=chat),
             json=None if body is None else body(chat),
-            headers={"x-user": who},
+            headers={"x-user": user_id},
         )
         if method == "POST" and answer.status_code in (200, 202):
-            # Until it is over.
-            await client.get(f"/chats/{chat}/events", headers={"x-user": who})
+            # Wait for the end of the run.
+            await client.get(f"/chats/{chat}/events", headers={"x-user": user_id})
         text = f"{each}: {answer.status_code} {dict(answer.headers)} {answer.text}"
         text = re.sub(r"'(date|content-length)': '[^']*'", "", text)
         ids = list(dict.fromkeys(re.findall(r"(?<![0-9a-f])[0-9a-f]{32}", text)))
         for position, found in enumerate(ids):
             text = text.replace(found, f"ID-{position}")
         text = re.sub(r"\d\d\d\d-\d\d-\d\dT[0-9:.+]*|\b\d{13}\b", "TIME", text)
-        heard.append(text.replace(chat, "CHAT").replace(who, "WHO"))
-    return heard
+        texts.append(text.replace(chat, "CHAT").replace(user_id, "WHO"))
+    return texts
 
 
 def test_the_id_of_another_users_chat_is_answered_like_a_free_id(tmp_path: Path) -> None:
-    worlds = iter(range(1000, 10_000))
+    numbers = iter(range(1000, 10_000))
 
     async def main(examples: list[list[str]]) -> None:
         async with serve_agent(tmp_path, Agent(model), authenticate=user, limits=LIMITS) as client:
-            for asked in examples:
-                number = next(worlds)
+            for requests in examples:
+                number = next(numbers)
                 taken, free = f"chat-t-{number}", f"chat-f-{number}"
                 ann = {"x-user": f"ann-{number}"}
-                made = await client.post("/chats", json={"chatId": taken}, headers=ann)
-                assert made.status_code == 201
+                created = await client.post("/chats", json={"chatId": taken}, headers=ann)
+                assert created.status_code == 201
                 before = (await client.get(f"/chats/{taken}", headers=ann)).text
-                assert await told(client, f"bob-t-{number}", taken, asked) == await told(
-                    client, f"bob-f-{number}", free, asked
-                )
-                # Nor does anything happen to Ann's.
+                assert await responses_to(
+                    client, f"bob-t-{number}", taken, requests
+                ) == await responses_to(client, f"bob-f-{number}", free, requests)
+                # Ann's chat is unchanged.
                 assert (await client.get(f"/chats/{taken}", headers=ann)).text == before
 
     @settings(max_examples=effort(3))
-    @given(st.lists(st.lists(st.sampled_from(sorted(ASKED)), max_size=6), min_size=3, max_size=6))
+    @given(
+        st.lists(st.lists(st.sampled_from(sorted(REQUESTS)), max_size=6), min_size=3, max_size=6)
+    )
     def law(examples: list[list[str]]) -> None:
         asyncio.run(main(examples))
 
-    each = [[name] for name in ASKED]
-    asyncio.run(main([*each, ["make", *ASKED], ["useChat", "show", "export", "make", "delete"]]))
+    each = [[name] for name in REQUESTS]
+    asyncio.run(main([*each, ["make", *REQUESTS], ["useChat", "show", "export", "make", "delete"]]))
     law()
 
 
@@ -135,10 +139,10 @@ def test_the_id_of_another_users_chat_is_answered_like_a_free_id(tmp_path: Path)
 async def test_the_chats_of_a_user_are_limited(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(model), authenticate=user, limits=LIMITS) as client:
         ann, bob = {"x-user": "ann"}, {"x-user": "bob"}
-        made = await asyncio.gather(
+        responses = await asyncio.gather(
             *(client.post("/chats", json={}, headers=ann) for _ in range(8))
         )
-        assert sorted(each.status_code for each in made) == [201] * 3 + [409] * 5
+        assert sorted(each.status_code for each in responses) == [201] * 3 + [409] * 5
         for path, body in (
             ("/chats", {"chatId": "c"}),
             ("/ai-sdk/chat", ai_sdk("c")),
@@ -157,14 +161,14 @@ async def test_the_chats_of_a_user_are_limited(tmp_path: Path) -> None:
 
 def test_concurrent_requests_keep_to_the_limit_of_chats(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
-        made = await asyncio.gather(
+        responses = await asyncio.gather(
             *(store.create_chat(user_id="ann", max_chats=4) for _ in range(12)),
             return_exceptions=True,
         )
-        refused = [each for each in made if isinstance(each, ChatLimitError)]
+        refused = [each for each in responses if isinstance(each, ChatLimitError)]
         assert (len(refused), refused[0].user_id, refused[0].limit) == (8, "ann", 4)
         assert len(await store.chats(user_id="ann")) == 4
-        # One that is there is no new one.
+        # An existing chat does not count as a new one.
         chat = (await store.chats())[0]
         again = await store.create_chat(chat.chat_id, user_id="ann", max_chats=4, exist_ok=True)
         assert again == chat
@@ -190,7 +194,7 @@ def test_concurrent_requests_keep_to_the_limit_of_chats(store_url: str) -> None:
         ({"origin": "https://chat.example:443", "host": "chat.example"}, True),
         ({"origin": "http://chat.example:443", "host": "chat.example"}, False),
         ({"origin": "https://sub.chat.example", "host": "chat.example"}, False),
-        # A proxy asks by another name, but the browser has said whose page it is.
+        # A proxy changes the host, but the browser sends the site of the page.
         ({"origin": "https://chat.example", "sec-fetch-site": "same-origin"}, True),
         ({"origin": "https://chat.example", "sec-fetch-site": "cross-site"}, False),
     ],

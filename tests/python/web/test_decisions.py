@@ -16,7 +16,7 @@ from toolweave.web import ask_in_chat
 
 @tool(requires_approval=True)
 async def pay(euros: int) -> str:
-    """Pays."""
+    """Pay."""
     return f"paid {euros}"
 
 
@@ -37,26 +37,26 @@ async def test_a_decision_names_the_user_and_the_reason(
     async with serve_agent(tmp_path, agent, **options) as client:
         client.headers.update({} if user is None else {"x-user": user})
         chat = await new_chat(client)
-        said = await say(client, chat, "Pay!")
+        accepted = await say(client, chat, "Pay!")
         asked = await until(client, chat, "tool_state", state="awaiting_approval")
         while "key" not in asked:
             after = asked["sequenceNumber"]
             asked = await until(client, chat, "tool_state", after, state="awaiting_approval")
-        place = f"{chat}/answers/{asked['key']}"
+        path = f"{chat}/answers/{asked['key']}"
         outcomes = [
-            (await client.post(place, json=body)).json()["outcome"]
+            (await client.post(path, json=body)).json()["outcome"]
             for body in (decision, decision, {**decision, "approved": not approved})
         ]
         assert outcomes == ["resolved", "duplicate", "conflict"]
-        forged = await client.post(place, json={**decision, "decidedBy": "bob"})
+        forged = await client.post(path, json={**decision, "decidedBy": "bob"})
         assert forged.status_code == 400
-        await finished(client, chat, said["runId"])
-        told = await all_events(client, chat)
-    [state] = [each for each in told if each.get("state") in ("approved", "denied")]
+        await finished(client, chat, accepted["runId"])
+        received = await all_events(client, chat)
+    [state] = [each for each in received if each.get("state") in ("approved", "denied")]
     assert state["decidedBy"] == (user or "user")
     assert state["reason"] == "It is due."
     reducer = StreamReducer()
-    for event in told:
+    for event in received:
         reducer.push(event)
     [call] = [call for each in reducer.snapshot()["messages"] for call in each.get("toolCalls", ())]
     assert call["state"] == ("success" if approved else "denied")
@@ -64,7 +64,7 @@ async def test_a_decision_names_the_user_and_the_reason(
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "received"),
     [
         (Approval.allow(), {"outcome": "allowed", "reason": None}),
         (
@@ -78,9 +78,9 @@ async def test_a_decision_names_the_user_and_the_reason(
     ],
 )
 def test_the_aggregate_keeps_the_name_that_an_approver_gives(
-    answer: Approval, told: dict[str, Any]
+    answer: Approval, received: dict[str, Any]
 ) -> None:
     model = ScriptedModel('<pay>{"euros": 7}</pay>', "Well.")
     result = Agent(model, [pay], approver=lambda *_: answer).run_sync("Pay!")
     [aggregate] = [each for each in result.messages if isinstance(each, ToolAggregateMessage)]
-    assert list((aggregate.metadata or {})["approvals"].values()) == [told]
+    assert list((aggregate.metadata or {})["approvals"].values()) == [received]

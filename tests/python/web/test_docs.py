@@ -1,4 +1,4 @@
-"""docs/web.md says what is so."""
+"""Consistency of docs/web.md with the code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEXT = PAGE.read_text("utf-8")
 
 
 def rows(heading: str) -> list[list[str]]:
-    """The rows of the table under a heading, without its head."""
+    """Return the rows of the table under a heading, without the header."""
     section = TEXT.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
@@ -47,7 +47,7 @@ def test_the_blocks_run_and_the_client_prints_what_the_page_says(
     for example in examples(TEXT):
         namespace, _ = example.run(str(PAGE))
         (apps if "app" in namespace else clients).append(namespace)
-    [said] = [block.code for block in blocks(TEXT) if block.language == "text"]
+    [documented] = [block.code for block in blocks(TEXT) if block.language == "text"]
     printed = io.StringIO()
 
     @on_a_server
@@ -61,21 +61,21 @@ def test_the_blocks_run_and_the_client_prints_what_the_page_says(
             assert (await client.get("/chats", headers=session)).status_code == 200
 
     ask()
-    assert printed.getvalue() == said
+    assert printed.getvalue() == documented
 
 
 def test_the_limits_are_those_of_the_server() -> None:
-    said: dict[str, str] = {}
+    documented: dict[str, str] = {}
     for name, default, *_ in rows("Limits"):
         values = names(default) or [default]
-        said.update(itertools.zip_longest(names(name), values, fillvalue=""))
+        documented.update(itertools.zip_longest(names(name), values, fillvalue=""))
     actual = {
         each.name: "600 in 60 seconds"
         if isinstance(each.default, RateLimit)
         else repr(each.default)
         for each in fields(WebLimits)
     }
-    assert said == actual
+    assert documented == actual
 
 
 def test_the_routes_are_those_of_the_application(tmp_path: Path) -> None:
@@ -88,13 +88,13 @@ def test_the_routes_are_those_of_the_application(tmp_path: Path) -> None:
         if isinstance(each, Route)
         for method in cast("set[str]", each.methods) - {"HEAD"}
     }
-    said = {
+    documented = {
         (names(method)[0], path)
         for method, paths, *_ in rows("Routes")
         for path in names(paths)
         if path != "/assets/*"
     }
-    assert said == actual
+    assert documented == actual
 
 
 @on_a_server

@@ -1,4 +1,4 @@
-"""Requests of the clients: what is new in them is taken, and nothing is guessed."""
+"""Requests of the AI SDK and AG-UI: new content is read, and invalid requests are rejected."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_the_last_message_of_use_chat_is_read() -> None:
     parts = [{"type": "text", "text": each} for each in ("One", " ", "Two")]
     read = read_ai_sdk_request(body(message("user", *parts, {"type": "data-x", "data": 1})))
     assert read.text == "One\n\nTwo"
-    # Older clients leave null where there is nothing, and apps add fields of their own.
+    # Older clients send null for absent fields, and apps add fields of their own.
     assert read_ai_sdk_request(body(messageId=None, user="me", trigger="submit-message")).text
 
 
@@ -64,7 +64,7 @@ def test_approvals_of_use_chat_are_read() -> None:
         ({"messages": ["Hi"]}, "/messages/0", "expected an object, found a string"),
         ({"messages": [{}] * 20_001}, "/messages", "at most 20000 items"),
         ({"messages": [message("system")]}, "/messages/0/role", "expected 'user' or 'assistant'"),
-        ({"messages": [message("assistant")]}, "/messages/0", "nothing new"),
+        ({"messages": [message("assistant")]}, "/messages/0", "no new content"),
         ({"messages": [message("user", 3)]}, "/messages/0/parts/0", "expected an object"),
         ({"messages": [message("user", {})]}, "/messages/0/parts/0/type", "expected a string"),
         (
@@ -82,9 +82,9 @@ def test_approvals_of_use_chat_are_read() -> None:
             "/messages/0/parts/0/approval/approved",
             "expected true or false",
         ),
-        ({"trigger": "regenerate-message"}, "/trigger", "not written again"),
+        ({"trigger": "regenerate-message"}, "/trigger", "cannot be regenerated"),
         ({"trigger": "dance"}, "/trigger", "expected 'submit-message'"),
-        ({"messageId": "m"}, "/messageId", "not edited"),
+        ({"messageId": "m"}, "/messageId", "cannot be edited"),
     ],
 )
 def test_invalid_requests_of_use_chat_are_rejected_with_the_path(
@@ -116,7 +116,7 @@ def test_the_last_message_of_ag_ui_is_read() -> None:
     assert (read.thread_id, read.run_id, read.message_id) == ("t", "r", "b")
     assert read.text == "One\n\nTwo"
     assert read.protocol_version is None
-    # What goes back to the client holds no null, which it would not take.
+    # Messages that are sent back to the client have no null, which it would reject.
     assert read.messages[0] == {"id": "a", "role": "assistant", "toolCalls": []}
     assert read_ag_ui_request(run(protocolVersion="1.0")).protocol_version == "1.0"
 
@@ -145,8 +145,8 @@ def test_answers_to_interrupts_of_ag_ui_are_read() -> None:
         ({"threadId": None}, "/threadId", "expected a string, found nothing"),
         ({"runId": []}, "/runId", "expected a string, found an array"),
         ({"messages": {}}, "/messages", "expected an array, found an object"),
-        ({"messages": []}, "/messages", "nothing new"),
-        ({"messages": [{"id": "m", "role": "tool"}]}, "/messages", "nothing new"),
+        ({"messages": []}, "/messages", "no new content"),
+        ({"messages": [{"id": "m", "role": "tool"}]}, "/messages", "no new content"),
         ({"messages": [{"role": "user"}]}, "/messages/0/id", "expected a string"),
         ({"messages": [{"id": "m", "role": "user"}]}, "/messages/0/content", "found nothing"),
         (

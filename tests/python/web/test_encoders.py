@@ -1,4 +1,4 @@
-"""What each event comes to, for the AI SDK and for AG-UI."""
+"""Encoding of each event for the AI SDK and for AG-UI."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ FINISHED = EventLog().finished().events
 
 
 def ui(log: EventLog, **options: Any) -> list[dict[str, Any]]:
-    """The chunks of a run that goes on, without its start."""
+    """Return the chunks of an active run, without its start."""
     encoder = AiSdkEncoder(**options)
     encoder.encode(STARTED[0])
     return chunks(payload for event in log.events for payload in encoder.encode(event))
 
 
 def ag(log: EventLog, **options: Any) -> list[dict[str, Any]]:
-    """The events of a run that goes on, without its start."""
+    """Return the AG-UI events of an active run, without its start."""
     encoder = AgUiEncoder(**options)
     encoder.encode(STARTED[0])
     return chunks(payload for event in log.events for payload in encoder.encode(event))
@@ -75,9 +75,7 @@ def test_an_empty_stream_ends_without_events() -> None:
         ("error", {"type": "error", "errorText": "The run failed."}),
     ],
 )
-def test_the_end_of_a_run_in_the_ai_sdk(
-    stop_reason: str, chunk: dict[str, Any]
-) -> None:
+def test_the_end_of_a_run_in_the_ai_sdk(stop_reason: str, chunk: dict[str, Any]) -> None:
     *_, end = ui(EventLog().finished(stop_reason))
     assert {"metadata": {"stopReason": stop_reason}} | end == {
         "metadata": {"stopReason": stop_reason},
@@ -126,10 +124,16 @@ def test_newer_clients_of_ag_ui_get_the_version_and_the_outcome_of_cancelled_run
 def test_calls_with_the_same_id_in_two_replies_have_different_ids() -> None:
     log = EventLog().calls("g", call("call_0", "add")).result("g", "call_0", "1")
     log.calls("h", call("call_0", "add")).result("h", "call_0", "2")
-    told = [c for c in ui(log) if c["type"] == "tool-output-available"]
-    assert [(c["toolCallId"], c["output"]) for c in told] == [("g.call_0", "1"), ("h.call_0", "2")]
-    told = [e for e in ag(log) if e["type"] == "TOOL_CALL_RESULT"]
-    assert [(e["toolCallId"], e["content"]) for e in told] == [("g.call_0", "1"), ("h.call_0", "2")]
+    received = [c for c in ui(log) if c["type"] == "tool-output-available"]
+    assert [(c["toolCallId"], c["output"]) for c in received] == [
+        ("g.call_0", "1"),
+        ("h.call_0", "2"),
+    ]
+    received = [e for e in ag(log) if e["type"] == "TOOL_CALL_RESULT"]
+    assert [(e["toolCallId"], e["content"]) for e in received] == [
+        ("g.call_0", "1"),
+        ("h.call_0", "2"),
+    ]
 
 
 def test_a_result_without_a_reply_id_finds_its_call_by_its_message() -> None:
@@ -141,8 +145,8 @@ def test_a_result_without_a_reply_id_finds_its_call_by_its_message() -> None:
 
 def test_results_of_known_calls_of_earlier_runs_are_sent_without_a_call() -> None:
     log = EventLog().started().result("f", "c", "paid", error="denied").text("g", 0, "So.")
-    told = types(encode(AiSdkEncoder(known_calls=["f.c"], message_id="r"), log.events))
-    assert told[:3] == ["start", "tool-output-error", "start-step"]
+    received = types(encode(AiSdkEncoder(known_calls=["f.c"], message_id="r"), log.events))
+    assert received[:3] == ["start", "tool-output-error", "start-step"]
     known = [{"id": "f.calls", "role": "assistant", "toolCalls": [{"id": "f.c"}]}]
     payloads = encode(AgUiEncoder(history=known), log.finished().events)
     assert types(payloads)[:3] == ["RUN_STARTED", "TOOL_CALL_RESULT", "TEXT_MESSAGE_START"]
@@ -169,17 +173,17 @@ def test_fragments_are_assembled_wherever_their_id_and_name_come() -> None:
     log.fragment("g", 0, name="add", arguments=": ").fragment("g", 1, call_id="y")
     log.fragment("g", 0, call_id="x", arguments="1").fragment("g", None, arguments="}")
     log.fragment("g", None, call_id="y", arguments="{}")
-    told = ui(log)
+    received = ui(log)
     written = {
         id_: "".join(
             c["inputTextDelta"]
-            for c in told
+            for c in received
             if c.get("toolCallId") == id_ and "inputTextDelta" in c
         )
         for id_ in ("g.x", "g.y")
     }
     assert written == {"g.x": '{"a": 1}', "g.y": "{}"}
-    starts = {c["toolCallId"]: c["toolName"] for c in told if c["type"] == "tool-input-start"}
+    starts = {c["toolCallId"]: c["toolName"] for c in received if c["type"] == "tool-input-start"}
     assert starts == {"g.x": "add", "g.y": "sub"}
 
 
@@ -253,13 +257,13 @@ def test_states_are_data_parts_except_running_alone() -> None:
     log = EventLog().calls("g", call("c", "add"), call("d", "sub", index=1))
     log.state("g", "c", "running").state("g", "d", "awaiting_approval")
     log.state("g", "d", "awaiting_approval", key="k").state("g", "d", "running")
-    told = [chunk for chunk in ui(log) if chunk["type"] == "data-tool-state"]
-    assert [(chunk["id"], chunk["data"]["state"]) for chunk in told] == [
+    received = [chunk for chunk in ui(log) if chunk["type"] == "data-tool-state"]
+    assert [(chunk["id"], chunk["data"]["state"]) for chunk in received] == [
         ("g.d", "awaiting_approval"),
         ("g.d", "awaiting_approval"),
         ("g.d", "running"),
     ]
-    # Nobody can be asked for what has no key.
+    # A state without a key is no approval request.
     asked = [chunk for chunk in ui(log, version=6) if chunk["type"] == "tool-approval-request"]
     assert asked == [{"type": "tool-approval-request", "approvalId": "k", "toolCallId": "g.d"}]
 
@@ -278,9 +282,9 @@ def test_repaired_arguments_are_corrected_at_the_end() -> None:
 @pytest.mark.parametrize("written", ['{"a": 1}', '{"a":1}', '{"a"', ""])
 def test_arguments_that_were_streamed_correctly_need_no_correction(written: str) -> None:
     log = EventLog().fragment("g", 0, call_id="c", name="add", arguments=written)
-    told = ag(log.calls("g", call("c", "add", {"a": 1})))
-    assert "metadata" not in told[-1]
-    deltas = "".join(event["delta"] for event in told if event["type"] == "TOOL_CALL_ARGS")
+    received = ag(log.calls("g", call("c", "add", {"a": 1})))
+    assert "metadata" not in received[-1]
+    deltas = "".join(event["delta"] for event in received if event["type"] == "TOOL_CALL_ARGS")
     assert deltas.replace(" ", "") == '{"a":1}'
 
 
@@ -296,7 +300,7 @@ def test_a_snapshot_has_the_messages_of_the_client_and_is_sent_only_if_needed() 
     assert "MESSAGES_SNAPSHOT" not in types(
         encode(AgUiEncoder(history=history), log.events + good.events)
     )
-    # A client would drop what a snapshot leaves out.
+    # A client would drop messages that a snapshot does not have.
     assert "MESSAGES_SNAPSHOT" not in types(encode(AgUiEncoder(), log.events + bad.events))
     payloads = encode(AgUiEncoder(history=history), log.events + bad.events)
     assert types(payloads)[-2:] == ["MESSAGES_SNAPSHOT", "RUN_FINISHED"]
@@ -325,9 +329,9 @@ def test_messages_of_users_are_sent_only_to_clients_that_watch() -> None:
     log = EventLog().asked("Hi").started().finished()
     assert types(encode(AiSdkEncoder(), log.events)) == ["start", "finish", "[DONE]"]
     assert types(encode(AgUiEncoder(), log.events)) == ["RUN_STARTED", "RUN_FINISHED"]
-    told = chunks(encode(AgUiEncoder(echo=True), log.events))
-    assert told[1] == {"type": "TEXT_MESSAGE_START", "messageId": "question", "role": "user"}
-    assert told[2]["delta"] == "Hi"
+    received = chunks(encode(AgUiEncoder(echo=True), log.events))
+    assert received[1] == {"type": "TEXT_MESSAGE_START", "messageId": "question", "role": "user"}
+    assert received[2]["delta"] == "Hi"
 
 
 def test_a_stream_has_one_run() -> None:
@@ -335,9 +339,9 @@ def test_a_stream_has_one_run() -> None:
     second = EventLog(run_id="r2").started().text("h", 0, "Two").finished().events
     ended = EventLog(run_id="r1").finished().text("g", 0, "More").events
     for encoder in (AiSdkEncoder(), AgUiEncoder()):
-        told = chunks(encode(encoder, first + second + ended + second))
-        assert [each["delta"] for each in told if "delta" in each] == ["One"]
-        assert [each.get("runId", "r1") for each in told] == ["r1"] * len(told)
+        received = chunks(encode(encoder, first + second + ended + second))
+        assert [each["delta"] for each in received if "delta" in each] == ["One"]
+        assert [each.get("runId", "r1") for each in received] == ["r1"] * len(received)
 
 
 def test_ids_that_the_client_has_chosen_are_kept() -> None:

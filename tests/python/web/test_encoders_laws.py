@@ -1,4 +1,4 @@
-"""What holds for every run: however results come, wherever the stream is cut."""
+"""Properties of encoders for any run: any order of results, and any end of the stream."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ versions = st.sampled_from([5, 6, 7])
 
 @st.composite
 def runs(draw: st.DrawFn) -> list[dict[str, Any]]:
-    """A run in which results, states and progress may stand anywhere."""
+    """Draw a run with results, states and progress at any position."""
     log = EventLog().asked(draw(words)).started()
-    told: list[Callable[[], object]] = []
+    late_events: list[Callable[[], object]] = []
     for number in range(draw(st.integers(0, 3))):
         generation = f"g{number}"
         count = draw(st.integers(0, 3))
-        whole: list[dict[str, Any]] = []
+        calls: list[dict[str, Any]] = []
         for step in range(draw(st.integers(0, 5))):
             match draw(st.integers(0, 3)):
                 case 0:
@@ -66,26 +66,26 @@ def runs(draw: st.DrawFn) -> list[dict[str, Any]]:
         for index in range(count):
             invalid = draw(st.none() | st.just("no such tool"))
             id_ = f"call_{index}"
-            whole.append(call(id_, draw(names), draw(objects), index=index, invalid=invalid))
-            late = EventLog()
+            calls.append(call(id_, draw(names), draw(objects), index=index, invalid=invalid))
+            events_of_call = EventLog()
             for _ in range(draw(st.integers(0, 2))):
-                late.state(generation, id_, draw(states), key=f"{generation}{id_}key")
-                late.result(generation, id_, draw(words), done=False)
+                events_of_call.state(generation, id_, draw(states), key=f"{generation}{id_}key")
+                events_of_call.result(generation, id_, draw(words), done=False)
             if draw(st.booleans()):
-                late.result(generation, id_, draw(words), error=draw(errors))
-            told += late.events  # type: ignore[arg-type]
-        if whole and draw(st.booleans()):
-            log.calls(generation, *whole)
+                events_of_call.result(generation, id_, draw(words), error=draw(errors))
+            late_events += events_of_call.events  # type: ignore[arg-type]
+        if calls and draw(st.booleans()):
+            log.calls(generation, *calls)
     events = log.events
-    for event in told:
+    for event in late_events:
         events.insert(draw(st.integers(2, len(events))), event)  # type: ignore[arg-type]
     if draw(st.booleans()):
         events += EventLog().finished(draw(endings)).events
     return events[: draw(st.integers(0, len(events)))] if draw(st.booleans()) else events
 
 
-def said(events: list[dict[str, Any]], *kinds: str) -> dict[str, str]:
-    """What the model has said, by message."""
+def texts_of(events: list[dict[str, Any]], *kinds: str) -> dict[str, str]:
+    """Return the text that the model has written, by message."""
     texts: dict[str, str] = {}
     for event in events:
         if event["kind"] in kinds and event["role"] == "assistant" and event["delta"]:
@@ -95,7 +95,7 @@ def said(events: list[dict[str, Any]], *kinds: str) -> dict[str, str]:
 
 
 def results(events: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The first result of each call, by the id that clients have for it."""
+    """Return the first result of each call, by its id for clients."""
     found: dict[str, dict[str, Any]] = {}
     for event in events:
         if event["kind"] == "tool_result" and event["done"]:
@@ -109,7 +109,7 @@ def test_the_ai_sdk_gets_everything_once_and_in_its_own_grammar(
 ) -> None:
     grammar = UiMessageStream(version)
     grammar.check(encode(AiSdkEncoder(version=version), events))
-    assert grammar.texts == said(events, "text", "reasoning")
+    assert grammar.texts == texts_of(events, "text", "reasoning")
     expected = results(events)
     assert set(grammar.results) == set(expected)
     for id_, result in expected.items():
@@ -128,7 +128,7 @@ def test_ag_ui_gets_everything_once_and_in_its_own_grammar(
 ) -> None:
     grammar = AgUiStream()
     grammar.check(encode(AgUiEncoder(history=[] if with_history else None), events))
-    assert grammar.texts == said(events, "text", "reasoning")
+    assert grammar.texts == texts_of(events, "text", "reasoning")
     expected = results(events)
     assert {id_: event["content"] for id_, event in grammar.results.items()} == {
         id_: result["result"] for id_, result in expected.items()
@@ -144,12 +144,12 @@ def test_ag_ui_gets_everything_once_and_in_its_own_grammar(
 def test_a_resumed_stream_continues_exactly(
     encoder: Callable[[], Encoder], events: list[dict[str, Any]], cut: int
 ) -> None:
-    whole = encode(encoder(), events)
+    calls = encode(encoder(), events)
     first = encoder()
     had = [payload for event in events[:cut] for payload in first.encode(event)]
-    # What was sent does not depend on what was to come, and is sent again in the same way.
-    assert whole[: len(had)] == had
-    assert had + encode(encoder(), events)[len(had) :] == whole
+    # Payloads depend only on earlier events, and encoding again gives the same payloads.
+    assert calls[: len(had)] == had
+    assert had + encode(encoder(), events)[len(had) :] == calls
 
 
 SHAPE = """kind runId chatId messageId generationId toolCallId role delta done result isError state

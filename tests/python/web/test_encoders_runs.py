@@ -1,4 +1,4 @@
-"""Runs of agents, told as the server tells them: whatever a model writes, clients take it."""
+"""Runs of agents, encoded like on the server: clients accept whatever a model writes."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def echo(**arguments: Any) -> Any:
 ECHOES = Toolset(TOOLS, handlers=dict.fromkeys(NAMES, echo))
 
 
-async def told(script: Sequence[Any]) -> tuple[list[StreamEvent], tuple[tw.Message, ...]]:
-    """The events of a run, and the messages that it has added."""
+async def run_events(script: Sequence[Any]) -> tuple[list[StreamEvent], tuple[tw.Message, ...]]:
+    """Return the events of a run, and the messages that it has added."""
     mapper = StreamEventMapper("chat", "run")
     agent = Agent(ScriptedModel(*script), ECHOES, max_iterations=len(script))
     events = mapper.run_started()
@@ -52,7 +52,7 @@ def test_clients_end_with_the_messages_of_the_run(
     first: str, second: str, cut: list[int], lost: int, version: AiSdkVersion
 ) -> None:
     script = [split_at(first, cut), split_at(second, cut), "Done."]
-    events, messages = asyncio.run(told(script))
+    events, messages = asyncio.run(run_events(script))
     ui, ag_ui = UiMessageStream(version), AgUiStream()
     ui.check(encode(AiSdkEncoder(version=version), events))
     payloads = encode(AgUiEncoder(history=[]), events)
@@ -75,6 +75,6 @@ def test_clients_end_with_the_messages_of_the_run(
     snapshots = [e["messages"] for e in chunks(payloads) if e["type"] == "MESSAGES_SNAPSHOT"]
     for snapshot in snapshots:
         assert {m["toolCallId"]: m["content"] for m in snapshot if m["role"] == "tool"} == results
-    # The line may break anywhere.
+    # The connection may be lost at any event.
     UiMessageStream(version).check(encode(AiSdkEncoder(version=version), events[:lost]))
     AgUiStream().check(encode(AgUiEncoder(history=[]), events[:lost]))

@@ -1,4 +1,4 @@
-"""What browsers read of a tool's exception: a reference to the log, on every route, at any time."""
+"""Exceptions of tools: clients get a reference to the log on every route, at any time."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from toolweave.testing import ScriptedModel
 from toolweave.web import SceneResponder, chat_app
 from toolweave.web.redaction import redact, redact_line
 
-SHOWN = re.compile(r"Error executing tool \(reference ([0-9a-f]{8})\)")
+REFERENCE = re.compile(r"Error executing tool \(reference ([0-9a-f]{8})\)")
 KINDS: list[type[Exception]] = [ValueError, KeyError, OSError, RuntimeError]
 WAYS = ["async", "sync", "generator", "nested", "unencodable"]
 
 
 def failing(error: Exception) -> list[Any]:
-    """Tools that raise in every way, named after it, and what they need."""
+    """Return tools that raise the exception in every possible way, named after the way."""
 
     async def in_async() -> str:
         raise error
@@ -84,7 +84,7 @@ AI_SDK = {"id": "chat", "trigger": "submit-message", "messages": []}
 
 
 async def sent(client: httpx.AsyncClient, chat: str) -> dict[str, str]:
-    """All that a browser can be sent of a chat, by route."""
+    """Return all responses about a chat, by route."""
     routes = {
         "chats": "/chats",
         "chat": chat,
@@ -101,11 +101,11 @@ async def sent(client: httpx.AsyncClient, chat: str) -> dict[str, str]:
 
 
 async def posted(client: httpx.AsyncClient, path: str) -> str:
-    """What a foreign client reads of a run that it starts."""
+    """Start a run as a client of another protocol, and return the stream."""
     text = {"role": "user", "id": "m1"}
     if path == "/ag-ui":
         body: dict[str, Any] = {
-            "threadId": "ours-to-choose",
+            "threadId": "chosen-by-the-client",
             "runId": "r1",
             "messages": [{**text, "content": "Go."}],
             "tools": [],
@@ -150,7 +150,7 @@ def test_no_response_has_the_text_of_an_exception(
                 [found] = (await client.get("/chats")).json()["chats"]
                 chat = f"/chats/{found['chatId']}"
             read |= await sent(client, chat)
-        # Another process, which has nothing but the store.
+        # Another process, which has only the store.
         async with serve(make(folder, model, tools)) as client:
             again = await sent(client, chat)
             read |= {f"{name} after a restart": text for name, text in again.items()}
@@ -162,13 +162,13 @@ def test_no_response_has_the_text_of_an_exception(
             record.reference for record in caplog.records if getattr(record, "reference", None)
         }
         for name in ("live", "messages", "events", "ai-sdk", "ag-ui", "export", "next run"):
-            with_public_id = set(SHOWN.findall(read[name]))
-            assert with_public_id <= logged, (name, with_public_id, logged)
-            assert len(with_public_id) >= len(WAYS) - 1, (name, read[name])
+            references = set(REFERENCE.findall(read[name]))
+            assert references <= logged, (name, references, logged)
+            assert len(references) >= len(WAYS) - 1, (name, read[name])
 
     with caplog.at_level(logging.INFO, "toolweave"):
         asyncio.run(asyncio.wait_for(main(tmp_path), 3 * PATIENCE))
-    # The model has read it, in the first run and of the store.
+    # The model has read the text, in the first run and from the store.
     for request in (model.requests[len(replies) - 1], model.requests[-1]):
         assert any(secret in each.to_json() for each in request.messages)
 
@@ -184,7 +184,9 @@ async def outcome(tmp_path: Path, error: Exception, **options: Any) -> dict[str,
 
 
 @pytest.mark.parametrize("kind", [ToolError, ModelRetry])
-def test_texts_that_a_tool_raises_for_the_model_are_shown(kind: type[ToolError], tmp_path: Path) -> None:
+def test_texts_that_a_tool_raises_for_the_model_are_shown(
+    kind: type[ToolError], tmp_path: Path
+) -> None:
     read = asyncio.run(outcome(tmp_path, kind("no such city")))
     for name in ("messages", "export", "events", "ai-sdk", "ag-ui"):
         assert "no such city" in read[name]
@@ -225,8 +227,8 @@ def test_clients_read_only_the_exception_type_of_a_failed_scorer() -> None:
         {"tool": "b", "error": "ModelError: the model function f raised\nhunter2"},
         {"tool": "c", "error": "the reply has no score"},
     ]
-    told = redact({"kind": "selection", "ranking": ranking})
-    assert [each.get("error") for each in told["ranking"]] == [
+    received = redact({"kind": "selection", "ranking": ranking})
+    assert [each.get("error") for each in received["ranking"]] == [
         None,
         "ModelError",
         "the reply has no score",
@@ -243,7 +245,7 @@ def test_results_of_earlier_versions_have_no_reference_and_no_text() -> None:
             {**result, "result": "no such city"},
         ],
     }
-    told = [each["result"] for each in redact(message)["toolResults"]]
-    assert told == ["Error executing tool.", "no such city"]
+    received = [each["result"] for each in redact(message)["toolResults"]]
+    assert received == ["Error executing tool.", "no such city"]
     damaged = json.dumps({"type": "message", "message_json": "{Error executing tool: hunter2"})
     assert "hunter2" not in redact_line(damaged)

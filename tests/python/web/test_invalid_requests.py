@@ -1,4 +1,4 @@
-"""Requests from anybody: too long, too slow, too many, broken, or not meant for this."""
+"""Invalid and hostile requests: too long, too slow, too many, malformed, or from other sites."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def test_a_body_without_a_length_is_cut_off_as_well(tmp_path: Path) -> Non
             answer = await client.post(f"{chat}/messages", content=endless(), headers=JSON)
             assert code(answer) == (413, "too_long")
         except (httpx.WriteError, httpx.ReadError):
-            # The server has hung up while it was still sent to.
+            # The server has closed the connection while the client was still sending.
             pass
         assert sent < 20_000_000
         assert (await client.get("/healthz")).json() == {"status": "ok"}
@@ -114,7 +114,9 @@ async def test_a_slow_body_times_out(tmp_path: Path) -> None:
 
 
 @on_a_server
-async def test_only_json_is_accepted_so_that_forms_of_other_sites_are_rejected(tmp_path: Path) -> None:
+async def test_only_json_is_accepted_so_that_forms_of_other_sites_are_rejected(
+    tmp_path: Path,
+) -> None:
     async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
         kinds = ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
@@ -174,8 +176,8 @@ async def test_concurrent_requests_for_one_id_create_one_chat(tmp_path: Path) ->
 async def test_invalid_cursors_and_formats_are_rejected(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
-        said = await say(client, chat, "Well?")
-        await finished(client, chat, said["runId"])
+        accepted = await say(client, chat, "Well?")
+        await finished(client, chat, accepted["runId"])
         for cursor in ("-1", "1.5", "x", "1e3", "9" * 30, "9" * 5_000, "٣"):
             answer = await client.get(f"{chat}/events", params={"after": cursor})
             assert code(answer) == (400, "wrong_number"), cursor
@@ -235,13 +237,13 @@ async def test_a_slot_is_released_when_a_stream_or_a_run_ends(tmp_path: Path) ->
     async with serve_agent(tmp_path, Agent(model), limits=limits) as client:
         for _ in range(3):
             chat = await new_chat(client)
-            # A place is free a moment after the end was told.
+            # The slot is free a moment after the end was published.
             while (await client.post(f"{chat}/messages", json={"text": "Well?"})).is_error:
                 pass
-            told = b""
-            while b"finished" not in told:
+            received = b""
+            while b"finished" not in received:
                 async with client.stream("GET", f"{chat}/events") as stream:
-                    told = await stream.aread()
+                    received = await stream.aread()
 
 
 @on_a_server
@@ -253,7 +255,7 @@ async def test_responses_have_security_headers(tmp_path: Path) -> None:
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
         assert not [name for name in answer.headers if name.startswith("access-control")]
-        # A name of somebody else's that points here.
+        # A host name of another site that resolves to this server.
         answer = await client.get("/healthz", headers={"host": "evil.example"})
         assert answer.status_code == 400
 
@@ -289,6 +291,6 @@ def test_any_body_is_an_object_of_clean_text_or_rejected(body: bytes) -> None:
     ],
 )
 def test_invalid_limits_of_a_server_are_rejected(name: str, value: Any) -> None:
-    with pytest.raises(ValueError, match=f"^{name} is a "):
+    with pytest.raises(ValueError, match=f"^{name} must be a"):
         WebLimits(**{name: value})
     assert QUICK.requests is None

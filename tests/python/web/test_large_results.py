@@ -1,4 +1,4 @@
-"""Results that are large for a store: whatever can be saved is saved, call by call."""
+"""Results that are too large for the store: everything that can be saved is saved."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from toolweave.web.late_results import LateResultPublisher
 from toolweave.web.runs import ChatRuns
 
 LIMIT = 8_000
-"""How long the JSON of a message may be: the limit of a store, scaled down."""
+"""Maximum length of a message's JSON: the limit of a store, scaled down."""
 
 LONG = {"size": 1, "text": "y" * 2 * LIMIT}
 
@@ -42,8 +42,8 @@ async def fetch(size: int, text: str) -> str:
     """Fetch a text.
 
     Args:
-        size: How long it is.
-        text: What it consists of.
+        size: Length of the result.
+        text: Text to repeat.
     """
     return (text * size)[:size]
 
@@ -54,16 +54,18 @@ async def chat_with(
     count: int,
     tools: Sequence[Any] = (fetch,),
 ) -> tuple[str, list[Event], str | None]:
-    """A chat after so many runs, its events, and why the last run ended."""
-    feeds = ChatChannels(store, QUICK)
+    """Run a chat several times; return its id, its events, and the last stop reason."""
+    channels = ChatChannels(store, QUICK)
     agent = Agent(model, list(tools))
-    runs = ChatRuns(store, feeds, LateResultPublisher(store, feeds), AgentResponder(agent), QUICK)
+    runs = ChatRuns(
+        store, channels, LateResultPublisher(store, channels), AgentResponder(agent), QUICK
+    )
     chat = (await store.create_chat()).chat_id
-    async with feeds.open(chat) as feed:
+    async with channels.open(chat) as channel:
         seen = 0
         for number in range(count):
             await runs.start(chat, [TextMessage("Go on.", id=f"question{number}")], None)
-            while entries := await feed.read(seen):
+            while entries := await channel.read(seen):
                 seen = entries[-1].sequence_number
     await runs.close()
     events: list[Event] = [dict(event) for event in await store.events(chat, limit=None)]
@@ -110,14 +112,14 @@ def test_results_of_any_size_and_sum_are_stored_published_and_read_alike(
             assert stored.problems == ()
             expected = {f"call{at}": (text * size)[:size] for at, (size, text) in enumerate(sizes)}
             known = results_in(stored.messages)
-            told = {
+            received = {
                 event["toolCallId"]: event["result"]
                 for event in events
                 if event["kind"] == "tool_result" and event["done"]
             }
-            assert known == told
+            assert known == received
             assert known.keys() == expected.keys()
-            # Both the model's next request and the one of the next run.
+            # The next request of the same run, and that of the next run.
             assert all(results_in(each.messages) == known for each in model.requests[1:])
             for call_id, text in expected.items():
                 found = known[call_id]
@@ -167,14 +169,14 @@ def test_a_call_that_is_too_long_does_not_affect_finished_calls(
             """Pay.
 
             Args:
-                amount: How much.
+                amount: Amount to pay.
             """
             returned.set()
             return f"{amount} paid"
 
         async def reply() -> AsyncIterator[ToolCall]:
             yield ToolCall("call", "pay", {"amount": 7})
-            # A native call is whole once another begins.
+            # A native call is complete once another begins.
             yield ToolCall("next", "fetch", {"size": 1, "text": "x"})
             await returned.wait()
             yield ToolCall("long", "fetch", LONG)
@@ -188,8 +190,8 @@ def test_a_call_that_is_too_long_does_not_affect_finished_calls(
         calls = [row for row in rows if row["type"] == "tool_call"]
         assert ("call", "done") in [(row["call_id"], row["status"]) for row in calls]
         assert "long" not in [row["call_id"] for row in calls]
-        told = [event["result"] for event in events if event["kind"] == "tool_result"]
-        assert told[0] == "7 paid"
+        received = [event["result"] for event in events if event["kind"] == "tool_result"]
+        assert received[0] == "7 paid"
 
     with caplog.at_level(logging.ERROR):
         asyncio.run(asyncio.wait_for(main(), PATIENCE))

@@ -1,4 +1,4 @@
-"""What a server asks its store for while runs go on: no more than it has to."""
+"""Leases of runs, and the number of requests that a server sends to its store."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from toolweave.web import AgentResponder, WebLimits, chat_app
 async def test_a_run_that_ends_while_its_lease_is_renewed_is_not_lost(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    renewing, ended, looked = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    renewing, ended, checked = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     class Slow(MessageStore):
-        async def renew_all(self, *given: Any, **more: Any) -> frozenset[str]:
+        async def renew_all(self, *args: Any, **kwargs: Any) -> frozenset[str]:
             renewing.set()
             await ended.wait()
-            alive = await super().renew_all(*given, **more)
-            asyncio.get_running_loop().call_soon(looked.set)
+            alive = await super().renew_all(*args, **kwargs)
+            asyncio.get_running_loop().call_soon(checked.set)
             return alive
 
-        async def finish_run(self, *given: Any, **more: Any) -> Any:
-            written = await super().finish_run(*given, **more)
-            # Nobody here knows of it yet.
+        async def finish_run(self, *args: Any, **kwargs: Any) -> Any:
+            written = await super().finish_run(*args, **kwargs)
+            # The end is stored, but not yet known to this server.
             ended.set()
-            await looked.wait()
+            await checked.wait()
             return written
 
     async def model(messages: Sequence[Message]) -> AsyncIterator[str]:  # noqa: ARG001
@@ -49,27 +49,27 @@ async def test_a_run_that_ends_while_its_lease_is_renewed_is_not_lost(
             chat = await new_chat(client)
             run = (await say(client, chat, "Hi!"))["runId"]
             assert (await finished(client, chat, run))["stopReason"] == "completed"
-            await soon(looked)
+            await soon(checked)
     assert caplog.records == []
 
 
 @on_a_server
 async def test_the_leases_of_many_runs_are_renewed_by_one_write(tmp_path: Path) -> None:
     written: list[frozenset[str]] = []
-    renewed, go_on = asyncio.Event(), asyncio.Event()
+    renewed, proceed = asyncio.Event(), asyncio.Event()
 
     class Counting(MessageStore):
-        async def renew_all(self, *given: Any, **more: Any) -> frozenset[str]:
-            written.append(await super().renew_all(*given, **more))
+        async def renew_all(self, *args: Any, **kwargs: Any) -> frozenset[str]:
+            written.append(await super().renew_all(*args, **kwargs))
             renewed.set()
             return written[-1]
 
         async def renew(self, *_: Any, **__: Any) -> bool:
-            raise AssertionError("one by one, they wait for each other")
+            raise AssertionError("the leases must be renewed in one write")
 
     async def model(messages: Sequence[Message]) -> AsyncIterator[str]:  # noqa: ARG001
         yield "So. "
-        await go_on.wait()
+        await proceed.wait()
 
     store = Counting(f"sqlite:///{tmp_path / 'chats.db'}", poll=0.02)
     limits = WebLimits(batch=0.005, shutdown_grace=0.0, requests=None, lease=3.0)
@@ -80,39 +80,39 @@ async def test_the_leases_of_many_runs_are_renewed_by_one_write(tmp_path: Path) 
         while not written or written[-1] != frozenset(runs):
             renewed.clear()
             await soon(renewed)
-        go_on.set()
+        proceed.set()
         for chat, run in zip(chats, runs, strict=True):
             assert (await finished(client, chat, run))["stopReason"] == "completed"
 
 
 @on_a_server
 async def test_the_store_is_not_polled_for_events_of_a_local_run(tmp_path: Path) -> None:
-    looks = 0
-    go_on, talked = asyncio.Event(), asyncio.Event()
+    reads = 0
+    proceed, finished_talking = asyncio.Event(), asyncio.Event()
 
     class Counting(MessageStore):
         async def run(self, run_id: str) -> Any:
-            nonlocal looks
-            looks += 1
+            nonlocal reads
+            reads += 1
             return await super().run(run_id)
 
     async def model(messages: Sequence[Message]) -> AsyncIterator[str]:  # noqa: ARG001
         yield "So. "
-        await go_on.wait()
+        await proceed.wait()
         for number in range(50):
             yield f"{number} "
-            # Longer than a batch is collected.
+            # Longer than a batch takes.
             await asyncio.sleep(0.02)
-        talked.set()
+        finished_talking.set()
 
     store = Counting(f"sqlite:///{tmp_path / 'chats.db'}", poll=0.02)
     app = chat_app(store, AgentResponder(Agent(model)), limits=QUICK)
     async with serve(app) as client:
         chat = await new_chat(client)
         run = (await say(client, chat, "Hi!"))["runId"]
-        before = looks
-        go_on.set()
-        await soon(talked)
-        # Now and then on a busy machine, but not for each of the 50 pieces.
-        assert looks - before <= 10
+        before = reads
+        proceed.set()
+        await soon(finished_talking)
+        # Occasional reads on a busy machine, but not one for each of the 50 deltas.
+        assert reads - before <= 10
         await finished(client, chat, run)

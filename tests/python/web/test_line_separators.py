@@ -1,4 +1,4 @@
-"""Every event of a stream is one line, whatever its text holds and whoever splits the lines."""
+"""Line separators in text: every event of a stream is one line for any client."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from toolweave.web.encoders.ai_sdk import AiSdkEncoder
 from toolweave.web.encoders.native import NativeEncoder, to_json
 from toolweave.web.sse import frame
 
-# All that `str.splitlines` splits at, more of it than chance would bring.
+# All separators of `str.splitlines`, which random text would rarely contain.
 SEPARATORS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 texts = st.text(
     st.sampled_from(SEPARATORS + '"\\') | st.characters(codec="utf-8"), min_size=1, max_size=12
@@ -36,7 +36,7 @@ ENCODERS: dict[str, Callable[[], Encoder]] = {
 
 
 def run_of(text: str) -> list[dict[str, Any]]:
-    """A run in which a text stands wherever a run has any."""
+    """Return a run with the text in every field that can have text."""
     log = EventLog().asked(text).started().text("g", 0, text).reasoning("g", 1, text)
     log.fragment("g", 0, call_id="call_0", name="add", arguments=text)
     log.calls("g", call("call_0", "add", {text: text}), call("call_1", text, invalid=text, index=1))
@@ -46,8 +46,8 @@ def run_of(text: str) -> list[dict[str, Any]]:
     return log.finished("error", error=text).events
 
 
-def reads(stream: bytes) -> list[str]:
-    """The data of a stream, as a client reads it that splits lines as httpx does."""
+def data_of(stream: bytes) -> list[str]:
+    """Return the data of a stream, read by a client that splits lines like httpx."""
     response = httpx.Response(200, content=stream)
     return [line[6:] for line in response.iter_lines() if line.startswith("data: ")]
 
@@ -62,13 +62,13 @@ def parsed(payloads: list[str]) -> list[Any]:
 @given(text=texts)
 def test_each_payload_is_one_line_and_the_same_json(make: Callable[[], Encoder], text: str) -> None:
     encoder = make()
-    told = [payload for event in run_of(text) for payload in encoder.encode(event)]
-    told += encoder.close()
-    stream = frame(told, 7)
+    received = [payload for event in run_of(text) for payload in encoder.encode(event)]
+    received += encoder.close()
+    stream = frame(received, 7)
     for line in stream.decode().split("\n"):
         assert line.splitlines() in ([line], [])
-    found = reads(stream)
-    assert parsed(found) == parsed(told)
+    found = data_of(stream)
+    assert parsed(found) == parsed(received)
 
 
 @settings(max_examples=effort(60))
@@ -77,7 +77,7 @@ def test_each_payload_is_one_line_and_the_same_json(make: Callable[[], Encoder],
 def test_native_events_are_read_back_unchanged(text: str) -> None:
     log = run_of(text)
     stream = b"".join(frame([to_json(event)], event["sequenceNumber"]) for event in log)
-    assert [json.loads(data) for data in reads(stream)] == log
+    assert [json.loads(data) for data in data_of(stream)] == log
 
 
 @pytest.mark.parametrize("format_", ["native", "ai-sdk", "ag-ui"])
@@ -89,14 +89,14 @@ async def test_a_client_that_splits_at_every_separator_reads_all(
     async with serve_agent(tmp_path, Agent(ScriptedModel(text))) as client:
         chat = await new_chat(client)
         await say(client, chat, f"q{SEPARATORS}")
-        told = await all_events(client, chat)
-        assert text_of(told) == text
-        assert text_of(told, "user") == f"q{SEPARATORS}"
+        received = await all_events(client, chat)
+        assert text_of(received) == text
+        assert text_of(received, "user") == f"q{SEPARATORS}"
         answer = await client.get(f"{chat}/events?format={format_}")
         found = [line[6:] for line in answer.iter_lines() if line.startswith("data: ")]
         assert len(found) == answer.text.count("\ndata: ")
-        said = "".join(str(each["delta"]) for each in parsed(found) if "delta" in each)
-        assert text in said
+        deltas = "".join(str(each["delta"]) for each in parsed(found) if "delta" in each)
+        assert text in deltas
         export = await client.get(f"{chat}/export")
         assert [json.loads(line) for line in export.iter_lines()] == [
             json.loads(line) for line in export.text.split("\n") if line

@@ -1,4 +1,4 @@
-"""What stands in the log of a run that was written down: all of it once, whatever was said."""
+"""The event log of a stored run: it has everything exactly once."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ Event = dict[str, Any]
 
 
 def law_of(check: Callable[[Callable[[Responder], list[Event]]], None]) -> None:
-    """Runs a law that may have runs written down, and gets what the log says of them."""
+    """Check a law with a function that stores a run and returns its events."""
     loop = asyncio.new_event_loop()
 
-    def wait(happening: Coroutine[Any, Any, Any]) -> Any:
-        return loop.run_until_complete(asyncio.wait_for(happening, PATIENCE))
+    def wait(coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return loop.run_until_complete(asyncio.wait_for(coroutine, PATIENCE))
 
     store = MessageStore("sqlite://")
 
     async def logged(responder: Responder) -> list[Event]:
-        feeds = ChatChannels(store, QUICK)
-        runs = ChatRuns(store, feeds, LateResultPublisher(store, feeds), responder, QUICK)
+        channels = ChatChannels(store, QUICK)
+        runs = ChatRuns(store, channels, LateResultPublisher(store, channels), responder, QUICK)
         chat = (await store.create_chat()).chat_id
-        async with feeds.open(chat) as feed:
+        async with channels.open(chat) as channel:
             await runs.start(chat, [TextMessage("Hi!", id="question")], None)
             seen = 0
-            while entries := await feed.read(seen):
+            while entries := await channel.read(seen):
                 seen = entries[-1].sequence_number
         await runs.close()
         events: list[Event] = [dict(event) for event in await store.events(chat)]

@@ -1,4 +1,4 @@
-"""No request holds the event loop for long, however much it brings or asks for."""
+"""No request blocks the event loop for long, whatever it sends or asks for."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from toolweave.web import AgentResponder, WebLimits, chat_app
 
 JSON = {"content-type": "application/json"}
 LIMITS = WebLimits(batch=0.005, shutdown_grace=0.0, requests=None)
-# Bodies are near both limits, and no part of one is a long text in the place of many.
+# Bodies are near both limits: many values of medium length rather than a few long ones.
 VALUES = many(LIMITS.max_body_values) - 1000
 BYTES = many(LIMITS.max_transcript_bytes) - 1000
 
@@ -29,8 +29,8 @@ async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
 def use_chat() -> dict[str, Any]:
     number = VALUES // 12
     parts = [{"type": "text", "text": "é" * ((BYTES // number - 80) // 6)}]
-    said = [{"id": f"m{each}", "role": "user", "parts": parts} for each in range(number)]
-    return {"id": "c", "messages": said}
+    messages = [{"id": f"m{each}", "role": "user", "parts": parts} for each in range(number)]
+    return {"id": "c", "messages": messages}
 
 
 def use_chat_of_tools() -> dict[str, Any]:
@@ -42,31 +42,31 @@ def use_chat_of_tools() -> dict[str, Any]:
         "output": "x" * 40,
     }
     parts = [{**part, "toolCallId": f"c{each}", "input": {}} for each in range(number)]
-    said = {"role": "user", "parts": [{"type": "text", "text": "Go on."}]}
+    messages = {"role": "user", "parts": [{"type": "text", "text": "Go on."}]}
     return {
         "id": "c",
-        "messages": [{"id": "a", "role": "assistant", "parts": parts}, {**said, "id": "b"}],
+        "messages": [{"id": "a", "role": "assistant", "parts": parts}, {**messages, "id": "b"}],
     }
 
 
 def ag_ui() -> dict[str, Any]:
     number = VALUES // 8
     text = "é" * ((BYTES // number - 60) // 6)
-    said = [{"id": f"m{each}", "role": "user", "content": text} for each in range(number)]
+    messages = [{"id": f"m{each}", "role": "user", "content": text} for each in range(number)]
     known = {"tools": [], "context": [], "state": {}, "forwardedProps": {}}
-    return {"threadId": "t", "runId": "r", "messages": said, **known}
+    return {"threadId": "t", "runId": "r", "messages": messages, **known}
 
 
 def ag_ui_of_tools() -> dict[str, Any]:
     number = VALUES // 20
     call = {"type": "function", "function": {"name": "F", "arguments": "{}"}}
-    said = [
+    messages = [
         {"id": f"m{each}", "role": "assistant", "toolCalls": [{**call, "id": f"c{each}"}]}
         for each in range(number)
     ]
     last = {"id": "last", "role": "user", "content": "Go on."}
     known = {"tools": [], "context": [], "state": {"a": [{}] * 1000}, "forwardedProps": {}}
-    return {"threadId": "t", "runId": "r", "messages": [*said, last], **known}
+    return {"threadId": "t", "runId": "r", "messages": [*messages, last], **known}
 
 
 TRANSCRIPTS = {
@@ -112,9 +112,9 @@ async def test_long_messages_and_answers(tmp_path: Path, loop_watchdog: Watchdog
 async def test_a_replay(
     tmp_path: Path, loop_watchdog: Watchdog, form: str, number: int, length: int
 ) -> None:
-    said = {"kind": "text", "messageId": "m", "runId": "r", "generationId": "g", "index": 0}
-    events = [{**said, "delta": "word <é> " * (length // 9)} for _ in range(many(number))]
-    # As much as is read or sent at once.
+    messages = {"kind": "text", "messageId": "m", "runId": "r", "generationId": "g", "index": 0}
+    events = [{**messages, "delta": "word <é> " * (length // 9)} for _ in range(many(number))]
+    # The amount that is read or sent at once.
     loop_watchdog.input(min(128, len(events)) * len(json.dumps(events[0])))
     store = MessageStore(f"sqlite:///{tmp_path / 'chats.db'}", poll=0.02)
     async with serve(chat_app(store, AgentResponder(Agent(model)), limits=LIMITS)) as client:

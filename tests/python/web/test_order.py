@@ -1,4 +1,4 @@
-"""A chat is kept and shown in the order of writing: live, after a restart, and by every client."""
+"""Chats are stored and shown in the order of writing: live, after a restart and by clients."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def model_of(*script: Any, is_native: bool) -> ScriptedModel:
 
 
 async def answered(folder: Path, model: ScriptedModel, chat: str | None = None) -> str:
-    """Has a server answer, and stops it; the address of the chat."""
+    """Send a message to a server, stop it after the answer, and return the path of the chat."""
     async with serve_agent(folder, Agent(model, [note], tool_mode="auto")) as client:
         chat = chat or await new_chat(client)
-        said = await say(client, chat, "Hi!")
-        assert (await finished(client, chat, said["runId"]))["stopReason"] == "completed"
+        accepted = await say(client, chat, "Hi!")
+        assert (await finished(client, chat, accepted["runId"]))["stopReason"] == "completed"
     return chat
 
 
@@ -98,16 +98,16 @@ async def goes_on(folder: Path, pieces: list[Piece], *, is_native: bool) -> None
 
 
 def shown_by_ag_ui(payloads: list[str]) -> list[Piece]:
-    """What a client shows of the first reply: a message stands where it was first heard of."""
+    """Return what a client shows of the first reply, with messages in the order of appearance."""
     messages: dict[str, dict[str, Piece]] = {}
     parents: dict[str, str] = {}
     for chunk in chunks(payloads):
         match chunk["type"]:
             case "TEXT_MESSAGE_CONTENT" | "REASONING_MESSAGE_CONTENT":
                 kind = "text" if chunk["type"].startswith("TEXT") else "reasoning"
-                said = messages.setdefault(chunk["messageId"], {})
-                before = said[kind][1] if kind in said else ""
-                said[kind] = (kind, before + chunk["delta"])  # type: ignore[assignment]
+                pieces = messages.setdefault(chunk["messageId"], {})
+                before = pieces[kind][1] if kind in pieces else ""
+                pieces[kind] = (kind, before + chunk["delta"])  # type: ignore[assignment]
             case "TOOL_CALL_START":
                 parents[chunk["toolCallId"]] = chunk["parentMessageId"]
                 messages.setdefault(chunk["parentMessageId"], {})[chunk["toolCallId"]] = (
@@ -116,20 +116,20 @@ def shown_by_ag_ui(payloads: list[str]) -> list[Piece]:
                 )
             case "TOOL_CALL_ARGS":
                 call = chunk["toolCallId"]
-                made = messages[parents[call]]
-                made[call] = ("call", made[call][1] + chunk["delta"])
+                pieces = messages[parents[call]]
+                pieces[call] = ("call", pieces[call][1] + chunk["delta"])
             case _:
                 pass
     return [
         (kind, str(json.loads(text)["n"]) if kind == "call" else text)
-        for message, said in messages.items()
+        for message, pieces in messages.items()
         if message.startswith("g.")
-        for kind, text in said.values()
+        for kind, text in pieces.values()
     ]
 
 
 def shown_by_ai_sdk(payloads: list[str]) -> list[Piece]:
-    """What a client shows of the first reply: a part stands where it was first heard of."""
+    """Return what a client shows of the first reply, with parts in the order of appearance."""
     parts: dict[str, Piece] = {}
     for chunk in chunks(payloads):
         match chunk["type"]:
@@ -179,22 +179,22 @@ def test_the_snapshot_for_ag_ui_is_in_the_order_of_writing() -> None:
     ]
     payloads = encode(AgUiEncoder(history=[]), failed)
     [snapshot] = [e["messages"] for e in chunks(payloads) if e["type"] == "MESSAGES_SNAPSHOT"]
-    said = [message.get("content", message["role"]) for message in snapshot]
-    assert said == ["A", "assistant", "noted 1", "B", "assistant", "noted 2", "Fine."]
+    contents = [message.get("content", message["role"]) for message in snapshot]
+    assert contents == ["A", "assistant", "noted 1", "B", "assistant", "noted 2", "Fine."]
 
 
 @on_a_server
 async def test_late_results_are_published_with_their_calls(tmp_path: Path) -> None:
     async def book(table: int) -> Deferred:
-        """Books."""
+        """Book a table."""
         return Deferred(f"booking/{table}")
 
     booked = 'One: <book>{"table": 1}</book> two: <book>{"table": 2}</book> I ask.'
     model = ScriptedModel(booked, "Both are booked.")
     async with serve_agent(tmp_path, Agent(model, [book])) as client:
         chat = await new_chat(client)
-        said = await say(client, chat, "Book!")
-        end = await finished(client, chat, said["runId"])
+        accepted = await say(client, chat, "Book!")
+        end = await finished(client, chat, accepted["runId"])
         assert end["stopReason"] == "deferred"
         for table in (2, 1):
             answer = {"result": f"table {table}"}

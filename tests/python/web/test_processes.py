@@ -1,4 +1,4 @@
-"""Servers that are processes of their own: they share chats, shut down, and die."""
+"""Servers in separate processes, which share chats, shut down and are killed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SERVER = textwrap.dedent(
 
 
     async def wait(name: str) -> str:
-        "Waits until the test says so."
+        "Wait for the test."
         (folder / f"{name} entered").touch()
         while not (folder / f"{name} go").exists():
             await asyncio.sleep(0.01)
@@ -62,26 +62,26 @@ SERVER = textwrap.dedent(
 
 @dataclass
 class Process:
-    """A server in a process, and a client of it."""
+    """A server in a process, with a client."""
 
     process: asyncio.subprocess.Process
     client: httpx.AsyncClient
 
     async def end(self, how: signal.Signals) -> int:
-        """Ends the process; what it exits with."""
+        """Send a signal to the process, and return its exit status."""
         self.process.send_signal(how)
         return await asyncio.wait_for(self.process.wait(), PATIENCE)
 
 
 @asynccontextmanager
 async def process(url: str, folder: Path, *, lease: float = 30) -> AsyncIterator[Process]:
-    """A server of its own.
+    """Start a server in a process.
 
     Args:
-        url: The database.
-        folder: Where tests and tools leave marks for each other.
-        lease: Seconds after which another server takes its runs for lost. Short only where a
-            server is killed: on a busy machine one that lives may be late.
+        url: URL of the database.
+        folder: Folder for files by which tests and tools synchronize.
+        lease: Lease of runs in seconds. Short only where the server is killed, since a live server
+            on a busy machine may renew a short lease too late.
     """
     started = await asyncio.create_subprocess_exec(
         sys.executable, "-c", SERVER, url, str(folder), str(lease), stdout=asyncio.subprocess.PIPE
@@ -96,12 +96,12 @@ async def process(url: str, folder: Path, *, lease: float = 30) -> AsyncIterator
         if started.returncode is None:
             started.kill()
         await started.wait()
-        # asyncio closes the pipe only when it is told to.
+        # asyncio does not close the pipe by itself.
         started._transport.close()  # type: ignore[attr-defined]
 
 
 async def entered(folder: Path, name: str) -> None:
-    """Waits until the tool is at work."""
+    """Wait until the tool runs."""
 
     async def look() -> None:
         while not (folder / f"{name} entered").exists():  # noqa: ASYNC110 - another process makes it
@@ -122,21 +122,21 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 async def test_processes_share_runs_and_either_can_stop_them(url: str, tmp_path: Path) -> None:
     async with process(url, tmp_path) as one, process(url, tmp_path) as two:
         chat = await new_chat(one.client)
-        said = await say(one.client, chat, "tea")
+        accepted = await say(one.client, chat, "tea")
         await entered(tmp_path, "tea")
         reading = asyncio.ensure_future(all_events(two.client, chat))
         (tmp_path / "tea go").touch()
-        end = await finished(one.client, chat, said["runId"])
+        end = await finished(one.client, chat, accepted["runId"])
         assert end["stopReason"] == "completed"
-        told = await reading
-        assert told == await all_events(one.client, chat)
-        assert text_of(told) == "I wait. Done."
+        received = await reading
+        assert received == await all_events(one.client, chat)
+        assert text_of(received) == "I wait. Done."
 
-        said = await say(two.client, chat, "milk")
+        accepted = await say(two.client, chat, "milk")
         await entered(tmp_path, "milk")
-        stop = await one.client.post(f"{chat}/runs/{said['runId']}/stop", json={})
+        stop = await one.client.post(f"{chat}/runs/{accepted['runId']}/stop", json={})
         assert stop.json()["stopping"] is True
-        end = await finished(one.client, chat, said["runId"])
+        end = await finished(one.client, chat, accepted["runId"])
         assert end["stopReason"] == "cancelled"
 
 
@@ -145,17 +145,17 @@ async def test_a_server_with_open_streams_exits_on_sigterm(tmp_path: Path) -> No
     url = f"sqlite:///{tmp_path / 'chats.db'}"
     async with process(url, tmp_path) as one:
         chat = await new_chat(one.client)
-        said = await say(one.client, chat, "tea")
+        accepted = await say(one.client, chat, "tea")
         await entered(tmp_path, "tea")
         async with one.client.stream("GET", f"{chat}/events?follow=1") as response:
             assert response.status_code == 200
             status = await one.end(signal.SIGTERM)
             assert status in (0, -signal.SIGTERM)
     async with process(url, tmp_path) as two:
-        end = await finished(two.client, chat, said["runId"])
+        end = await finished(two.client, chat, accepted["runId"])
         assert end["stopReason"] == "interrupted"
-        told = await all_events(two.client, chat)
-        [result] = [event for event in told if event["kind"] == "tool_result"]
+        received = await all_events(two.client, chat)
+        [result] = [event for event in received if event["kind"] == "tool_result"]
         assert result["errorCode"] == "interrupted"
 
 
@@ -164,19 +164,19 @@ async def test_runs_of_a_killed_server_are_ended_by_another(url: str, tmp_path: 
     servers = process(url, tmp_path, lease=1), process(url, tmp_path)
     async with servers[0] as one, servers[1] as two:
         chat = await new_chat(one.client)
-        said = await say(one.client, chat, "tea")
+        accepted = await say(one.client, chat, "tea")
         await entered(tmp_path, "tea")
         await until(two.client, chat, "tool_state", state="running")
         await one.end(signal.SIGKILL)
-        # Who reads at the other one learns of it when the lease is over.
-        end = await finished(two.client, chat, said["runId"])
+        # Clients of the other server see the end once the lease has expired.
+        end = await finished(two.client, chat, accepted["runId"])
         assert end["stopReason"] == "interrupted"
-        told = await all_events(two.client, chat)
-        assert text_of(told).startswith("I wait. ")
-        [result] = [event for event in told if event["kind"] == "tool_result"]
+        received = await all_events(two.client, chat)
+        assert text_of(received).startswith("I wait. ")
+        [result] = [event for event in received if event["kind"] == "tool_result"]
         assert result["errorCode"] == "interrupted"
-        # And the chat can be gone on with.
+        # The chat can be continued.
         (tmp_path / "tea go").touch()
-        said = await say(two.client, chat, "tea")
-        end = await finished(two.client, chat, said["runId"])
+        accepted = await say(two.client, chat, "tea")
+        end = await finished(two.client, chat, accepted["runId"])
         assert end["stopReason"] == "completed"

@@ -1,4 +1,4 @@
-"""The same runs in the words of other clients."""
+"""Runs of clients of the AI SDK and AG-UI."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from toolweave.web import AgentResponder, ask_in_chat, chat_app
 
 
 async def add(a: int, b: int) -> int:
-    """Adds."""
+    """Add two numbers."""
     return a + b
 
 
@@ -42,19 +42,19 @@ async def model(messages: Sequence[Message]) -> AsyncIterator[str]:
         yield 'Let me see. <add>{"a": 2, "b": 3}</add>'
 
 
-def asked(chat_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The same question, as clients of the AI SDK and of AG-UI put it."""
+def bodies_of(chat_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the same question as a request of the AI SDK and of AG-UI."""
     parts = [{"type": "text", "text": "What is 2 + 3?"}]
     ai_sdk = {"id": chat_id, "messages": [{"id": "m1", "role": "user", "parts": parts}]}
-    said = {"id": "m1", "role": "user", "content": "What is 2 + 3?"}
-    ag_ui = {"threadId": chat_id, "runId": "theirs", "messages": [said]}
+    message = {"id": "m1", "role": "user", "content": "What is 2 + 3?"}
+    ag_ui = {"threadId": chat_id, "runId": "theirs", "messages": [message]}
     return ai_sdk, ag_ui
 
 
 async def stream(
     client: httpx.AsyncClient, method: str, path: str, **more: Any
 ) -> list[dict[str, Any]]:
-    """The payloads of a stream, to its end."""
+    """Read the payloads of a stream to its end."""
     async with client.stream(method, path, **more) as response:
         assert response.status_code == 200, (await response.aread()).decode()
         return [json.loads(line.data) async for line in lines(response) if line.data != "[DONE]"]
@@ -67,17 +67,19 @@ def types(payloads: Sequence[dict[str, Any]]) -> list[str]:
 @on_a_server
 async def test_use_chat_posts_its_chat_and_reads_the_answer(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(model, [add])) as client:
-        body, _ = asked("theirs")
-        told = await stream(client, "POST", "/ai-sdk/chat", json=body)
-        assert types(told)[:2] == ["start", "start-step"]
-        assert types(told)[-1] == "finish"
-        assert "tool-input-available" in types(told)
-        assert [each["output"] for each in told if each["type"] == "tool-output-available"] == ["5"]
-        text = "".join(each["delta"] for each in told if each["type"] == "text-delta")
+        body, _ = bodies_of("theirs")
+        received = await stream(client, "POST", "/ai-sdk/chat", json=body)
+        assert types(received)[:2] == ["start", "start-step"]
+        assert types(received)[-1] == "finish"
+        assert "tool-input-available" in types(received)
+        assert [each["output"] for each in received if each["type"] == "tool-output-available"] == [
+            "5"
+        ]
+        text = "".join(each["delta"] for each in received if each["type"] == "text-delta")
         assert text == "Let me see. It is 5."
-        # Sent again, as after a lost connection, it is the same run.
-        assert await stream(client, "POST", "/ai-sdk/chat", json=body) == told
-        # And it is a chat like any other.
+        # Sent again, as after a lost connection, it returns the same run.
+        assert await stream(client, "POST", "/ai-sdk/chat", json=body) == received
+        # The chat is like any other.
         history = (await client.get("/chats/theirs/messages")).json()["messages"]
         assert history[0]["messageId"] == "m1"
         for path in ("/chats/theirs/stream", "/ai-sdk/chat/theirs/stream"):
@@ -95,38 +97,38 @@ async def test_the_active_run_is_resumed_from_its_start(tmp_path: Path) -> None:
 
     async with serve_agent(tmp_path, Agent(slow)) as client:
         chat = await new_chat(client)
-        said = await say(client, chat, "Count!")
+        accepted = await say(client, chat, "Count!")
         await until(client, chat, "text", role="assistant")
         async with client.stream("GET", f"{chat}/stream") as response:
             assert response.headers["x-vercel-ai-ui-message-stream"] == "v1"
-            told = []
+            received = []
             async for line in lines(response):
-                told.append(line.data)
+                received.append(line.data)
                 if "One" in line.data:
                     go.set()
-        assert told[-1] == "[DONE]"
-        text = "".join(json.loads(each).get("delta", "") for each in told[:-1])
+        assert received[-1] == "[DONE]"
+        text = "".join(json.loads(each).get("delta", "") for each in received[:-1])
         assert text == "One, two."
-        await finished(client, chat, said["runId"])
+        await finished(client, chat, accepted["runId"])
 
 
 @on_a_server
 async def test_clients_of_ag_ui_post_their_thread_and_read_the_run(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(model, [add])) as client:
-        _, body = asked("theirs")
-        told = await stream(client, "POST", "/ag-ui", json=body)
-        assert told[0] == {**told[0], "type": "RUN_STARTED", "threadId": "theirs"}
-        assert told[0]["runId"] == told[-1]["runId"] == "theirs"
-        assert types(told)[-1] == "RUN_FINISHED"
-        assert [each["content"] for each in told if each["type"] == "TOOL_CALL_RESULT"] == ["5"]
+        _, body = bodies_of("theirs")
+        received = await stream(client, "POST", "/ag-ui", json=body)
+        assert received[0] == {**received[0], "type": "RUN_STARTED", "threadId": "theirs"}
+        assert received[0]["runId"] == received[-1]["runId"] == "theirs"
+        assert types(received)[-1] == "RUN_FINISHED"
+        assert [each["content"] for each in received if each["type"] == "TOOL_CALL_RESULT"] == ["5"]
 
 
 @on_a_server
 async def test_any_format_can_be_resumed_after_any_event(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(model, [add])) as client:
         chat = await new_chat(client)
-        said = await say(client, chat, "What is 2 + 3?")
-        end = await finished(client, chat, said["runId"])
+        accepted = await say(client, chat, "What is 2 + 3?")
+        end = await finished(client, chat, accepted["runId"])
         for name in ("ai-sdk", "ag-ui"):
             whole: list[tuple[int | None, str]] = []
             async with client.stream("GET", f"{chat}/events?format={name}") as response:
@@ -145,7 +147,7 @@ async def test_any_format_can_be_resumed_after_any_event(tmp_path: Path) -> None
 
 
 class SlowStore(MessageStore):
-    """Says which run is active only when none is any more."""
+    """A store that returns the active run only once it has ended."""
 
     slow = False
 
@@ -156,13 +158,15 @@ class SlowStore(MessageStore):
 
 
 @on_a_server
-async def test_an_approval_is_answered_with_its_run_even_if_the_run_has_ended(tmp_path: Path) -> None:
+async def test_an_approval_is_answered_with_its_run_even_if_the_run_has_ended(
+    tmp_path: Path,
+) -> None:
     store = SlowStore(f"sqlite:///{tmp_path / 'chats.db'}", poll=0.02)
     careful = tool(requires_approval=True)(add)
     agent = Agent(model, [careful], approver=ask_in_chat)
     async with serve(chat_app(store, AgentResponder(agent), limits=QUICK)) as client:
         chat = await new_chat(client)
-        said = await say(client, chat, "What is 2 + 3?")
+        accepted = await say(client, chat, "What is 2 + 3?")
         key = ""
         async for event in events(client, chat):
             if key := event.get("key", ""):
@@ -172,12 +176,12 @@ async def test_an_approval_is_answered_with_its_run_even_if_the_run_has_ended(tm
         part = {"type": "tool-add", "state": "approval-responded", "approval": approval}
         message = {"id": "m", "role": "assistant", "parts": [part]}
         body = {"id": chat.rpartition("/")[2], "messages": [message]}
-        told = await stream(client, "POST", "/ai-sdk/chat", json=body)
-        assert types(told)[-1] == "finish"
+        received = await stream(client, "POST", "/ai-sdk/chat", json=body)
+        assert types(received)[-1] == "finish"
         runs = [
             event["runId"] for event in await all_events(client, chat) if event["kind"] == "run"
         ]
-        assert runs == [said["runId"]] * 2
+        assert runs == [accepted["runId"]] * 2
         body["messages"] = [{**message, "parts": [part] * 101}]
         answer = await client.post("/ai-sdk/chat", json=body)
         assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_long")
@@ -195,10 +199,10 @@ async def test_invalid_requests_of_other_clients_are_rejected(tmp_path: Path) ->
             answer = await client.post(path, json=body)
             assert (answer.status_code, answer.json()["error"]["code"]) == (422, "unusable")
         version = {"x-ai-sdk-version": "four"}
-        body, _ = asked("c")
+        body, _ = bodies_of("c")
         answer = await client.post("/ai-sdk/chat", json=body, headers=version)
         assert answer.status_code == 422
-        body, _ = asked("a/b")
+        body, _ = bodies_of("a/b")
         assert (await client.post("/ai-sdk/chat", json=body)).status_code == 400
-        # Nothing was begun.
+        # No chat was created.
         assert (await client.get("/chats")).json() == {"chats": []}

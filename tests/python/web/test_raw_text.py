@@ -1,4 +1,4 @@
-"""Raw text: what a model wrote is told beside what was read in it, where the responder says so."""
+"""Raw text: if the responder enables it, the model's text is emitted before it is parsed."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ async def test_an_agent_emits_the_raw_text_of_each_reply(tmp_path: Path, raw_tex
         chat = await new_chat(client)
         run = await say(client, chat, "What is 2 + 3?")
         assert (await finished(client, chat, run["runId"]))["stopReason"] == "completed"
-        told = await all_events(client, chat)
+        received = await all_events(client, chat)
     reducer = StreamReducer()
-    for event in told:
+    for event in received:
         reducer.push(event)
     snapshot = reducer.snapshot()
     raw = [each["text"] for each in snapshot["raw"]]
     assert raw == (["Let me see. " + CALL, "It is 5."] if raw_text else [])
-    assert text_of(told) == "Let me see. It is 5."
+    assert text_of(received) == "Let me see. It is 5."
     [call] = [call for each in snapshot["messages"] for call in each.get("toolCalls", ())]
     assert (call["state"], call["result"]) == ("success", "5")
 

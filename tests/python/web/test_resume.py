@@ -1,4 +1,4 @@
-"""Streams that are taken up again: from any point, at any process, in any pace, nothing is lost."""
+"""Resumed streams: from any event, in any process and at any speed, nothing is lost."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ WORDS = [f"word{number} " for number in range(16)]
 
 
 async def talkative(messages: Sequence[Message]) -> AsyncIterator[str]:  # noqa: ARG001
-    """Says many words, each of which is an event or part of one."""
+    """Model that writes many words, each of which is an event or part of one."""
     for number, word in enumerate(WORDS):
         yield word
         if number % 4 == 0:
             yield '<note>{"text": "' + word.strip() + '"}</note>'
-            # Lets the others go on.
+            # Let other tasks run.
             await asyncio.sleep(0.002)
 
 
 async def note(text: str) -> str:
-    """Notes."""
+    """Note a text."""
     return f"noted {text}"
 
 
@@ -68,32 +68,32 @@ def agent() -> Agent:
 async def read_in_pieces(
     clients: Sequence[httpx.AsyncClient], chat: str, cuts: Sequence[int], *, header: bool
 ) -> list[Event]:
-    """Reads a chat and leaves after so many events each time, to come back at another server."""
-    told: list[Event] = []
+    """Read a chat in parts of so many events each, every part from another server."""
+    received: list[Event] = []
     for number, cut in enumerate([*cuts, 1_000_000]):
         client = clients[number % len(clients)]
-        last = str(told[-1]["sequenceNumber"] if told else 0)
+        last = str(received[-1]["sequenceNumber"] if received else 0)
         headers, query = ({"Last-Event-ID": last}, "") if header else ({}, f"?after={last}")
         async with client.stream("GET", f"{chat}/events{query}", headers=headers) as response:
             if response.status_code == 204:
                 continue
             taken = 0
             async for line in lines(response):
-                told.append(json.loads(line.data))
-                assert line.id == told[-1]["sequenceNumber"]
+                received.append(json.loads(line.data))
+                assert line.id == received[-1]["sequenceNumber"]
                 taken += 1
                 if taken > cut:
                     break
-    return told
+    return received
 
 
 def test_wherever_a_client_is_cut_off_it_reads_exactly_the_log(tmp_path: Path) -> None:
-    # A few events are kept, so that those who are slow read the store.
+    # Few events are buffered, so that slow clients read from the store.
     limits = WebLimits(batch=0.001, buffered_events=5, shutdown_grace=0.0, requests=None)
     loop = asyncio.new_event_loop()
 
-    def wait(happening: Coroutine[Any, Any, Any]) -> Any:
-        return loop.run_until_complete(asyncio.wait_for(happening, PATIENCE))
+    def wait(coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return loop.run_until_complete(asyncio.wait_for(coroutine, PATIENCE))
 
     servers = AsyncExitStack()
     clients = [
@@ -107,11 +107,11 @@ def test_wherever_a_client_is_cut_off_it_reads_exactly_the_log(tmp_path: Path) -
         async def check() -> None:
             chat = await new_chat(clients[0])
             await say(clients[0], chat, "Talk!")
-            told = await read_in_pieces(clients, chat, cuts, header=header)
-            assert numbers(told) == list(range(1, len(told) + 1))
-            assert told == await all_events(clients[1], chat)
-            assert told[-1]["stopReason"] == "completed"
-            assert text_of(told) == "".join(WORDS) + "Done."
+            received = await read_in_pieces(clients, chat, cuts, header=header)
+            assert numbers(received) == list(range(1, len(received) + 1))
+            assert received == await all_events(clients[1], chat)
+            assert received[-1]["stopReason"] == "completed"
+            assert text_of(received) == "".join(WORDS) + "Done."
 
         wait(check())
 
@@ -137,11 +137,11 @@ async def test_another_process_streams_an_active_run(tmp_path: Path) -> None:
         chat = await new_chat(client)
         await say(client, chat, "Count!")
         reading = events(other, chat)
-        heard = ""
+        text = ""
         for number, each in enumerate(go):
-            while not heard.endswith(f"{number} "):
+            while not text.endswith(f"{number} "):
                 event = await asyncio.wait_for(anext(reading), PATIENCE)
-                heard += event.get("delta", "") if event.get("role") == "assistant" else ""
+                text += event.get("delta", "") if event.get("role") == "assistant" else ""
             each.set()
         rest = [event async for event in reading]
         assert rest[-1]["stopReason"] == "completed"
@@ -160,33 +160,33 @@ async def test_a_client_that_reads_nothing_does_not_delay_the_run(tmp_path: Path
     limits = WebLimits(batch=0.0, buffered_events=10, buffered_bytes=50_000, requests=None)
     async with serve_agent(tmp_path, Agent(model), limits=limits) as client:
         chat = await new_chat(client)
-        said = await say(client, chat, "Talk!")
+        accepted = await say(client, chat, "Talk!")
         host, port = client.base_url.host, client.base_url.port
         reader, writer = await asyncio.open_connection(host, port, limit=1024)
         writer.write(f"GET {chat}/events HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
         await writer.drain()
         await reader.readuntil(b"\r\n\r\n")
         go.set()
-        # The run ends although that client has read nothing of it.
-        await finished(client, chat, said["runId"])
-        # And then it gets all of it.
+        # The run ends although the client has read nothing of it.
+        await finished(client, chat, accepted["runId"])
+        # The client then gets all of it.
         body = b""
         while b'"finished"' not in body:
             piece = await asyncio.wait_for(reader.read(1 << 20), PATIENCE)
             assert piece
             body += piece
         writer.close()
-        told = [
+        received = [
             json.loads(line[6:])
             for line in _unchunked(body).split("\n")
             if line.startswith("data: ")
         ]
-        assert told == await all_events(client, chat)
-        assert len(text_of(told)) == 4_000_000
+        assert received == await all_events(client, chat)
+        assert len(text_of(received)) == 4_000_000
 
 
 def _unchunked(body: bytes) -> str:
-    """The text of a body that came in chunks."""
+    """Return the text of a body with chunked transfer encoding."""
     text, at = b"", 0
     while at < len(body):
         size, _, _ = body[at:].partition(b"\r\n")
@@ -224,7 +224,7 @@ async def test_text_comes_in_batches_and_results_at_once(tmp_path: Path) -> None
     entered, go = asyncio.Event(), asyncio.Event()
 
     async def wait() -> str:
-        """Waits."""
+        """Wait."""
         entered.set()
         await soon(go)
         return "ready"
@@ -238,19 +238,19 @@ async def test_text_comes_in_batches_and_results_at_once(tmp_path: Path) -> None
             await asyncio.sleep(0)
         yield "<wait>{}</wait>"
 
-    # Text would come in an hour, if nothing else did.
+    # Without other events, text would be stored after an hour.
     limits = WebLimits(batch=3600.0, requests=None)
     async with serve_agent(tmp_path, Agent(model, [wait]), limits=limits) as client:
         chat = await new_chat(client)
-        said = await say(client, chat, "Well?")
+        accepted = await say(client, chat, "Well?")
         await soon(entered)
         go.set()
         await until(client, chat, "tool_result", done=True)
-        await finished(client, chat, said["runId"])
-        told = await all_events(client, chat)
+        await finished(client, chat, accepted["runId"])
+        received = await all_events(client, chat)
         texts = [
             event["delta"]
-            for event in told
+            for event in received
             if event["kind"] == "text" and event["role"] == "assistant" and event.get("delta")
         ]
         assert [text.strip() for text in texts] == ["I will wait.", "Done."]
@@ -263,8 +263,8 @@ async def test_a_deleted_chat_ends_its_streams(tmp_path: Path) -> None:
 
     async with serve_agent(tmp_path, Agent(model), limits=QUICK) as client:
         chat = await new_chat(client)
-        said = await say(client, chat, "Well?")
-        await finished(client, chat, said["runId"])
+        accepted = await say(client, chat, "Well?")
+        await finished(client, chat, accepted["runId"])
         following = events(client, chat, follow=True)
         assert (await anext(following))["kind"] == "text"
         assert (await client.delete(chat)).status_code == 204

@@ -1,4 +1,4 @@
-"""Scenes over HTTP: what their tools do is told once, and where it belongs."""
+"""Scenes over HTTP: calls and results are published once, in the reply that they belong to."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from toolweave.web import SceneResponder, chat_app
 
 
 async def add(a: int, b: int) -> int:
-    """Adds."""
+    """Add two numbers."""
     return a + b
 
 
 @on_a_server
-async def test_each_result_is_published_once_after_its_call_and_in_its_reply(tmp_path: Path) -> None:
+async def test_each_result_is_published_once_after_its_call_and_in_its_reply(
+    tmp_path: Path,
+) -> None:
     model = ScriptedModel(
         "<Maths/>",
         '<add>{"a": 1, "b": 2}</add>',
@@ -30,10 +32,10 @@ async def test_each_result_is_published_once_after_its_call_and_in_its_reply(tmp
     async with serve(chat_app(store, SceneResponder(manager), limits=QUICK)) as client:
         chat = await new_chat(client)
         await say(client, chat, "1 + 2, and 3 + 4?")
-        told = await all_events(client, chat)
+        received = await all_events(client, chat)
     steps = [
         (event["kind"], event.get("result"), event["messageId"].partition(".")[0])
-        for event in told
+        for event in received
         if event["kind"] in ("tools_call", "tool_result")
     ]
     assert [step[:2] for step in steps] == [
@@ -43,7 +45,7 @@ async def test_each_result_is_published_once_after_its_call_and_in_its_reply(tmp
         ("tool_result", "7"),
     ]
     assert steps[0][2] == steps[1][2] != steps[2][2] == steps[3][2]
-    assert told[-1]["stopReason"] == "completed"
+    assert received[-1]["stopReason"] == "completed"
 
 
 @on_a_server

@@ -1,4 +1,4 @@
-"""Stopping runs: by the user from any process, by the server, and by what goes wrong."""
+"""Stopping runs: by the user from any process, by the server, and by failures."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from toolweave.web import AgentResponder, chat_app
 CALL = "<wait>{}</wait>"
 
 
-def results(told: Sequence[Event]) -> list[tuple[str, Any]]:
+def results(received: Sequence[Event]) -> list[tuple[str, Any]]:
     return [
         (event["toolCallId"], event.get("errorCode"))
-        for event in told
+        for event in received
         if event["kind"] == "tool_result" and event["done"]
     ]
 
@@ -51,22 +51,22 @@ async def test_stopping_closes_the_connection_to_the_model(tmp_path: Path) -> No
         model = OpenAIModel("m", base_url=f"{provider.url}/v1", api_key="sk", max_retries=0)
         async with model, serve_agent(tmp_path, Agent(model)) as client:
             chat = await new_chat(client)
-            said = await say(client, chat, "A story!")
+            accepted = await say(client, chat, "A story!")
             await until(client, chat, "text", role="assistant")
-            stop = await client.post(f"{chat}/runs/{said['runId']}/stop", json={})
+            stop = await client.post(f"{chat}/runs/{accepted['runId']}/stop", json={})
             assert stop.status_code == 202
-            assert stop.json() == {"runId": said["runId"], "stopping": True}
+            assert stop.json() == {"runId": accepted["runId"], "stopping": True}
             await provider.client_left()
-            end = await finished(client, chat, said["runId"])
+            end = await finished(client, chat, accepted["runId"])
             assert end["stopReason"] == "cancelled"
-            # What was said until then stays said.
+            # The text until then is kept.
             assert text_of(await all_events(client, chat)) == "Once upon a "
             history = (await client.get(f"{chat}/messages")).json()["messages"]
             assert [each["message"].get("text") for each in history][:2] == [
                 "A story!",
                 "Once upon a ",
             ]
-            again = await client.post(f"{chat}/runs/{said['runId']}/stop", json={})
+            again = await client.post(f"{chat}/runs/{accepted['runId']}/stop", json={})
             assert again.json()["stopping"] is False
 
 
@@ -75,7 +75,7 @@ async def test_any_process_can_stop_a_run_and_its_tools(tmp_path: Path) -> None:
     entered, left = asyncio.Event(), asyncio.Event()
 
     async def wait() -> None:
-        """Waits."""
+        """Wait."""
         entered.set()
         try:
             await asyncio.Event().wait()
@@ -88,16 +88,18 @@ async def test_any_process_can_stop_a_run_and_its_tools(tmp_path: Path) -> None:
     agent = Agent(model, [wait])
     async with serve_agent(tmp_path, agent) as client, serve(app_of(tmp_path, agent)) as other:
         chat = await new_chat(client)
-        said = await say(client, chat, "Wait!")
+        accepted = await say(client, chat, "Wait!")
         await soon(entered)
-        assert (await other.post(f"{chat}/runs/{said['runId']}/stop", json={})).status_code == 202
+        assert (
+            await other.post(f"{chat}/runs/{accepted['runId']}/stop", json={})
+        ).status_code == 202
         await soon(left)
-        end = await finished(other, chat, said["runId"])
+        end = await finished(other, chat, accepted["runId"])
         assert end["stopReason"] == "cancelled"
-        told = await all_events(other, chat)
-        assert told == await all_events(client, chat)
-        assert [code for _, code in results(told)] == ["interrupted", "interrupted"]
-        # Every call is settled, so that the chat can be gone on with.
+        received = await all_events(other, chat)
+        assert received == await all_events(client, chat)
+        assert [code for _, code in results(received)] == ["interrupted", "interrupted"]
+        # Every call has a result, so that the chat can be continued.
         history = (await client.get(f"{chat}/messages")).json()["messages"]
         [calls] = [
             each["message"] for each in history if each["message"]["kind"] == "tools_aggregate"
@@ -115,11 +117,11 @@ async def test_a_run_of_another_chat_cannot_be_stopped_here(tmp_path: Path) -> N
 
     async with serve_agent(tmp_path, Agent(model)) as client:
         chat, other = await new_chat(client), await new_chat(client)
-        said = await say(client, chat, "Well?")
-        refused = await client.post(f"{other}/runs/{said['runId']}/stop", json={})
+        accepted = await say(client, chat, "Well?")
+        refused = await client.post(f"{other}/runs/{accepted['runId']}/stop", json={})
         assert refused.status_code == 404
         go.set()
-        end = await finished(client, chat, said["runId"])
+        end = await finished(client, chat, accepted["runId"])
         assert end["stopReason"] == "completed"
 
 
@@ -140,14 +142,14 @@ async def test_clients_read_the_text_of_model_errors_and_of_no_others(
         chat = await new_chat(client)
         with caplog.at_level(logging.CRITICAL):
             for text in ("the model is overloaded", "The model has failed."):
-                said = await say(client, chat, "Well?")
-                end = await finished(client, chat, said["runId"])
+                accepted = await say(client, chat, "Well?")
+                end = await finished(client, chat, accepted["runId"])
                 assert (end["stopReason"], end["error"]) == ("error", text)
-                error = await until(client, chat, "error", runId=said["runId"])
+                error = await until(client, chat, "error", runId=accepted["runId"])
                 assert error["message"] == text
-        told = await all_events(client, chat)
-        assert text_of(told) == "I thinkI think"
-        assert "hunter2" not in str(told)
+        received = await all_events(client, chat)
+        assert text_of(received) == "I thinkI think"
+        assert "hunter2" not in str(received)
 
 
 @on_a_server
@@ -159,8 +161,8 @@ async def test_a_run_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     limits = QUICK.__class__(run_timeout=0.05, requests=None)
     async with serve_agent(tmp_path, Agent(model), limits=limits) as client:
         chat = await new_chat(client)
-        said = await say(client, chat, "Well?")
-        end = await finished(client, chat, said["runId"])
+        accepted = await say(client, chat, "Well?")
+        end = await finished(client, chat, accepted["runId"])
         assert (end["stopReason"], end["error"]) == (
             "error",
             "The run took longer than 0.05 seconds.",
@@ -175,7 +177,7 @@ async def test_a_run_that_cannot_be_saved_stops_its_model_and_its_tools(
     asked = 0
 
     async def wait() -> None:
-        """Waits."""
+        """Wait."""
         entered.set()
         try:
             await asyncio.Event().wait()
@@ -187,7 +189,7 @@ async def test_a_run_that_cannot_be_saved_stops_its_model_and_its_tools(
         asked += 1
         yield CALL
         await soon(entered)
-        # Longer than the store takes.
+        # Longer than the store accepts.
         yield "x" * 50_000
         await asyncio.Event().wait()
 
@@ -196,8 +198,8 @@ async def test_a_run_that_cannot_be_saved_stops_its_model_and_its_tools(
     with caplog.at_level(logging.CRITICAL):
         async with serve(app) as client:
             chat = await new_chat(client)
-            said = await say(client, chat, "Well?")
-            end = await finished(client, chat, said["runId"])
+            accepted = await say(client, chat, "Well?")
+            end = await finished(client, chat, accepted["runId"])
             assert (end["stopReason"], end["error"]) == (
                 "error",
                 "The run was stopped, since it could not be saved.",
@@ -250,15 +252,15 @@ async def test_a_server_that_shuts_down_ends_its_streams_and_interrupts_its_runs
     agent = Agent(model)
     async with serve_agent(tmp_path, agent) as client:
         chat = await new_chat(client)
-        said = await say(client, chat, "Well?")
+        accepted = await say(client, chat, "Well?")
         reading = asyncio.ensure_future(all_events(client, chat))
         await until(client, chat, "text", role="assistant")
-    # It has exited, though somebody still read.
+    # The server has exited, although a client was still reading.
     assert left.is_set()
     await asyncio.wait([reading])
     assert reading.exception() is not None or text_of(reading.result()) == "One"
     async with serve(app_of(tmp_path, agent)) as other:
-        end = await finished(other, chat, said["runId"])
+        end = await finished(other, chat, accepted["runId"])
         assert end["stopReason"] == "interrupted"
         history = (await other.get(f"{chat}/messages")).json()["messages"]
         assert history[1]["message"]["text"] == "One"
@@ -281,14 +283,14 @@ async def test_a_server_that_shuts_down_waits_for_runs_within_the_grace_period(
     async with app.router.lifespan_context(app):
         async with serve(app_of(tmp_path, agent)) as client:
             chat = await new_chat(client)
-        # The run is the first one's.
+        # The run belongs to the first server.
         import httpx
 
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://chats") as inside:
-            said = await say(inside, chat, "Count!")
+            accepted = await say(inside, chat, "Count!")
         asyncio.get_running_loop().call_later(0.05, stopping.set)
     async with serve(app_of(tmp_path, agent)) as client:
-        end = await finished(client, chat, said["runId"])
+        end = await finished(client, chat, accepted["runId"])
         assert end["stopReason"] == "completed"
         assert text_of(await all_events(client, chat)) == "One, two."

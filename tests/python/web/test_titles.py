@@ -1,4 +1,4 @@
-"""Titles of chats: those that clients give, or else what was said first."""
+"""Titles of chats: those that clients set, or else the first message."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from toolweave.store.chats import MAX_PREVIEW_CHARS, preview_of
 from toolweave.testing import ScriptedModel
 from toolweave.web.titles import MAX_LENGTH, title_from, titles
 
-said = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=200)
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=200)
 
 
 async def listed(client: Any) -> dict[str, str | None]:
@@ -41,7 +41,7 @@ async def test_a_chat_without_a_title_is_titled_by_its_first_message(tmp_path: P
         assert (await listed(client))["c2"] == "Tea"
 
 
-@given(said, st.sampled_from(["", " and so on" * 1000]), st.booleans())
+@given(texts, st.sampled_from(["", " and so on" * 1000]), st.booleans())
 def test_any_text_is_the_title_of_its_chat(text: str, more: str, ascii_only: bool) -> None:
     fields = TextMessage(text + more, role=Role.USER, id="m").to_dict()
     beginning = json.dumps(fields, ensure_ascii=ascii_only)[:MAX_PREVIEW_CHARS]
@@ -60,8 +60,8 @@ def test_the_first_text_of_a_user_counts_in_every_chat_that_has_one() -> None:
             hello = TextMessage("Hello!", role=Role.ASSISTANT)
             for chat_id, texts in (("a", ["One", "Two"]), ("b", []), ("c", ['"Three\\"'])):
                 await store.create_chat(chat_id)
-                told = [TextMessage(text, role=Role.USER) for text in texts]
-                await store.write(chat_id, messages=[hello, *told])
+                messages = [TextMessage(text, role=Role.USER) for text in texts]
+                await store.write(chat_id, messages=[hello, *messages])
             assert await store.previews(["a", "b", "c", "none"]) == {"a": "One", "c": '"Three\\"'}
             assert await store.previews([]) == {}
             assert await titles(store, await store.chats()) == {"a": "One", "c": '"Three\\"'}
@@ -69,7 +69,7 @@ def test_the_first_text_of_a_user_counts_in_every_chat_that_has_one() -> None:
     asyncio.run(main())
 
 
-@given(said)
+@given(texts)
 def test_a_title_is_one_short_line_of_the_text_s_first_words(text: str) -> None:
     title = title_from(text)
     assert len(title) <= MAX_LENGTH + 2

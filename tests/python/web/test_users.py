@@ -1,4 +1,4 @@
-"""Chats of users: who asks is known, and nobody sees what is another's."""
+"""Chats of users: requests are authenticated, and users see only their own chats."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ ANN, BOB = {"authorization": "Bearer ann-secret"}, {"authorization": "Bearer bob
 
 
 def user_of(request: Request) -> str | None:
-    """Who has which token."""
+    """Return the user of a token."""
     return {"Bearer ann-secret": "ann", "Bearer bob-secret": "bob"}.get(
         request.headers.get("authorization", "")
     )
 
 
-async def user_later(request: Request) -> str | None:
+async def user_of_async(request: Request) -> str | None:
     await asyncio.sleep(0)
     return user_of(request)
 
@@ -46,16 +46,16 @@ async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
     return "Yes."
 
 
-@pytest.mark.parametrize("authenticate", [user_of, user_later])
+@pytest.mark.parametrize("authenticate", [user_of, user_of_async])
 @on_a_server
 async def test_chats_of_other_users_are_not_found(tmp_path: Path, authenticate: Any) -> None:
     async with serve_agent(tmp_path, Agent(model), authenticate=authenticate) as client:
         client.headers.update(ANN)
         chat = await new_chat(client)
-        said = await say(client, chat, "Well?")
-        await finished(client, chat, said["runId"])
-        run = said["runId"]
-        asked: list[tuple[str, str]] = [
+        accepted = await say(client, chat, "Well?")
+        await finished(client, chat, accepted["runId"])
+        run = accepted["runId"]
+        requests: list[tuple[str, str]] = [
             ("GET", chat),
             ("DELETE", chat),
             ("GET", f"{chat}/messages"),
@@ -66,21 +66,21 @@ async def test_chats_of_other_users_are_not_found(tmp_path: Path, authenticate: 
             ("POST", f"{chat}/runs/{run}/stop"),
             ("POST", f"{chat}/answers/key"),
         ]
-        for method, path in asked:
-            told: list[tuple[int, bytes]] = []
-            # Another's chat, and one that never was.
+        for method, path in requests:
+            received: list[tuple[int, bytes]] = []
+            # Another user's chat, and one that never existed.
             for place in (path, path.replace(chat, "/chats/none")):
                 answer = await client.request(method, place, json={}, headers=BOB)
-                told.append((answer.status_code, answer.content))
-            assert told[0] == told[1]
-            assert told[0][0] == 404
-            nobody = await client.request(method, path, json={}, headers={"authorization": "x"})
-            assert nobody.status_code == 401
-        mine, theirs = [
+                received.append((answer.status_code, answer.content))
+            assert received[0] == received[1]
+            assert received[0][0] == 404
+            anonymous = await client.request(method, path, json={}, headers={"authorization": "x"})
+            assert anonymous.status_code == 401
+        chats_of_ann, chats_of_bob = [
             (await client.get("/chats", headers=each)).json()["chats"] for each in (ANN, BOB)
         ]
-        assert [each["chatId"] for each in mine] == [chat.rpartition("/")[2]]
-        assert theirs == []
+        assert [each["chatId"] for each in chats_of_ann] == [chat.rpartition("/")[2]]
+        assert chats_of_bob == []
 
 
 @on_a_server
@@ -96,10 +96,10 @@ async def test_the_responder_gets_the_user(tmp_path: Path) -> None:
     async with serve(app) as client:
         client.headers.update(ANN)
         chat = await new_chat(client)
-        said = await say(client, chat, "Well?")
-        await finished(client, chat, said["runId"])
+        accepted = await say(client, chat, "Well?")
+        await finished(client, chat, accepted["runId"])
     [turn] = turns
-    assert (turn.user_id, turn.run_id) == ("ann", said["runId"])
+    assert (turn.user_id, turn.run_id) == ("ann", accepted["runId"])
     assert turn.chat_id == chat.rpartition("/")[2]
 
 
@@ -132,15 +132,15 @@ async def test_logs_have_no_messages_and_no_credentials(
         async with serve_agent(tmp_path, Agent(says, [look]), authenticate=user_of) as client:
             client.headers.update(ANN)
             chat = await new_chat(client)
-            said = await say(client, chat, "the-question")
-            await finished(client, chat, said["runId"])
+            accepted = await say(client, chat, "the-question")
+            await finished(client, chat, accepted["runId"])
             await client.post(f"{chat}/answers/k", json={"result": "the-reply"})
     records = [
         f"{record.getMessage()} {vars(record)}"
         for record in caplog.records
         if record.name.startswith("toolweave")
     ]
-    assert any(said["runId"] in record for record in records)
+    assert any(accepted["runId"] in record for record in records)
     for secret in ("secret", "the-question", "the-answer", "the-place", "the-result", "the-reply"):
         assert not [record for record in records if secret in record], secret
 
@@ -150,8 +150,8 @@ async def test_a_chat_can_be_exported_and_deleted(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(model)) as client:
         made = await client.post("/chats", json={"chatId": "mine", "metadata": {"topic": "tea"}})
         assert (made.status_code, made.headers["location"]) == (201, "/chats/mine")
-        said = await say(client, "/chats/mine", "Well?")
-        await finished(client, "/chats/mine", said["runId"])
+        accepted = await say(client, "/chats/mine", "Well?")
+        await finished(client, "/chats/mine", accepted["runId"])
         shown = (await client.get("/chats/mine")).json()
         assert (shown["chatId"], shown["metadata"]) == ("mine", {"topic": "tea"})
         export = await client.get("/chats/mine/export")
@@ -190,16 +190,16 @@ async def test_followers_of_a_deleted_chat_get_no_events_of_a_new_chat_with_its_
         chat = await new_chat(client)
         chat_id = chat.rpartition("/")[2]
         await elsewhere.write(chat_id, events=[{"kind": "raw", "delta": "Ann's"}])
-        told: list[str] = []
+        received: list[str] = []
         async with client.stream("GET", f"{chat}/events?follow=1") as response:
             async for line in lines(response):
-                told.append(line.data)
-                # By another process: this one has to notice by itself.
+                received.append(line.data)
+                # Changes of another process, which this one has to detect.
                 await elsewhere.delete_chat(chat_id)
                 await elsewhere.create_chat(chat_id, user_id="bob")
                 for delta in ("Bob's", "Bob's, too"):
                     await elsewhere.write(chat_id, events=[{"kind": "raw", "delta": delta}])
-        assert len(told) == 1
+        assert len(received) == 1
         client.headers.update(BOB)
         assert len(await all_events(client, chat)) == 2
 

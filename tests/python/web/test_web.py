@@ -1,4 +1,4 @@
-"""A chat over HTTP, from what the user says to the last event."""
+"""A chat over HTTP, from the user's message to the last event."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CALL = '<add>{"a": 2, "b": 3}</add>'
 
 
 def script(*replies: str) -> Any:
-    """A model that gives the replies in order."""
+    """Return a model that gives the replies in order."""
     waiting = list(replies)
 
     async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
@@ -41,7 +41,7 @@ def script(*replies: str) -> Any:
 
 
 async def add(a: int, b: int) -> int:
-    """Adds."""
+    """Add two numbers."""
     return a + b
 
 
@@ -50,22 +50,22 @@ async def test_a_message_is_answered_and_all_events_are_in_order(tmp_path: Path)
     agent = Agent(script(f"Let me see. {CALL}", "It is 5."), [add])
     async with serve_agent(tmp_path, agent) as client:
         chat = await new_chat(client)
-        said = await say(client, chat, "What is 2 + 3?", messageId="m1")
-        told = await all_events(client, chat)
-        assert said == {
+        accepted = await say(client, chat, "What is 2 + 3?", messageId="m1")
+        received = await all_events(client, chat)
+        assert accepted == {
             "chatId": chat.rpartition("/")[2],
-            "runId": told[0]["runId"],
+            "runId": received[0]["runId"],
             "messageId": "m1",
             "sequenceNumber": 1,
         }
-        assert numbers(told) == list(range(1, len(told) + 1))
-        assert text_of(told, "user") == "What is 2 + 3?"
-        assert text_of(told) == "Let me see. It is 5."
-        assert told[-1]["kind"] == "run"
-        assert told[-1]["stopReason"] == "completed"
-        [result] = [event for event in told if event["kind"] == "tool_result"]
+        assert numbers(received) == list(range(1, len(received) + 1))
+        assert text_of(received, "user") == "What is 2 + 3?"
+        assert text_of(received) == "Let me see. It is 5."
+        assert received[-1]["kind"] == "run"
+        assert received[-1]["stopReason"] == "completed"
+        [result] = [event for event in received if event["kind"] == "tool_result"]
         assert (result["result"], result["isError"]) == ("5", False)
-        order = [event["kind"] for event in told]
+        order = [event["kind"] for event in received]
         assert order.index("tools_call") < order.index("tool_result")
         assert order.index("tool_result") < order.index("tools_aggregate")
 
@@ -81,24 +81,24 @@ async def test_a_message_is_answered_and_all_events_are_in_order(tmp_path: Path)
 
 @on_a_server
 async def test_the_next_message_is_answered_with_the_history(tmp_path: Path) -> None:
-    heard: list[list[str]] = []
+    requests: list[list[str]] = []
 
     async def model(messages: Sequence[Message]) -> str:
-        heard.append([getattr(message, "text", "") for message in messages])
-        return f"Answer {len(heard)}"
+        requests.append([getattr(message, "text", "") for message in messages])
+        return f"Answer {len(requests)}"
 
     async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
         for text in ("One?", "Two?"):
-            said = await say(client, chat, text)
-            await finished(client, chat, said["runId"])
-    assert heard == [["One?"], ["One?", "Answer 1", "Two?"]]
+            accepted = await say(client, chat, text)
+            await finished(client, chat, accepted["runId"])
+    assert requests == [["One?"], ["One?", "Answer 1", "Two?"]]
 
 
 @on_a_server
 async def test_a_message_is_answered_once_even_if_the_lookup_is_late(tmp_path: Path) -> None:
     class Late(MessageStore):
-        """Finds at first what was there when it was asked: nothing."""
+        """A store that does not find a message the first time."""
 
         late = False
 
@@ -142,8 +142,8 @@ async def test_the_same_message_again_gets_the_same_answer(tmp_path: Path) -> No
         another = await client.post(f"{chat}/messages", json={"text": "What?", "messageId": "m1"})
         assert another.status_code == 409
         assert another.json()["error"]["code"] == "id_taken"
-        told = await all_events(client, chat)
-    assert [event["kind"] for event in told].count("run") == 2
+        received = await all_events(client, chat)
+    assert [event["kind"] for event in received].count("run") == 2
 
 
 @on_a_server
@@ -182,11 +182,11 @@ async def test_a_disconnect_is_not_a_cancel(tmp_path: Path) -> None:
 
     async with serve_agent(tmp_path, Agent(model)) as client:
         chat = await new_chat(client)
-        said = await say(client, chat, "Count!")
-        # Leaves in the middle.
+        accepted = await say(client, chat, "Count!")
+        # Disconnect in the middle.
         await until(client, chat, "text", role="assistant")
         go.set()
-        end = await finished(client, chat, said["runId"])
+        end = await finished(client, chat, accepted["runId"])
         assert end["stopReason"] == "completed"
         assert text_of(await all_events(client, chat)) == "One, two."
 
@@ -197,11 +197,11 @@ async def test_an_idle_chat_is_replayed_and_then_has_no_content(tmp_path: Path) 
         chat = await new_chat(client)
         assert (await client.get(f"{chat}/events")).status_code == 204
         assert (await client.get(f"{chat}/stream")).status_code == 204
-        said = await say(client, chat, "Well?")
-        await finished(client, chat, said["runId"])
-        told = await all_events(client, chat)
-        assert await all_events(client, chat, after=2) == told[2:]
-        last = told[-1]["sequenceNumber"]
+        accepted = await say(client, chat, "Well?")
+        await finished(client, chat, accepted["runId"])
+        received = await all_events(client, chat)
+        assert await all_events(client, chat, after=2) == received[2:]
+        last = received[-1]["sequenceNumber"]
         assert (await client.get(f"{chat}/events?after={last}")).status_code == 204
         header = {"Last-Event-ID": str(last)}
         assert (await client.get(f"{chat}/events?after=0", headers=header)).status_code == 204
@@ -215,8 +215,8 @@ async def test_continuing_needs_a_history(tmp_path: Path) -> None:
         chat = await new_chat(client)
         nothing = await client.post(f"{chat}/messages", json={})
         assert nothing.status_code == 400
-        said = await say(client, chat, "Well?")
-        await finished(client, chat, said["runId"])
+        accepted = await say(client, chat, "Well?")
+        await finished(client, chat, accepted["runId"])
         more = await client.post(f"{chat}/messages", json={})
         assert more.status_code == 202
         assert "messageId" not in more.json()
@@ -230,13 +230,13 @@ async def test_a_follower_gets_events_of_further_runs(tmp_path: Path) -> None:
         chat = await new_chat(client)
         following = events(client, chat, follow=True)
         reading = asyncio.ensure_future(anext(following))
-        said = await say(client, chat, "Well?")
-        told = [await reading]
-        await finished(client, chat, said["runId"])
-        said = await say(client, chat, "And?")
+        accepted = await say(client, chat, "Well?")
+        received = [await reading]
+        await finished(client, chat, accepted["runId"])
+        accepted = await say(client, chat, "And?")
         async for event in following:
-            told.append(event)
-            if event["runId"] == said["runId"] and event.get("status") == "finished":
+            received.append(event)
+            if event["runId"] == accepted["runId"] and event.get("status") == "finished":
                 break
         await following.aclose()
-        assert told == await all_events(client, chat)
+        assert received == await all_events(client, chat)

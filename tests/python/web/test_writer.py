@@ -1,4 +1,4 @@
-"""What is written together: the state of a call, and the event that tells of it."""
+"""The state of a call and its event are written together."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from toolweave.web.writer import RunWriter
 
 
 class SlowStore(MessageStore):
-    """Writes when it is told to, and remembers what was written together."""
+    """A store that writes when it is allowed to, and records each write."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
-        self.gate = asyncio.Event()
+        self.may_write = asyncio.Event()
         self.begun = asyncio.Event()
         self.writes: list[dict[str, Any]] = []
 
-    async def write(self, chat_id: str, **what: Any) -> WriteResult:
-        self.writes.append(what)
+    async def write(self, chat_id: str, **fields: Any) -> WriteResult:
+        self.writes.append(fields)
         self.begun.set()
-        await self.gate.wait()
-        return await super().write(chat_id, **what)
+        await self.may_write.wait()
+        return await super().write(chat_id, **fields)
 
 
 def test_an_event_of_a_call_is_never_stored_before_the_state_of_the_call(tmp_path: Path) -> None:
@@ -38,24 +38,24 @@ def test_an_event_of_a_call_is_never_stored_before_the_state_of_the_call(tmp_pat
         async with SlowStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
             await store.create_chat("c")
             await store.start_run("c", "r", owner="me")
-            feeds = ChatChannels(store, QUICK)
+            channels = ChatChannels(store, QUICK)
             mapper = StreamEventMapper("c", "r")
             errors: list[Exception] = []
-            async with feeds.open("c") as feed:
+            async with channels.open("c") as channel:
                 writer = RunWriter(
                     store,
-                    feed,
+                    channel,
                     mapper,
                     chat_id="c",
                     run_id="r",
                     owner="me",
                     limits=QUICK,
-                    failed=errors.append,
+                    on_failure=errors.append,
                 )
                 call, other = ToolCall("a", "look", {}), ToolCall("b", "look", {})
                 for each in (call, other):
                     writer.add(mapper.map(each, generation_id="g"))
-                # While this is written, two calls begin and end, and the model goes on.
+                # During this write, two calls start and finish, and the model continues.
                 first = asyncio.ensure_future(writer.flush())
                 await store.begun.wait()
                 steps = [asyncio.ensure_future(writer.started(each)) for each in (call, other)]
@@ -65,14 +65,14 @@ def test_an_event_of_a_call_is_never_stored_before_the_state_of_the_call(tmp_pat
                 ]
                 for _ in range(20):
                     await asyncio.sleep(0)
-                # Longer than pieces of text are collected.
+                # Longer than deltas are collected.
                 await asyncio.sleep(4 * QUICK.batch)
                 writer.add(mapper.map(TextDelta("And"), generation_id="h"))
-                store.gate.set()
+                store.may_write.set()
                 await asyncio.wait_for(asyncio.gather(first, *steps), PATIENCE)
                 await writer.finish("completed", mapper.run_finished("completed"))
             assert errors == []
-            told: list[tuple[str, str]] = []
+            states: list[tuple[str, str]] = []
             for written in store.writes:
                 done = {
                     event["toolCallId"]
@@ -80,15 +80,15 @@ def test_an_event_of_a_call_is_never_stored_before_the_state_of_the_call(tmp_pat
                     if event["kind"] == "tool_result"
                 }
                 assert done == {found.id for found, _ in written["finished"]}
-                told += [("started", found.id) for found in written["started"]]
-                told += [("finished", found.id) for found, _ in written["finished"]]
-            assert told == [(step, each) for step in ("started", "finished") for each in "ab"]
+                states += [("started", found.id) for found in written["started"]]
+                states += [("finished", found.id) for found, _ in written["finished"]]
+            assert states == [(step, each) for step in ("started", "finished") for each in "ab"]
 
     asyncio.run(main())
 
 
-class Telling:
-    """A reply that says when its reader has caught up."""
+class CatchingUpRun:
+    """A run that can wait until its reader has caught up."""
 
     generation_id = "g"
     finished_messages = ()
@@ -117,23 +117,23 @@ class Telling:
 def test_a_call_is_stored_after_all_events_before_it_were_read(tmp_path: Path) -> None:
     async def main() -> None:
         async with SlowStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
-            store.gate.set()
+            store.may_write.set()
             await store.create_chat("c")
             await store.start_run("c", "r", owner="me")
             mapper = StreamEventMapper("c", "r")
             errors: list[Exception] = []
-            async with ChatChannels(store, QUICK).open("c") as feed:
+            async with ChatChannels(store, QUICK).open("c") as channel:
                 writer = RunWriter(
                     store,
-                    feed,
+                    channel,
                     mapper,
                     chat_id="c",
                     run_id="r",
                     owner="me",
                     limits=QUICK,
-                    failed=errors.append,
+                    on_failure=errors.append,
                 )
-                reading = asyncio.ensure_future(writer.read(Telling(), (), lambda _: None))
+                reading = asyncio.ensure_future(writer.consume(CatchingUpRun(), (), lambda _: None))
                 await asyncio.sleep(0)
                 await asyncio.wait_for(writer.started(ToolCall("a", "look", {})), PATIENCE)
                 await asyncio.wait_for(reading, PATIENCE)
