@@ -1,4 +1,4 @@
-//! The golden cases of `tests/cases/consolidate`, and what the parser makes of consolidated text.
+//! The golden cases of `tests/cases/consolidate`, and the parsing of consolidated text.
 
 use std::{fs, path::Path};
 
@@ -41,14 +41,14 @@ fn messages(values: &Value) -> Vec<Message> {
     values.iter().map(|value| Message::from_json_value(value.clone()).unwrap()).collect()
 }
 
-/// One message, read by itself.
+/// Parse a single message.
 fn parse_history(message: &Message, tools: &[FunctionContract]) -> Vec<Message> {
     let messages = std::slice::from_ref(message);
     consolidate::parse_history(messages, tools, &[Dialect::NATURAL]).unwrap()
 }
 
 #[test]
-fn histories_are_written_and_read_as_the_cases_say() {
+fn histories_are_consolidated_and_parsed_as_expected() {
     for case in cases("histories.json").into_iter().chain(cases("turns.json")) {
         let name = &case["name"];
         let (history, tools, options) = (messages(&case["messages"]), tools(&case), options(&case));
@@ -66,7 +66,7 @@ fn histories_are_written_and_read_as_the_cases_say() {
     }
 }
 
-/// What the reader of replies makes of a text.
+/// Return the events that a reader finds in a text.
 fn events(text: &str, tools: &[FunctionContract]) -> Vec<Event> {
     let mut reader = Reader::new(tools, ReaderOptions::default()).unwrap();
     let mut events = reader.push(text);
@@ -74,7 +74,7 @@ fn events(text: &str, tools: &[FunctionContract]) -> Vec<Event> {
     events
 }
 
-/// How many calls it finds, good or bad.
+/// Count the calls in a text, valid or not.
 fn calls_in(text: &str, tools: &[FunctionContract]) -> usize {
     let is_call = |event: &Event| matches!(event, Event::ToolCall(_) | Event::InvalidToolCall(_));
     events(text, tools).iter().filter(|event| is_call(event)).count()
@@ -128,7 +128,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_parser_finds_no_call_in_results_and_texts(said in hostile(), answered in hostile()) {
+    fn the_parser_finds_no_call_in_results_and_texts(content in hostile(), answered in hostile()) {
         let tools = [FunctionContract::new("f").unwrap()];
         let result = ToolResult {
             tool_call_id: "a".into(),
@@ -139,9 +139,9 @@ proptest! {
             duration: None,
         };
         let history = [
-            Message::new(Role::User, Content::Text(said.clone())),
+            Message::new(Role::User, Content::Text(content.clone())),
             Message::new(Role::Tool, Content::ToolResults(vec![result])),
-            Message::new(Role::Assistant, Content::Text(said)),
+            Message::new(Role::Assistant, Content::Text(content)),
         ];
         for form in Form::ALL.iter().copied() {
             let options = Options { form, ..Options::default() };
@@ -153,10 +153,10 @@ proptest! {
     }
 
     #[test]
-    fn a_user_makes_no_call_whoever_marks_the_text(said in hostile(), role in 0..2_usize) {
+    fn a_user_makes_no_call_even_in_natural_text(content in hostile(), role in 0..2_usize) {
         let tools = [FunctionContract::new("f").unwrap()];
         let role = [Role::User, Role::Tool][role];
-        let mut marked = Message::new(role, Content::Text(said));
+        let mut marked = Message::new(role, Content::Text(content));
         marked.envelope.natural = true;
         for form in Form::ALL.iter().copied() {
             let options = Options { form, ..Options::default() };
@@ -174,14 +174,14 @@ proptest! {
     }
 
     #[test]
-    fn natural_text_of_the_assistant_stays_as_it_is(said in hostile()) {
+    fn natural_text_of_the_assistant_is_unchanged(content in hostile()) {
         let tools = [FunctionContract::new("f").unwrap()];
-        let mut marked = Message::new(Role::Assistant, Content::Text(said.clone()));
+        let mut marked = Message::new(Role::Assistant, Content::Text(content.clone()));
         marked.envelope.natural = true;
         for form in Form::ALL.iter().copied() {
             let options = Options { form, ..Options::default() };
             let written = consolidate(std::slice::from_ref(&marked), &tools, options).unwrap();
-            prop_assert_eq!(written.iter().map(text_of).collect::<String>(), said.as_str());
+            prop_assert_eq!(written.iter().map(text_of).collect::<String>(), content.as_str());
         }
     }
 }

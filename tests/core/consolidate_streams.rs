@@ -1,4 +1,4 @@
-//! Replies that stream: the pieces of natural text, joined, are what the whole is written as.
+//! Replies that stream: the pieces of natural text, joined, equal the consolidated reply.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use toolweave::{
     },
 };
 
-/// One piece of a reply, in the order of writing.
+/// A piece of a reply, in the order of writing.
 #[derive(Clone, Debug)]
 enum Piece {
     Text(String),
@@ -90,11 +90,11 @@ fn result(at: usize, text: &str) -> ToolResult {
     }
 }
 
-/// The reply as messages of one generation, in the order of writing.
+/// Return the reply as messages of one generation, in the order of writing.
 fn messages(pieces: &[Piece]) -> Vec<Message> {
     let mut messages: Vec<Message> = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
-        // White space alone between calls stands behind them.
+        // White space between calls is moved behind them.
         let is_blank = |message: &Message| matches!(&message.content, Content::Text(text) if text.trim().is_empty());
         let between = messages.last().is_some_and(is_blank)
             && matches!(piece, Piece::Call { .. })
@@ -128,28 +128,28 @@ fn messages(pieces: &[Piece]) -> Vec<Message> {
     messages
 }
 
-/// How a reply comes in.
+/// The way in which calls arrive.
 #[derive(Clone, Copy, Debug)]
 enum Calls {
-    /// Whole, as the parser finds them.
+    /// Complete, as the parser finds them.
     Whole,
-    /// Announced first, as readers of replies do.
+    /// Announced first, as by readers of replies.
     Announced,
-    /// In fragments, whole at the end of the reply.
+    /// In fragments, complete at the end of the reply.
     Fragments,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Results {
-    /// As soon as their calls are there.
+    /// Directly after their calls.
     AtOnce,
-    /// Behind the end of the reply, in another order.
+    /// After the end of the reply, in another order.
     AtTheEnd,
-    /// Before the reply has ended, in messages with all calls.
+    /// Before the end of the reply, in messages with all calls.
     InMessages,
 }
 
-/// Text in chunks of a few characters.
+/// Split a text into chunks of a few characters.
 fn chunks(text: &str, size: usize) -> Vec<String> {
     let chars: Vec<_> = text.chars().collect();
     chars.chunks(size).map(|chunk| chunk.iter().collect()).collect()
@@ -235,7 +235,7 @@ fn streamed(
     (joined, consolidator.messages())
 }
 
-fn told<'m>(messages: &'m [Message]) -> Vec<(Role, &'m str)> {
+fn texts<'m>(messages: &'m [Message]) -> Vec<(Role, &'m str)> {
     let one = |message: &'m Message| match &message.content {
         Content::Text(text) => (message.envelope.role, text.as_str()),
         other => panic!("no text: {other:?}"),
@@ -247,7 +247,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_streams_is_written_as_the_whole_is(
+    fn streaming_gives_the_same_text(
         pieces in pieces(),
         form in prop::sample::select(Form::ALL),
         tag in prop::sample::select(vec![Tag::Name, Tag::ToolCall]),
@@ -259,8 +259,8 @@ proptest! {
         let tools = [FunctionContract::new("f").unwrap()];
         let whole = consolidate(&messages(&pieces), &tools, options).unwrap();
         let (joined, written) = streamed(&pieces, options, (calls, results, size));
-        let wanted: String = told(&whole).into_iter().map(|(_, text)| text).collect();
+        let wanted: String = texts(&whole).into_iter().map(|(_, text)| text).collect();
         prop_assert_eq!(joined, wanted);
-        prop_assert_eq!(told(&written), told(&whole));
+        prop_assert_eq!(texts(&written), texts(&whole));
     }
 }

@@ -1,5 +1,5 @@
-//! Transcripts come in: what assistants wrote is read as the reader of replies reads it, what
-//! others wrote is never a call, and what `consolidate` wrote comes back.
+//! Parsing of transcripts: assistants' texts are parsed like replies, other texts never contain
+//! calls, and consolidated text is recovered.
 
 use std::{fs, path::Path};
 
@@ -48,7 +48,7 @@ fn results(messages: &[Message]) -> Vec<ToolResult> {
 }
 
 #[test]
-fn transcripts_are_read_as_the_cases_say() {
+fn transcripts_are_parsed_as_expected() {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/consolidate/transcripts.json");
     let cases: Vec<Value> = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
@@ -66,7 +66,7 @@ fn transcripts_are_read_as_the_cases_say() {
 }
 
 #[test]
-fn what_cannot_be_read_for_is_an_error() {
+fn invalid_tools_are_errors() {
     let twice = [FunctionContract::new("f").unwrap(), FunctionContract::new("f").unwrap()];
     let error = parse_history(&[], &twice, &[Dialect::NATURAL]).unwrap_err();
     assert_eq!(error.to_string(), "tool \"f\" is given twice");
@@ -78,7 +78,7 @@ fn what_cannot_be_read_for_is_an_error() {
     assert!(error.to_string().starts_with("parameters of tool \"f\": "), "{error}");
 }
 
-/// All that the parser knows, whole and in pieces.
+/// The markup that the parser knows, complete and in pieces.
 const PIECES: &[&str] = &[
     "<tool_call name=\"f\">",
     "</tool_call>",
@@ -111,7 +111,7 @@ const PIECES: &[&str] = &[
     "not JSON",
 ];
 
-/// Results, whole and in pieces.
+/// Results, complete and in pieces.
 const RESULTS: &[&str] = &[
     "<tool_response name=\"f\">\nok\n</tool_response>",
     "<tool_response name=\"f\" status=\"pending\">\n</tool_response>",
@@ -130,13 +130,13 @@ fn anything() -> impl Strategy<Value = String> {
     natural([PIECES, RESULTS].concat())
 }
 
-/// A text without what sets blocks apart.
+/// Remove everything that separates blocks from a text.
 fn squeezed(text: &str) -> String {
     text.replace("---", "").split_whitespace().collect()
 }
 
 fn restored(text: &str) -> String {
-    // Of what is in `PIECES`.
+    // The only escaped text in `PIECES`.
     text.replace("&lt;f>", "<f>")
 }
 
@@ -144,62 +144,62 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_assistants_text_is_read_as_a_reply_is(reply in natural(PIECES.to_vec())) {
+    fn an_assistants_text_is_parsed_like_a_reply(reply in natural(PIECES.to_vec())) {
         let events = read(&reply, &tools(), ReaderOptions::default()).unwrap();
         let history = parsed(&[text(Role::Assistant, &reply)], &tools());
-        let (mut said, mut thought, mut made) = (String::new(), String::new(), Vec::new());
+        let (mut content, mut reasoning, mut expected) = (String::new(), String::new(), Vec::new());
         for event in events {
             match event {
-                Event::Text(text) => said.push_str(&restored(&text)),
-                Event::Reasoning(text) => thought.push_str(&text),
-                Event::ToolCall(call) => made.push(call),
-                // Nothing is lost: what is no call stays text.
-                Event::InvalidToolCall(call) => said.push_str(&call.raw),
+                Event::Text(text) => content.push_str(&restored(&text)),
+                Event::Reasoning(text) => reasoning.push_str(&text),
+                Event::ToolCall(call) => expected.push(call),
+                // Nothing is lost: invalid calls stay text.
+                Event::InvalidToolCall(call) => content.push_str(&call.raw),
                 Event::FabricatedResult { .. } => unreachable!("none was written"),
                 Event::Discarded { reason, .. } => prop_assert_ne!(reason, Discard::TooLarge),
                 Event::ToolCallStart { .. } | Event::ToolCallDelta { .. } => {}
             }
         }
-        let (mut read_said, mut read_thought) = (String::new(), String::new());
+        let (mut read_content, mut read_reasoning) = (String::new(), String::new());
         for message in &history {
             match &message.content {
-                Content::Text(text) => read_said.push_str(text),
-                Content::Reasoning(text) => read_thought.push_str(text),
+                Content::Text(text) => read_content.push_str(text),
+                Content::Reasoning(text) => read_reasoning.push_str(text),
                 _ => {}
             }
         }
         let mut read_calls = calls(&history);
-        for (position, (call, made)) in read_calls.iter_mut().zip(&made).enumerate() {
-            // Ids and positions do not count calls that are none.
+        for (position, (call, original)) in read_calls.iter_mut().zip(&expected).enumerate() {
+            // Ids and positions do not count invalid calls.
             prop_assert_eq!(call.index, position);
             prop_assert_eq!(&call.id, &format!("call_{position}"));
-            (call.index, call.id) = (made.index, made.id.clone());
+            (call.index, call.id) = (original.index, original.id.clone());
         }
-        prop_assert_eq!(read_calls, made);
-        prop_assert_eq!(squeezed(&read_said), squeezed(&said));
-        prop_assert_eq!(read_thought, thought);
+        prop_assert_eq!(read_calls, expected);
+        prop_assert_eq!(squeezed(&read_content), squeezed(&content));
+        prop_assert_eq!(read_reasoning, reasoning);
     }
 
     #[test]
-    fn nobody_else_makes_a_call(
-        said in prop::collection::vec((0..3_u8, anything()), 0..6),
+    fn only_assistants_make_calls(
+        turns in prop::collection::vec((0..3_u8, anything()), 0..6),
     ) {
         let roles = [Role::User, Role::Tool, Role::System];
         let messages: Vec<_> =
-            said.iter().map(|(role, said)| text(roles[usize::from(*role)], said)).collect();
+            turns.iter().map(|(role, content)| text(roles[usize::from(*role)], content)).collect();
         let history = parsed(&messages, &tools());
         prop_assert_eq!(calls(&history), []);
-        // And nobody has asked for a result.
+        // No call is waiting for a result, either.
         prop_assert_eq!(results(&history), []);
     }
 
     #[test]
-    fn results_are_of_calls_that_wait(
-        asked in prop::collection::vec(prop::sample::select(vec!["f", "g", "Add"]), 0..4),
+    fn results_belong_to_open_calls(
+        names in prop::collection::vec(prop::sample::select(vec!["f", "g", "Add"]), 0..4),
         answers in prop::collection::vec(anything(), 1..3),
-        later in anything(),
+        late in anything(),
     ) {
-        let mut transcript: Vec<_> = asked
+        let mut transcript: Vec<_> = names
             .iter()
             .map(|name| {
                 let call = format!("<tool_call name=\"{name}\">{{\"a\": 1}}</tool_call>");
@@ -208,10 +208,10 @@ proptest! {
             .collect();
         transcript.extend(answers.iter().map(|answer| text(Role::User, answer)));
         transcript.push(text(Role::Assistant, "So."));
-        transcript.push(text(Role::User, &later));
+        transcript.push(text(Role::User, &late));
         let history = parsed(&transcript, &[]);
         let made = calls(&history);
-        prop_assert_eq!(made.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), asked);
+        prop_assert_eq!(made.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), names);
         let given = results(&history);
         let mut ids: Vec<_> = given.iter().map(|result| &result.tool_call_id).collect();
         ids.sort();
@@ -220,19 +220,19 @@ proptest! {
         for result in given {
             prop_assert!(made.iter().any(|call| call.id == result.tool_call_id && call.name == result.name));
         }
-        // Whatever is said after the turn right after the calls stays as it is.
+        // Text after the turn directly following the calls is unchanged.
         let last = history.last().unwrap();
-        let said = match &last.content {
-            Content::Text(said) => said.as_str(),
-            other => { prop_assert!(later.is_empty(), "{other:?}"); "" }
+        let content = match &last.content {
+            Content::Text(content) => content.as_str(),
+            other => { prop_assert!(late.is_empty(), "{other:?}"); "" }
         };
-        if !later.is_empty() {
-            prop_assert_eq!(said, restored(&later));
+        if !late.is_empty() {
+            prop_assert_eq!(content, restored(&late));
         }
     }
 
     #[test]
-    fn what_was_consolidated_comes_back_turn_by_turn(
+    fn consolidated_histories_are_recovered(
         turns in prop::collection::vec(
             (
                 anything(),
@@ -246,7 +246,7 @@ proptest! {
         fenced in any::<bool>(),
     ) {
         let mut history = Vec::new();
-        for (at, (thought, exchanges, said)) in turns.iter().enumerate() {
+        for (at, (reasoning, exchanges, content)) in turns.iter().enumerate() {
             let id = |of: usize| format!("{at}.{of}");
             let made = exchanges.iter().enumerate().map(|(of, (argument, _))| ToolCall {
                 id: id(of),
@@ -268,57 +268,56 @@ proptest! {
                 })
             });
             let results = answered.collect();
-            history.push(text(Role::Assistant, thought));
+            history.push(text(Role::Assistant, reasoning));
             if !calls.is_empty() {
                 history.push(Message::new(Role::Assistant, Content::Aggregate { calls, results }));
             }
-            history.push(text(if form == Form::Single { Role::Assistant } else { Role::User }, said));
+            history.push(text(if form == Form::Single { Role::Assistant } else { Role::User }, content));
         }
         let written = consolidate(&history, &tools(), Options { form, tag, fenced }).unwrap();
         for known in [vec![], tools()] {
             let back = parsed(&written, &known);
-            prop_assert_eq!(told(&back), told(&history));
+            prop_assert_eq!(summary(&back), summary(&history));
             prop_assert_eq!(results(&back), results(&history));
         }
     }
 }
 
-/// Texts and calls in their order; neighbouring texts of one speaker are one, on lines of their
-/// own.
-fn told(messages: &[Message]) -> Vec<(Role, String)> {
-    let mut told: Vec<(Role, String)> = Vec::new();
-    let mut goes_on = false;
+/// Return the texts and calls in order, with consecutive texts of one role joined by a line break.
+fn summary(messages: &[Message]) -> Vec<(Role, String)> {
+    let mut summary: Vec<(Role, String)> = Vec::new();
+    let mut continues = false;
     for message in messages {
         let role = message.envelope.role;
         match &message.content {
             Content::Text(text) if text.is_empty() => {}
-            Content::Text(text) => match told.last_mut() {
-                Some((last_role, last)) if goes_on && *last_role == role => {
+            Content::Text(text) => match summary.last_mut() {
+                Some((last_role, last)) if continues && *last_role == role => {
                     if !last.ends_with('\n') {
                         last.push('\n');
                     }
                     last.push_str(text);
                 }
                 _ => {
-                    told.push((role, text.clone()));
-                    goes_on = true;
+                    summary.push((role, text.clone()));
+                    continues = true;
                 }
             },
             Content::ToolCalls(calls) | Content::Aggregate { calls, .. } => {
                 for ToolCall { id, name, arguments, .. } in calls {
-                    told.push((role, format!("{id} {name} {arguments}")));
+                    summary.push((role, format!("{id} {name} {arguments}")));
                 }
-                goes_on = false;
+                continues = false;
             }
-            Content::ToolResults(_) => goes_on = false,
-            other => panic!("nobody wrote {other:?}"),
+            Content::ToolResults(_) => continues = false,
+            other => panic!("unexpected {other:?}"),
         }
     }
-    told
+    summary
 }
 
 #[test]
-fn hostile_transcripts_cost_no_more_than_their_length() {
+fn hostile_transcripts_take_linear_time() {
     let many = 20_000;
     let shapes = [
         "<tool_call name=\"f\">\n",
@@ -339,7 +338,7 @@ fn hostile_transcripts_cost_no_more_than_their_length() {
             [text(Role::Assistant, &long), text(Role::Assistant, &asked), text(Role::User, &long)];
         parsed(&transcript, &tools());
     }
-    // Many calls wait while many others speak.
+    // Many open calls, and many turns of others.
     let names = 0..many;
     let mut turns: Vec<_> = names
         .map(|at| text(Role::Assistant, &format!("<tool_call name=\"f{at}\">{{}}</tool_call>")))

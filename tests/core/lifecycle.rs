@@ -19,7 +19,7 @@ fn events(case: &Value) -> Vec<StreamEvent> {
     events.map(|event| StreamEvent::from_json_value(event).unwrap()).collect()
 }
 
-/// A value in which numbers that are equal are spelled alike.
+/// Normalize numbers, so that equal ones are written the same way.
 fn numbers_alike(value: Value) -> Value {
     match value {
         Value::Number(number) => {
@@ -40,12 +40,13 @@ fn schema(name: &str) -> Validator {
 }
 
 #[test]
-fn events_come_to_what_the_cases_say() {
+fn events_are_reduced_as_expected() {
     let schema = schema("snapshot");
     for case in all() {
         let name = case["name"].as_str().unwrap();
-        let patience = case.get("pendingTimeoutMs").map_or(60_000, |ms| ms.as_u64().unwrap());
-        let mut reducer = StreamReducer::with_pending_timeout(Some(patience));
+        let pending_timeout =
+            case.get("pendingTimeoutMs").map_or(60_000, |ms| ms.as_u64().unwrap());
+        let mut reducer = StreamReducer::with_pending_timeout(Some(pending_timeout));
         for event in events(&case) {
             reducer.push(event).unwrap();
         }
@@ -57,7 +58,7 @@ fn events_come_to_what_the_cases_say() {
 }
 
 #[test]
-fn events_come_back_from_the_wire() {
+fn events_round_trip() {
     let schema = schema("stream-events");
     for case in all() {
         for (written, event) in case["events"].as_array().unwrap().iter().zip(events(&case)) {
@@ -65,7 +66,7 @@ fn events_come_back_from_the_wire() {
             let again = event.to_json_value();
             assert!(schema.is_valid(&again), "{name}: {again}");
             assert_eq!(StreamEvent::from_json(&event.to_json()).unwrap(), event, "{name}");
-            // Others lack what is written always, or say that something is null.
+            // Other events lack fields that are always written, or have null fields.
             if schema.is_valid(written) {
                 let written = numbers_alike(written.clone());
                 assert_eq!(numbers_alike(again), written, "{name}");
@@ -75,7 +76,7 @@ fn events_come_back_from_the_wire() {
 }
 
 #[test]
-fn what_is_no_event_is_refused_with_its_place() {
+fn invalid_events_are_rejected_with_a_location() {
     let schema = schema("stream-events");
     for case in cases("lifecycle/invalid.json") {
         let name = case["name"].as_str().unwrap();
@@ -89,7 +90,7 @@ fn what_is_no_event_is_refused_with_its_place() {
 }
 
 #[test]
-fn an_event_without_a_number_cannot_be_put_in_its_place() {
+fn events_without_a_number_are_rejected() {
     let draft = json!({"kind": "raw", "delta": "a"});
     let draft = StreamEvent::from_json_value(draft).unwrap();
     let err = StreamReducer::new().push(draft).unwrap_err();

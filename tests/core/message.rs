@@ -33,7 +33,7 @@ fn dangling(case: &Value) -> Dangling {
 }
 
 #[test]
-fn names_are_the_same_everywhere() {
+fn names_are_the_same_in_rust_and_json() {
     let names = cases("names.json");
     let wire = |names: Vec<&str>| json!(names);
     assert_eq!(names["Role"], wire(Role::ALL.iter().map(|name| name.as_str()).collect()));

@@ -35,7 +35,7 @@ fn contracts(case: &Value) -> Vec<FunctionContract> {
 }
 
 #[test]
-fn contracts_are_rendered_as_the_cases_say() {
+fn contracts_are_rendered_as_expected() {
     for case in cases("render.json") {
         let wanted = case["markdown"].as_str().unwrap();
         let tools = contracts(&case);
@@ -44,7 +44,7 @@ fn contracts_are_rendered_as_the_cases_say() {
 }
 
 #[test]
-fn system_prompts_are_written_as_the_cases_say() {
+fn system_prompts_are_written_as_expected() {
     for case in cases("system.json") {
         let (tools, style) = (contracts(&case), style(&case));
         let wanted = case["prompt"].as_str().unwrap();
@@ -54,15 +54,15 @@ fn system_prompts_are_written_as_the_cases_say() {
     }
 }
 
-/// The folder of data that is not part of the repository.
+/// Return the directory of data that is not part of the repository.
 fn shared() -> PathBuf {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
-    env::var_os("TOOLWEAVE_SHARED").map_or(beside, PathBuf::from)
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    env::var_os("TOOLWEAVE_SHARED").map_or(default, PathBuf::from)
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "a test that checks nothing says so")]
-fn every_contract_of_real_questions_has_an_example_that_fits() {
+#[expect(clippy::print_stdout, reason = "prints why nothing was checked")]
+fn contracts_of_real_questions_have_valid_examples() {
     let path = shared().join("data/bfcl/calls.jsonl");
     let Ok(questions) = fs::read_to_string(&path) else {
         println!("skipped: {} is not there", path.display());

@@ -1,4 +1,4 @@
-//! What given documents say, what is wrong with them, and which tools types have.
+//! Reading, linting and lookup of given documents.
 
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
@@ -7,7 +7,7 @@ use toolweave::registry::{Code, Diagnostic, Registry, Severity, Tool};
 
 use crate::golden::cases;
 
-/// A tool as the golden cases have it: what it says, and its line.
+/// Return a tool as in the golden cases: its content and its line.
 fn plain(tool: &Tool) -> Value {
     let mut fields = Map::new();
     let mut put = |name: &str, value: Value| fields.insert(name.to_owned(), value);
@@ -43,23 +43,23 @@ fn plain(tool: &Tool) -> Value {
     Value::Object(fields)
 }
 
-fn told(diagnostics: &[Diagnostic]) -> Value {
+fn as_json(diagnostics: &[Diagnostic]) -> Value {
     diagnostics
         .iter()
-        .map(|told| {
+        .map(|diagnostic| {
             json!({
-                "code": told.code.as_str(),
-                "line": told.line,
-                "column": told.column,
-                "length": told.length,
-                "message": told.message,
-                "hint": told.hint,
+                "code": diagnostic.code.as_str(),
+                "line": diagnostic.line,
+                "column": diagnostic.column,
+                "length": diagnostic.length,
+                "message": diagnostic.message,
+                "hint": diagnostic.hint,
             })
         })
         .collect()
 }
 
-/// What there is to say about a document, whether it can be used or not.
+/// Return the diagnostics of a document, whether it is valid or not.
 fn diagnostics(xml: &str) -> Vec<Diagnostic> {
     match Registry::read(xml.as_bytes()) {
         Ok(registry) => registry.diagnostics().to_vec(),
@@ -108,26 +108,26 @@ fn golden_questions_are_answered() {
 }
 
 #[test]
-fn golden_faults_are_told_with_their_places() {
+fn golden_diagnostics_are_reported() {
     for case in cases("registry/diagnostics.json") {
-        assert_eq!(told(&diagnostics(document(&case))), case["diagnostics"], "{}", case["name"]);
+        assert_eq!(as_json(&diagnostics(document(&case))), case["diagnostics"], "{}", case["name"]);
     }
 }
 
 #[test]
-fn the_golden_faults_are_of_every_kind() {
+fn the_golden_diagnostics_have_every_code() {
     let mut seen: BTreeSet<_> = cases("registry/diagnostics.json")
         .iter()
         .flat_map(|case| diagnostics(document(case)))
-        .map(|told| told.code)
+        .map(|diagnostic| diagnostic.code)
         .collect();
-    // These take bytes, writing, or more text than a golden case should have.
+    // These require bytes, writing, or more text than is suitable for a golden case.
     seen.extend([Code::Encoding, Code::Unwritable, Code::More]);
     assert_eq!(seen, Code::ALL.iter().copied().collect());
 }
 
 #[test]
-fn written_and_read_again_every_golden_document_is_the_same() {
+fn golden_documents_round_trip() {
     for case in cases("registry/read.json").iter().chain(&cases("registry/lookup.json")) {
         let registry = Registry::read(document(case).as_bytes()).unwrap();
         let written = registry.write().unwrap();
@@ -136,17 +136,20 @@ fn written_and_read_again_every_golden_document_is_the_same() {
         assert_eq!(registry.fingerprint(), again.fingerprint(), "{}", case["name"]);
         assert_eq!(again.write().unwrap(), written, "{}", case["name"]);
         let codes = |registry: &Registry| -> Vec<_> {
-            // What is written has a root.
-            let told = registry.diagnostics().iter().filter(|told| told.code != Code::Fragment);
-            told.map(|told| (told.code, told.message.clone())).collect()
+            // Written documents have a root.
+            let reported = registry
+                .diagnostics()
+                .iter()
+                .filter(|diagnostic| diagnostic.code != Code::Fragment);
+            reported.map(|diagnostic| (diagnostic.code, diagnostic.message.clone())).collect()
         };
         assert_eq!(codes(&again), codes(&registry), "{}", case["name"]);
     }
 }
 
-/// The rows of the tables in the documentation: code, severity.
+/// The tables in the documentation: code, severity.
 #[test]
-fn the_documentation_has_every_code() {
+fn the_documentation_lists_every_code() {
     let text = include_str!("../../docs/registry.md");
     let rows: Vec<_> = text
         .lines()
@@ -164,10 +167,10 @@ fn the_documentation_has_every_code() {
     assert_eq!(rows, codes);
 }
 
-/// Public configuration files, as found.
+/// Return a public configuration file.
 fn found(name: &str) -> Option<Vec<u8>> {
-    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared");
-    let shared = std::env::var_os("TOOLWEAVE_SHARED").map_or(beside, PathBuf::from);
+    let default = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    let shared = std::env::var_os("TOOLWEAVE_SHARED").map_or(default, PathBuf::from);
     if !shared.exists() {
         return None;
     }
@@ -175,7 +178,7 @@ fn found(name: &str) -> Option<Vec<u8>> {
 }
 
 #[test]
-fn the_faults_of_real_files_are_found() {
+fn diagnostics_of_real_files_are_reported() {
     let faults = [
         (
             "nlweb-ai__NLWeb__2025-08.xml",
@@ -217,9 +220,12 @@ fn the_faults_of_real_files_are_found() {
     for (name, wanted) in faults {
         let Some(bytes) = found(name) else { return };
         let registry = Registry::read(&bytes).unwrap();
-        let told: Vec<_> =
-            registry.diagnostics().iter().map(|told| (told.code, told.line)).collect();
-        assert_eq!(told, wanted, "{name}");
+        let reported: Vec<_> = registry
+            .diagnostics()
+            .iter()
+            .map(|diagnostic| (diagnostic.code, diagnostic.line))
+            .collect();
+        assert_eq!(reported, wanted, "{name}");
         let written = registry.write().unwrap();
         let again = Registry::read(written.as_bytes()).unwrap();
         assert!(registry.tools().eq(again.tools()), "{name}");
@@ -244,12 +250,12 @@ fn real_files_give_the_tools_that_nlweb_gives() {
 
 fn message(bytes: &[u8]) -> (Code, usize, usize) {
     let refused = Registry::read(bytes).unwrap_err();
-    let first = refused.diagnostics.iter().find(|told| told.is_error()).unwrap();
+    let first = refused.diagnostics.iter().find(|diagnostic| diagnostic.is_error()).unwrap();
     (first.code, first.line, first.column)
 }
 
 #[test]
-fn encodings_are_read_or_refused_with_a_place() {
+fn encodings_are_decoded_or_rejected_with_a_position() {
     let text = "<?xml version=\"1.0\" encoding=\"E\"?>\n<Tools><Thing><Tool name=\"Crème\"/></Thing></Tools>";
     let name = |bytes: &[u8]| Registry::read(bytes).unwrap().tool(0).name.to_string();
     let declared = |encoding: &str| text.replace("\"E\"", &format!("\"{encoding}\""));
@@ -289,9 +295,9 @@ fn many(times: usize, piece: impl Fn(usize) -> String) -> String {
     (0..times).map(piece).collect::<Vec<_>>().concat()
 }
 
-/// Refused at once, whatever the size: the limits are looked at before anything is kept.
+/// Rejected immediately, whatever the size: limits are checked before anything is stored.
 #[test]
-fn hostile_documents_are_refused_with_a_place() {
+fn hostile_documents_are_rejected_with_a_position() {
     let deep = format!("<Tools>{}", "<a>".repeat(100_000));
     assert_eq!(message(deep.as_bytes()), (Code::Limit, 1, 198));
     let attribute = format!("<Tools><Thing>\n<Tool name=\"{}\"/>", "x".repeat(10 << 20));
@@ -318,7 +324,7 @@ fn hostile_documents_are_refused_with_a_place() {
 }
 
 #[test]
-fn many_types_of_ones_own_are_limited() {
+fn the_number_of_declared_types_is_limited() {
     let chain = many(80, |n| format!("<A{n} extends=\"A{}\"/>", n + 1));
     assert_eq!(message(format!("<Tools>{chain}</Tools>").as_bytes()).0, Code::Limit);
     let all = many(1100, |n| format!("<A{n} extends=\"Thing\"/>"));
@@ -331,18 +337,18 @@ fn many_types_of_ones_own_are_limited() {
 }
 
 #[test]
-fn there_is_an_end_to_what_is_said() {
+fn the_number_of_diagnostics_is_limited() {
     let stray = "<Tools><Thing>".to_owned() + &"<x/>\n".repeat(5000);
     let refused = Registry::read(stray.as_bytes()).unwrap_err();
     assert!(refused.diagnostics.len() < 1100);
     let last = refused.diagnostics.last().unwrap();
     assert_eq!((last.code, last.line), (Code::More, 5001));
-    // What stops loading is among what is said, though it came last.
-    assert!(refused.diagnostics.iter().any(|told| told.code == Code::NotXml));
+    // Errors are reported even if they come last.
+    assert!(refused.diagnostics.iter().any(|diagnostic| diagnostic.code == Code::NotXml));
 }
 
 #[test]
-fn tools_make_a_registry_that_can_be_written() {
+fn registries_of_tools_can_be_written() {
     let tool = |name: &str, type_: &str, site: Option<&str>| {
         Arc::new(Tool { method: "builtin".into(), ..Tool::new(name, type_, site) })
     };
@@ -373,7 +379,7 @@ fn tools_make_a_registry_that_can_be_written() {
 }
 
 #[test]
-fn what_xml_cannot_hold_is_not_written() {
+fn text_that_xml_cannot_represent_is_not_written() {
     for tool in [
         Tool::new("a\u{0}", "Thing", None),
         Tool::new("a", "3DModel", None),
@@ -389,7 +395,7 @@ fn what_xml_cannot_hold_is_not_written() {
 }
 
 #[test]
-fn joined_documents_say_what_one_of_all_of_them_would() {
+fn joined_documents_equal_a_single_document() {
     let parts = [
         "<?xml version='1.0'?><!-- a --><Tools><Soup extends='Recipe'><Tool name='a'/></Soup></Tools>",
         "<Thing><Tool name='b'/></Thing><Ramen extends='Soup'><Tool name='c'/></Ramen>",
@@ -410,14 +416,15 @@ fn joined_documents_say_what_one_of_all_of_them_would() {
     for site in [None, Some("s")] {
         assert_eq!(joined.positions_for("Ramen", site), whole.positions_for("Ramen", site));
     }
-    let told: Vec<_> = joined.diagnostics().iter().map(|told| (told.code, told.line)).collect();
-    assert_eq!(told, [(Code::DuplicateTool, 2)]);
+    let reported: Vec<_> =
+        joined.diagnostics().iter().map(|diagnostic| (diagnostic.code, diagnostic.line)).collect();
+    assert_eq!(reported, [(Code::DuplicateTool, 2)]);
     let again = Registry::read_text(&joined.write().unwrap()).unwrap();
     assert_eq!(again.fingerprint(), joined.fingerprint());
 }
 
 #[test]
-fn documents_that_contradict_each_other_are_not_joined() {
+fn contradictory_documents_are_not_joined() {
     let parts = ["<Tools><A extends='B'/></Tools>", "<Tools><B extends='A'/></Tools>"];
     let read: Vec<_> = parts.iter().map(|part| Registry::read_text(part).unwrap()).collect();
     let refused = Registry::joined(&read).unwrap_err();
@@ -425,7 +432,7 @@ fn documents_that_contradict_each_other_are_not_joined() {
 }
 
 #[test]
-fn the_type_that_was_meant_is_found() {
+fn similar_types_are_suggested() {
     let registry = Registry::read_text(
         "<Tools><Hostel><Tool name='a'/></Hostel><Soup extends='Recipe'/></Tools>",
     )

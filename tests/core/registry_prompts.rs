@@ -1,4 +1,4 @@
-//! What prompts and examples of replies are read as, by given cases.
+//! Prompt templates and example structures, by golden cases.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn golden_templates_are_filled() {
 }
 
 #[test]
-fn golden_phrases_are_read() {
+fn golden_phrases_are_parsed() {
     for case in cases("registry/phrases.json") {
         let schema = structure::schema(&json!({"p": case["phrase"]}));
         assert_eq!(schema["properties"]["p"], case["schema"], "{}", case["phrase"]);
@@ -39,14 +39,14 @@ fn golden_phrases_are_read() {
 fn golden_structures_become_schemas() {
     for case in cases("registry/structures.json") {
         let schema = structure::schema(&case["structure"]);
-        // As text, since the order of properties is that of the structure.
+        // Compared as text, since the order of properties must be that of the structure.
         assert_eq!(schema.to_string(), case["schema"].to_string(), "{}", case["name"]);
         assert!(Validator::new(&schema).is_ok(), "{}", case["name"]);
     }
 }
 
 #[test]
-fn an_example_of_a_golden_structure_fits_it() {
+fn samples_of_golden_structures_are_valid() {
     for case in cases("registry/structures.json") {
         let schema = structure::schema(&case["structure"]);
         if schema["type"] == "object" {
@@ -57,7 +57,7 @@ fn an_example_of_a_golden_structure_fits_it() {
 }
 
 #[test]
-fn a_reply_has_a_score_whatever_the_structure_says() {
+fn replies_have_a_score_for_every_structure() {
     for case in cases("registry/structures.json") {
         let schema = structure::reply_schema(Some(&case["structure"]));
         let properties = schema["properties"].as_object().unwrap();

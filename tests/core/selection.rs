@@ -1,4 +1,4 @@
-//! What replies say and which tool wins, by given cases.
+//! Parsing of replies and ranking of tools, by golden cases.
 
 use serde_json::{Value, json};
 use toolweave::{
@@ -9,7 +9,7 @@ use toolweave::{
 use crate::golden::cases;
 
 #[test]
-fn golden_replies_are_read() {
+fn golden_replies_are_parsed() {
     for group in cases("selection/replies.json") {
         let reader = match &group["structure"] {
             Value::Null => ReplyReader::of_anything(),

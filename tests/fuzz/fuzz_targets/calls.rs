@@ -1,4 +1,4 @@
-//! Events: a call fits its schema, and one that was written right is not touched.
+//! Events: arguments match their schema, and valid calls are unchanged.
 
 #![no_main]
 
@@ -83,14 +83,14 @@ static TOOLS: LazyLock<Vec<FunctionContract>> = LazyLock::new(|| {
     schemas.into_iter().map(contract).collect::<Result<_, _>>().expect("the schemas are fine")
 });
 
-/// Apart from those that readers have.
+/// Validators other than those of the readers.
 static VALIDATORS: LazyLock<HashMap<&str, Validator>> = LazyLock::new(|| {
     let schemas =
         TOOLS.iter().filter_map(|tool| Some((tool.name.as_str(), tool.parameters.as_ref()?)));
     schemas.map(|(name, schema)| (name, Validator::new(schema).expect("it is a schema"))).collect()
 });
 
-/// How many readers are kept, at a megabyte each.
+/// The number of readers that are cached, about a megabyte each.
 const MAX_READERS: usize = 100;
 
 static READERS: LazyLock<Mutex<HashMap<String, Reader>>> = LazyLock::new(Mutex::default);
@@ -126,9 +126,9 @@ fuzz_target!(|data: &[u8]| {
     );
 });
 
-/// The events of one reply, those that are one piece joined.
+/// Return the events of a reply, with consecutive deltas joined.
 fn read(options: &Options, chunks: &[&str], ending: Ending) -> Vec<Event> {
-    // Readers are made for many replies, and compile their schemas when they are made.
+    // Readers are reusable, and compile their schemas when created.
     let mut readers = READERS.lock().expect("no panic is survived");
     if readers.len() > MAX_READERS {
         readers.clear();
@@ -166,7 +166,7 @@ fn read(options: &Options, chunks: &[&str], ending: Ending) -> Vec<Event> {
     events
 }
 
-/// The bytes of the reply that an event accounts for.
+/// Return the bytes of the reply that an event accounts for.
 fn raw(event: &Event) -> &str {
     match event {
         Event::Text(raw)
@@ -179,7 +179,7 @@ fn raw(event: &Event) -> &str {
     }
 }
 
-/// Each call has one start, one end and the right verdict.
+/// Check that each call has one start, one end and the correct verdict.
 fn check_calls(events: &[Event], options: &Options) {
     let mut open: Option<(usize, &str, &str)> = None;
     let mut payload = String::new();
@@ -223,7 +223,7 @@ fn fits(tool: &FunctionContract, arguments: &Value) -> bool {
     VALIDATORS.get(tool.name.as_str()).is_none_or(|validator| validator.is_valid(arguments))
 }
 
-/// The arguments, if they were written as JSON wants it.
+/// Return the arguments, if they are valid JSON.
 fn strict(payload: &str) -> Option<Value> {
     let mut reader = serde_json::Deserializer::from_str(payload);
     reader.disable_recursion_limit();
@@ -232,7 +232,7 @@ fn strict(payload: &str) -> Option<Value> {
     Some(value).filter(Value::is_object)
 }
 
-fn is_mended(call: &ToolCall) -> bool {
+fn is_repaired(call: &ToolCall) -> bool {
     let framing = [RepairKind::ImplicitClose, RepairKind::NameCase];
     call.repairs.iter().any(|repair| !framing.contains(&repair.kind))
 }
@@ -241,16 +241,16 @@ fn check_call(call: &ToolCall, payload: &str, options: &Options) {
     let tool = tool(&call.name).expect("a call that can be run is one of a tool");
     assert!(call.arguments.is_object());
     assert!(fits(tool, &call.arguments), "{call:?} does not fit");
-    assert!(!(is_mended(call) && options.repair == RepairMode::None), "{call:?} was mended");
+    assert!(!(is_repaired(call) && options.repair == RepairMode::None), "{call:?} was mended");
     let clean = if payload.trim().is_empty() { Some(json!({})) } else { strict(payload) };
     match clean.filter(|arguments| fits(tool, arguments)) {
         Some(arguments) => {
-            assert!(!is_mended(call), "{call:?} needed no repair");
+            assert!(!is_repaired(call), "{call:?} needed no repair");
             assert_eq!(call.arguments, arguments);
         }
-        None => assert!(is_mended(call), "{call:?} was repaired in secret"),
+        None => assert!(is_repaired(call), "{call:?} was repaired without a record"),
     }
-    // What was accepted is accepted again, and stays as it is.
+    // Accepted calls are accepted again, without changes.
     let again = format!("<{0}>{1}</{0}>", call.name, call.arguments);
     let events = read(&Options::default(), &[&again], Ending::Complete);
     match &events[..] {
@@ -277,7 +277,7 @@ fn check_refusal(kind: InvalidKind, index: usize, name: &str, payload: &str, opt
     }
 }
 
-/// Repair changes what it says it changes: everything else is as it is without.
+/// Check that repair changes only what it records.
 fn check_unmended(repaired: &[Event], unmended: &[Event]) {
     assert_eq!(repaired.len(), unmended.len());
     for (repaired, unmended) in repaired.iter().zip(unmended) {

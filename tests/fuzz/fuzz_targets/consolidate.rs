@@ -1,4 +1,4 @@
-//! Histories as text: calls and results come back, and nothing else becomes a call.
+//! Consolidated histories: calls and results are recovered, and nothing else becomes a call.
 
 #![no_main]
 
@@ -34,7 +34,7 @@ fuzz_target!(|data: &[u8]| {
     let (read_calls, read_results) = exchange(&read);
     let ids: Vec<_> = read_calls.iter().map(|call| call.id.as_str()).collect();
     assert_eq!(ids, calls.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), "{texts:?}");
-    assert_eq!(told(&read_calls), told(&calls), "{texts:?}");
+    assert_eq!(summary(&read_calls), summary(&calls), "{texts:?}");
     assert_eq!(by_id(read_results), by_id(results.clone()), "{texts:?}");
 
     check_bare(&written, &tools, &calls, &results);
@@ -48,9 +48,9 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// One record a line that begins with `%`: `u`, `a` text of the user, the assistant; `c` and a
-/// digit a call of that name with arguments; `r`, `R` a result of the first, the last call that
-/// waits for one, or of none; `e` an error.
+/// Parse a history from lines that begin with `%`: `u` and `a` are texts of the user and the
+/// assistant; `c` and a digit a call of the tool with that number; `r` and `R` a result of the
+/// first and the last open call, or of none; `e` an error.
 fn history(text: &str, aggregate: bool) -> Vec<Message> {
     let mut history = History { aggregate, ..History::default() };
     for record in text.split("\n%") {
@@ -115,7 +115,7 @@ impl History {
             'R' => self.waiting.pop(),
             _ => Some(self.waiting.remove(0)),
         };
-        // Only a message of results can hold one of no call.
+        // Only a message of results can contain one without a call.
         if call.is_none() && self.aggregate {
             return;
         }
@@ -155,7 +155,7 @@ fn text_of(message: &Message) -> &str {
     }
 }
 
-/// All calls and results of a history, in order.
+/// Return all calls and results of a history, in order.
 fn exchange(messages: &[Message]) -> (Vec<ToolCall>, Vec<ToolResult>) {
     let (mut all_calls, mut all_results) = (Vec::new(), Vec::new());
     for message in messages {
@@ -172,8 +172,8 @@ fn exchange(messages: &[Message]) -> (Vec<ToolCall>, Vec<ToolResult>) {
     (all_calls, all_results)
 }
 
-/// What calls say, apart from their ids: every digit and the order of keys count.
-fn told(calls: &[ToolCall]) -> Vec<(&str, String)> {
+/// Summarize calls without their ids; digits and the order of keys are significant.
+fn summary(calls: &[ToolCall]) -> Vec<(&str, String)> {
     calls.iter().map(|call| (call.name.as_str(), call.arguments.to_string())).collect()
 }
 
@@ -182,22 +182,22 @@ fn by_id(mut results: Vec<ToolResult>) -> Vec<ToolResult> {
     results
 }
 
-/// What results say when only the text is known: JSON structures are laid out anew.
+/// Summarize results as recovered from text alone: JSON structures are reformatted.
 fn sorted(results: &[ToolResult]) -> Vec<(&str, bool, String)> {
     let plain = |text: &str| match serde_json::from_str::<Value>(text) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => value.to_string(),
         _ => text.to_owned(),
     };
-    let mut told: Vec<_> = results
+    let mut summaries: Vec<_> = results
         .iter()
         .map(|result| (result.name.as_str(), result.is_error, plain(&result.result)))
         .collect();
-    told.sort();
-    told
+    summaries.sort();
+    summaries
 }
 
-/// Without what is noted about it, a call in code or of a name that no tool has is text. What is
-/// read is of the history all the same.
+/// Check the text without its notes: calls in code, or of unknown tools, are text then, and all
+/// others are in the history.
 fn check_bare(
     written: &[Message],
     tools: &[FunctionContract],
@@ -210,17 +210,17 @@ fn check_bare(
         .collect();
     let read = parse_history(&bare, tools, &[Dialect::NATURAL]).expect("the tools are fine");
     let (bare_calls, bare_results) = exchange(&read);
-    let mut expected = told(calls).into_iter();
-    for call in told(&bare_calls) {
-        assert!(expected.any(|made| made == call), "{call:?} is no call of the history");
+    let mut expected = summary(calls).into_iter();
+    for call in summary(&bare_calls) {
+        assert!(expected.any(|made| made == call), "{call:?} is not a call of the history");
     }
     let expected = sorted(results);
     for result in sorted(&bare_results) {
-        assert!(expected.contains(&result), "{result:?} is no result of the history");
+        assert!(expected.contains(&result), "{result:?} is not a result of the history");
     }
 }
 
-/// Whatever a parser takes for a call is one of the history, in its order.
+/// Check that all calls that a parser finds are in the history, in order.
 fn check_parser(written: &[Message], calls: &[ToolCall], in_code: InCode) {
     let tools = NAMES.iter().filter(|name| check_name(name).is_ok()).copied();
     let options = parser::Options { in_code, ..parser::Options::default() };
@@ -233,7 +233,7 @@ fn check_parser(written: &[Message], calls: &[ToolCall], in_code: InCode) {
                 let payload = serde_json::from_str::<Value>(found.payload);
                 is_named && payload.is_ok_and(|payload| payload == call.arguments)
             };
-            assert!(expected.any(|call| is_it(&call)), "{found:?} is no call of the history");
+            assert!(expected.any(|call| is_it(&call)), "{found:?} is not a call of the history");
         }
     };
     for part in written {
@@ -242,7 +242,7 @@ fn check_parser(written: &[Message], calls: &[ToolCall], in_code: InCode) {
     }
 }
 
-/// Message by message, the same text comes out.
+/// Check that consolidating message by message gives the same text.
 fn check_increments(
     history: &[Message],
     tools: &[FunctionContract],

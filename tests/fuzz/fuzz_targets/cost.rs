@@ -1,5 +1,4 @@
-//! Cost: a verdict takes a time in proportion to the bytes of the value, for any keyword and any
-//! shape of value.
+//! Validation cost: linear in the size of the value, for any keyword and any shape of value.
 
 #![no_main]
 
@@ -13,13 +12,13 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use toolweave::validator::Validator;
 
-/// How long the text of a value is made, at most.
+/// Maximum size of the text of a value.
 const BYTES: usize = 100_000;
-/// What any verdict may take: its two million looks.
+/// The constant part of the limit: two million visits.
 const CONSTANT: Duration = Duration::from_millis(200);
-/// What a verdict may take beside, for each byte.
+/// The part of the limit for each byte.
 const EACH: Duration = Duration::from_nanos(1_000);
-/// How often a measurement is repeated, on a machine that has more to do.
+/// Maximum number of measurements, for machines under load.
 const TRIES: usize = 5;
 
 fuzz_target!(|data: &[u8]| {
@@ -34,7 +33,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Many values after the pattern of one, all different: what is long in it gets longer.
+/// Repeat a value many times with variations that lengthen its long parts.
 fn many(value: &Value) -> Value {
     let mut items = Vec::new();
     let mut bytes = 0;
@@ -65,7 +64,7 @@ fn varied(value: &Value, at: usize) -> Value {
     }
 }
 
-/// Time of this thread on a processor, where the system tells.
+/// Measure the CPU time of this thread, if the system provides it.
 fn time<T>(run: impl FnOnce() -> T) -> Duration {
     let start = Instant::now();
     let before = on_processor();
@@ -77,6 +76,6 @@ fn time<T>(run: impl FnOnce() -> T) -> Duration {
 }
 
 fn on_processor() -> Option<Duration> {
-    let told = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    told.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }

@@ -1,4 +1,5 @@
-//! Bodies of replies, sound or not: however they are cut the same is read, and a reply ends once.
+//! Bodies of replies, valid or not: the events do not depend on the chunking, and a reply ends
+//! once.
 
 #![no_main]
 
@@ -9,13 +10,13 @@ use inputs::Input;
 use libfuzzer_sys::fuzz_target;
 use serde_json::json;
 use toolweave::{
-    calls::{CallValidator, RepairMode, Tool, CallOutcome},
-    endpoint::{self, Event, Failure, BodyFormat, Limits, EventSink, CallParsing},
+    calls::{CallOutcome, CallValidator, RepairMode, Tool},
+    endpoint::{self, BodyFormat, CallParsing, Event, EventSink, Failure, Limits},
     parser::{Options, Parser},
     validator::Validator,
 };
 
-/// Keeps what it is given, neighbours of one kind joined.
+/// A sink that joins consecutive deltas of one kind.
 #[derive(Default)]
 struct JoinedReply(Vec<Event>);
 
@@ -73,13 +74,13 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(done.as_ref().map_err(|f| f.kind), same_done.as_ref().map_err(|f| f.kind));
     ends(&events, &done);
     if reading.is_none() {
-        let told: usize = events.iter().map(length).sum();
-        // What is sent as an object becomes text, with a space after each comma and colon.
-        assert!(told <= 2 * input.raw.len(), "{told}");
+        let total: usize = events.iter().map(length).sum();
+        // An object is converted to text, with a space after each comma and colon.
+        assert!(total <= 2 * input.raw.len(), "{total}");
     }
 });
 
-/// A reply ends once, and so does each of its calls.
+/// Check that a reply ends once, and so does each of its calls.
 fn ends(events: &[Event], done: &Result<(), Failure>) {
     let finishes = events.iter().filter(|event| matches!(event, Event::Finish(_))).count();
     assert_eq!(finishes, usize::from(done.is_ok()));

@@ -1,5 +1,4 @@
-//! Fitted values: accepted by their schema, reached by the changes that are told, and left alone
-//! from then on.
+//! Coerced values: valid by their schema, explained by the recorded repairs, and stable.
 
 #![no_main]
 
@@ -18,14 +17,14 @@ fuzz_target!(|data: &[u8]| {
     let accepts = |value: &Value| validator.is_valid(value);
 
     let coerced = coerce(&value, &schema, &accepts);
-    assert_eq!(coerced, coerce(&value, &schema, &accepts), "the same value, fitted twice");
+    assert_eq!(coerced, coerce(&value, &schema, &accepts), "the same value, coerced twice");
     if accepts(&value) {
         assert_eq!(coerced, Some(Coerced { value, repairs: Vec::new() }));
         return;
     }
     let Some(coerced) = coerced else { return };
     assert!(accepts(&coerced.value), "{} was not accepted", coerced.value);
-    assert!(!coerced.repairs.is_empty(), "changed in secret");
+    assert!(!coerced.repairs.is_empty(), "changed without a record");
     let is_left_out = |path: &str| {
         let left_out = |repair: &Repair| repair.kind == RepairKind::NullMember;
         coerced.repairs.iter().any(|repair| left_out(repair) && repair.path == path)
@@ -35,7 +34,7 @@ fuzz_target!(|data: &[u8]| {
         assert_ne!(stands, is_left_out(&repair.path), "{repair:?} is nowhere, or left out in vain");
         assert!(repair.before != repair.after || repair.kind == RepairKind::NullMember);
     }
-    // The last change of a place is what stands there.
+    // The last repair of a location is in the value.
     let last = &coerced.repairs[coerced.repairs.len() - 1];
     let stands = coerced.value.pointer(&last.path);
     assert_eq!(stands, Some(&last.after).filter(|_| last.kind != RepairKind::NullMember));

@@ -1,5 +1,6 @@
-//! Stream events: bytes are read or refused with a place; neither order nor repetition nor looking
-//! shows in what they come to; no text is lost, and calls of runs that are over are settled.
+//! Stream events: bytes are parsed or rejected with a location; snapshots depend neither on the
+//! order nor on repetition nor on earlier snapshots; no text is lost, and calls of finished runs
+//! have final states.
 
 #![no_main]
 
@@ -17,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
         Ok(text) if text.starts_with('{') => text.lines().filter_map(line).collect(),
         _ => chosen(data),
     };
-    // In the order in which they come; of those with one number, the first.
+    // In the order of arrival; of events with one number, only the first.
     let mut known = BTreeMap::new();
     for event in &events {
         if let Some(number) = event.head.sequence_number {
@@ -65,7 +66,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// The event of a line, which must come back from the wire.
+/// Parse the event on a line, and check that it round-trips.
 fn line(text: &str) -> Option<StreamEvent> {
     let event = match StreamEvent::from_json(text) {
         Ok(event) => event,
@@ -91,7 +92,7 @@ fn reduce(events: &[StreamEvent], look: bool) -> StreamReducer {
     reducer
 }
 
-/// Events that have something to do with each other.
+/// Generate related events.
 fn chosen(data: &[u8]) -> Vec<StreamEvent> {
     let mut bytes = Unstructured::new(data);
     let mut events = Vec::new();

@@ -1,4 +1,4 @@
-//! Frames: however a reply is cut, the same ones come out, and every byte is in one of them.
+//! Frames: they do not depend on the chunking, and every byte is in exactly one of them.
 
 #![no_main]
 
@@ -45,12 +45,13 @@ fuzz_target!(|data: &[u8]| {
 
     let mut parser = Parser::new(tools.iter().copied(), quiet).expect("the tools are fine");
     let quiet = setting.parse(&mut parser, reply, &cut);
-    let told: Vec<_> = whole.into_iter().filter(|part| !matches!(part, Part::Delta(..))).collect();
-    // Pieces that a delta stood between are neighbours now.
-    assert_eq!(quiet, merged(told), "without deltas");
+    let expected: Vec<_> =
+        whole.into_iter().filter(|part| !matches!(part, Part::Delta(..))).collect();
+    // Parts separated by a delta are adjacent now.
+    assert_eq!(quiet, merged(expected), "without deltas");
 });
 
-/// A frame that was witnessed, or several of a kind in a row.
+/// A frame, or several consecutive ones of a kind.
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
     Text(String),
@@ -63,7 +64,7 @@ enum Part {
 }
 
 impl Part {
-    /// Takes `next` in, if the two are one piece that was cut; otherwise gives it back.
+    /// Merge `next`, if the two parts were one piece; otherwise return it.
     fn take(&mut self, next: Self) -> Option<Self> {
         let (head, tail) = match (self, next) {
             (Self::Text(head), Self::Text(tail))
@@ -92,7 +93,7 @@ fn merged(parts: Vec<Part>) -> Vec<Part> {
     merged
 }
 
-/// What a witness has to know.
+/// The settings that a witness needs.
 struct Setting<'s> {
     tools: &'s [&'s str],
     limits: Limits,
@@ -100,7 +101,7 @@ struct Setting<'s> {
 }
 
 impl Setting<'_> {
-    /// The parts of one reply, each checked where it came out.
+    /// Return the parts of one reply, each checked when it is emitted.
     fn parse(&self, parser: &mut Parser, reply: &str, chunks: &[&str]) -> Vec<Part> {
         let mut witness =
             Witness { setting: self, reply, at: 0, calls: 0, open: None, parts: Vec::new() };
@@ -119,19 +120,19 @@ impl Setting<'_> {
     }
 }
 
-/// A call that has begun.
+/// An open call.
 struct Open {
     name: String,
     payload: String,
-    /// Where its fragments met.
+    /// The boundaries of its fragments.
     seams: Vec<usize>,
 }
 
-/// Follows the reply as its frames come out.
+/// A checker of the frames of a reply.
 struct Witness<'w> {
     setting: &'w Setting<'w>,
     reply: &'w str,
-    /// Up to here it has been accounted for.
+    /// The end of the checked part of the reply.
     at: usize,
     calls: usize,
     open: Option<Open>,
@@ -180,7 +181,7 @@ impl Sink for Witness<'_> {
 }
 
 impl Witness<'_> {
-    /// The next bytes of the reply are these.
+    /// Check that these are the next bytes of the reply.
     fn pass(&mut self, raw: &str) {
         assert!(!raw.is_empty(), "a frame about nothing");
         assert!(self.open.is_none(), "nothing comes between the start and the end of a call");
@@ -198,7 +199,7 @@ impl Witness<'_> {
         if own_tag {
             assert!(raw.contains(written));
         } else {
-            // Another object in the tag of the call before it.
+            // Another object in the tag of the previous call.
             let object = raw.trim_start_matches([' ', '\t', '\n', '\r', '\u{c}', ',']);
             assert!(object.starts_with('{') && self.calls > 1, "{raw:?}");
             let last = self.parts.iter().rev().find_map(|part| match part {
@@ -234,7 +235,7 @@ impl Witness<'_> {
         }
     }
 
-    /// What the parser says of a payload, against what a JSON parser says of it.
+    /// Compare the parser's outcome for a payload with a JSON parser's.
     fn check_outcome(&self, found: &FoundCall<'_>) {
         let limits = self.setting.limits;
         let payload = found.payload;
@@ -274,7 +275,7 @@ impl Witness<'_> {
         }
     }
 
-    /// Text is held back only while it could still begin a tag.
+    /// Check that text is held back only while it could begin a tag.
     fn check_held(&self, held: &str) {
         let in_call = match self.parts.last() {
             Some(Part::End { outcome: Outcome::TooLarge(_), .. }) => true,
@@ -290,19 +291,19 @@ impl Witness<'_> {
     }
 }
 
-/// Whether `text` is JSON; surrogates without a partner are fine.
+/// Return true if `text` is JSON; lone surrogates are allowed.
 fn is_json(text: &str) -> bool {
     serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
-/// The value of a JSON text, unless there are such surrogates in it.
+/// Return the value of a JSON text, unless it contains lone surrogates.
 fn value(text: &str) -> Option<Value> {
     let mut reader = serde_json::Deserializer::from_str(text);
     reader.disable_recursion_limit();
     Value::deserialize(&mut reader).ok()
 }
 
-/// How many brackets are open at once, those in strings aside.
+/// Return the maximum nesting depth of brackets outside of strings.
 fn depth(json: &str) -> usize {
     let (mut depth, mut deepest, mut quoted, mut escaped) = (0_usize, 0, false, false);
     for byte in json.bytes() {
@@ -319,7 +320,7 @@ fn depth(json: &str) -> usize {
     deepest
 }
 
-/// Where the escapes of a payload stand; the two of a surrogate pair are one.
+/// Return the ranges of the escapes in a payload; a surrogate pair is one.
 fn escapes(payload: &str) -> Vec<std::ops::Range<usize>> {
     let bytes = payload.as_bytes();
     let unit = |at: usize| {

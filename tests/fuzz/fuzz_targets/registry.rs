@@ -1,5 +1,5 @@
-//! Registries: bytes are read or refused with places inside of them; what was read survives
-//! writing, and answers keep to the rules of overriding.
+//! Registries: bytes are parsed, or rejected with positions within the text; registries survive
+//! writing, and lookups follow the rules of overriding.
 
 #![no_main]
 
@@ -35,7 +35,7 @@ fuzz_target!(|data: &[u8]| {
         }
     }
 
-    // Made anew from its tools it is another document that says the same.
+    // Rebuilt from its tools, it is a different document with the same content.
     let made = Registry::of(registry.tools().cloned()).expect("tools make a registry");
     assert!(made.tools().eq(registry.tools()));
     let rewritten = made.write().expect("all of it came from XML");
@@ -45,7 +45,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(more.tools().len(), registry.tools().len());
 });
 
-/// A type has each name once, and nothing that is off; what is replaced is of the same name.
+/// Check that names are unique, tools enabled, and replaced tools of the same name.
 fn answers(registry: &Registry, type_: &str, site: Option<&str>) {
     let origins = registry.explain(type_, site);
     let on: Vec<_> = origins
@@ -73,16 +73,19 @@ fn answers(registry: &Registry, type_: &str, site: Option<&str>) {
 }
 
 fn placed(diagnostics: &[Diagnostic], data: &[u8]) {
-    // Other encodings have other bytes.
+    // Other encodings have different bytes.
     let Ok(text) = str::from_utf8(data) else { return };
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     if text.contains("encoding") {
         return;
     }
     let lines: Vec<_> = text.split('\n').collect();
-    for told in diagnostics {
-        let width = lines.get(told.line - 1).map_or(0, |line| line.chars().count());
-        assert!(told.line <= lines.len() && told.column <= width + 1, "{told:?}");
-        assert!(told.length == 1 || told.column + told.length <= width + 1, "{told:?}");
+    for diagnostic in diagnostics {
+        let width = lines.get(diagnostic.line - 1).map_or(0, |line| line.chars().count());
+        assert!(diagnostic.line <= lines.len() && diagnostic.column <= width + 1, "{diagnostic:?}");
+        assert!(
+            diagnostic.length == 1 || diagnostic.column + diagnostic.length <= width + 1,
+            "{diagnostic:?}"
+        );
     }
 }

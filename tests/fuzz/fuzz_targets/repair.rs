@@ -1,4 +1,4 @@
-//! Mended JSON: JSON comes out, comes back unchanged, and was not touched if it was JSON before.
+//! Repaired JSON: valid, stable, and unchanged if it was valid before.
 
 #![no_main]
 
@@ -19,13 +19,13 @@ fuzz_target!(|data: &[u8]| {
         ("{", ""),
         ("```json\n{", "}\n```"),
     ]);
-    // A text that takes more than its share of time takes it many times over.
+    // A text that takes too long is repeated in many inputs.
     let times = input.knob(&[1, 1, 1, 2, 64]);
     let text = format!("{before}{}{after}", input.text.repeat(times));
 
     let was_json = is_json(&text);
     let repaired = repair_json(&text);
-    assert_eq!(repaired, repair_json(&text), "the same text, mended twice");
+    assert_eq!(repaired, repair_json(&text), "the same text, repaired twice");
     if was_json {
         assert_eq!(repaired, Some(RepairedJson { text: text.clone(), repairs: Vec::new() }));
     }
@@ -49,7 +49,7 @@ fuzz_target!(|data: &[u8]| {
     for repair in &repaired.repairs {
         assert!(repair.path.is_empty() || repair.path.starts_with('/'), "{repair:?}");
     }
-    let again = repair_json(&repaired.text).expect("JSON needs no mending");
+    let again = repair_json(&repaired.text).expect("JSON needs no repair");
     assert_eq!(again, RepairedJson { text: repaired.text, repairs: Vec::new() });
 });
 

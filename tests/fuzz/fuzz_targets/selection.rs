@@ -1,5 +1,5 @@
-//! Prompts filled, examples made into schemas, replies read: nothing is read twice, all that is
-//! made is valid, and what a reading says holds.
+//! Templates, example structures and replies: values are not parsed again, generated schemas are
+//! valid, and parsed replies are consistent.
 
 #![no_main]
 
@@ -42,7 +42,7 @@ fuzz_target!(|data: &[u8]| {
         ("{\"score\": \"85%\", \"a\": \"", "\"}"),
         ("<think>", "</think>{\"score\": 1}"),
     ]);
-    // A text that takes more than its share of time takes it many times over.
+    // A text that takes too long is repeated in many inputs.
     let times = input.knob(&[1, 1, 1, 2, 64]);
     let text = format!("{before}{}{after}", input.text.repeat(times));
 
@@ -79,7 +79,7 @@ fn example(text: &str) {
         let validator = Validator::new(&schema).expect("a schema");
         assert_eq!(structure::reply_schema(Some(&schema)), schema);
         let contract = FunctionContract::new("tool").expect("a name").with_parameters(schema);
-        // A schema that somebody wrote may be one that nothing fits.
+        // A schema from the input may be unsatisfiable.
         if structure.get("properties").is_none() {
             let sample = sample_arguments(&contract.expect("a contract")).expect("a sample");
             assert!(validator.is_valid(&sample), "{sample}");

@@ -1,4 +1,4 @@
-//! Verdicts: the ways to ask for one agree, and what they complain of is there.
+//! Verdicts: all ways to validate agree, and violations refer to existing locations.
 
 #![no_main]
 
@@ -33,10 +33,10 @@ fuzz_target!(|data: &[u8]| {
             assert!(is_valid);
             assert_eq!(read, value);
         }
-        Err(told) if told.len() == 1 && told[0].message.contains("not JSON") => {
+        Err(found) if found.len() == 1 && found[0].message.contains("not JSON") => {
             assert!(serde_json::from_str::<Value>(&text).is_err());
         }
-        Err(told) => assert_eq!(told, violations),
+        Err(found) => assert_eq!(found, violations),
     }
 });
 

@@ -1,13 +1,12 @@
-//! Bytes as a schema and a value.
+//! Schemas and values from bytes.
 //!
-//! Text that a fuzzer changed is rarely JSON, and JSON rarely a schema. So the bytes are choices
-//! here: of keywords, of what stands under them, and of values that go along with the schema, for
-//! the most part.
+//! Mutated text is rarely JSON, and JSON rarely a schema. Bytes are therefore interpreted as
+//! choices: of keywords, their values, and values that mostly match the schema.
 
 use arbitrary::Unstructured;
 use serde_json::{Map, Value, json};
 
-/// Levels of schemas and values; hostile depth is for seeds of text.
+/// Maximum depth of schemas and values; greater depth is tested by text seeds.
 const DEPTH: usize = 4;
 
 const KEYS: &[&str] = &["a", "b", "c", "", "a/b", "~", "é", "A"];
@@ -140,7 +139,7 @@ const DRAFTS: &[&str] = &[
 
 const TYPES: &[&str] = &["object", "array", "string", "integer", "number", "boolean", "null"];
 
-/// What stands under a keyword.
+/// The kind of value of a keyword.
 #[derive(Clone, Copy)]
 enum Holds {
     Schema,
@@ -214,10 +213,10 @@ const KEYWORDS: &[(&str, Holds)] = &[
     ("contentMediaType", Holds::One(&["application/json"])),
 ];
 
-/// A schema and a value for it.
+/// Return a schema and a value for it.
 ///
-/// Input that begins with a brace is text: the schema on its first line, the value below. `None`
-/// if that is no JSON.
+/// Input that begins with a brace is text: the schema on its first line, the value below. Return
+/// `None` if that is not JSON.
 pub fn pair(data: &[u8]) -> Option<(Value, Value)> {
     if data.first() == Some(&b'{') {
         let (schema, value) = std::str::from_utf8(data).ok()?.split_once('\n')?;
@@ -225,11 +224,11 @@ pub fn pair(data: &[u8]) -> Option<(Value, Value)> {
     }
     let mut bytes = Unstructured::new(data);
     let schema = schema(&mut bytes);
-    let value = fitting(&mut bytes, &schema, DEPTH);
+    let value = matching(&mut bytes, &schema, DEPTH);
     Some((schema, value))
 }
 
-/// A schema for anything.
+/// Return a schema for any value.
 fn schema(bytes: &mut Unstructured<'_>) -> Value {
     let mut schema = subschema(bytes, DEPTH);
     if let Value::Object(members) = &mut schema {
@@ -248,7 +247,7 @@ fn choose(bytes: &mut Unstructured<'_>, count: usize) -> usize {
     usize::from(bytes.arbitrary::<u8>().unwrap_or(0)) % count
 }
 
-/// True once in `of` times.
+/// Return true once in `of` times.
 fn flip(bytes: &mut Unstructured<'_>, of: usize) -> bool {
     choose(bytes, of) == of - 1
 }
@@ -329,8 +328,8 @@ fn value(bytes: &mut Unstructured<'_>, depth: usize) -> Value {
     }
 }
 
-/// A value that `schema` may accept: more often than not it goes along with it.
-fn fitting(bytes: &mut Unstructured<'_>, schema: &Value, depth: usize) -> Value {
+/// Return a value that `schema` may accept: it mostly does.
+fn matching(bytes: &mut Unstructured<'_>, schema: &Value, depth: usize) -> Value {
     let Some(members) = schema.as_object().filter(|_| depth > 0 && !flip(bytes, 8)) else {
         return value(bytes, depth);
     };
@@ -345,7 +344,7 @@ fn fitting(bytes: &mut Unstructured<'_>, schema: &Value, depth: usize) -> Value 
             members.get(keyword).and_then(Value::as_array).filter(|p| !p.is_empty())
         {
             let part = &parts[choose(bytes, parts.len())];
-            return fitting(bytes, part, depth - 1);
+            return matching(bytes, part, depth - 1);
         }
     }
     let of_type = match members.get("type") {
@@ -364,7 +363,7 @@ fn fitting(bytes: &mut Unstructured<'_>, schema: &Value, depth: usize) -> Value 
                 members.get("properties").and_then(Value::as_object).into_iter().flatten()
             {
                 if !flip(bytes, 4) {
-                    object.insert(name.clone(), fitting(bytes, part, depth - 1));
+                    object.insert(name.clone(), matching(bytes, part, depth - 1));
                 }
             }
             for name in members.get("required").and_then(Value::as_array).into_iter().flatten() {
@@ -376,7 +375,7 @@ fn fitting(bytes: &mut Unstructured<'_>, schema: &Value, depth: usize) -> Value 
         }
         "array" => {
             let items = members.get("items").unwrap_or(&Value::Null);
-            several(bytes, |bytes| fitting(bytes, items, depth - 1)).into()
+            several(bytes, |bytes| matching(bytes, items, depth - 1)).into()
         }
         "string" => pick(bytes, STRINGS).into(),
         "integer" | "number" => number(bytes),

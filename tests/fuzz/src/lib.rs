@@ -1,8 +1,8 @@
-//! What the fuzz targets make of the bytes that they are given.
+//! Structured inputs for the fuzz targets.
 //!
-//! A fuzzer changes bytes; a target needs replies, cuts, options, schemas. The readings here are
-//! total, so that no change is wasted: every byte string is an [`Input`] and, by [`json`], a
-//! schema and a value that may fit it.
+//! A fuzzer mutates bytes; a target needs replies, chunks, options and schemas. The conversions are
+//! total, so that no mutation is wasted: every byte string is an [`Input`] and, by [`json`], a
+//! schema and a value that may match it.
 
 pub mod json;
 mod pieces;

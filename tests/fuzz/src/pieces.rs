@@ -1,6 +1,6 @@
-//! What replies are made of, for bytes that are not UTF-8 to stand for.
+//! Pieces of replies, represented by bytes that are not UTF-8.
 
-/// The tags of all tools that targets know, right and wrong; fences; JSON, whole and broken.
+/// The tags of all tools in the targets, valid and invalid; code fences; JSON, complete and broken.
 pub(crate) const PIECES: &[&str] = &[
     "<GetWeather>",
     "</GetWeather>",

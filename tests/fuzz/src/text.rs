@@ -1,26 +1,27 @@
-//! Bytes as a reply, with the knobs that are turned for it.
+//! Replies from bytes, with options.
 
 use crate::pieces::PIECES;
 
 /// A text and its knobs: the first line of a fuzz input, and the rest.
 ///
-/// The line is as many knobs as the target reads, one byte each, then the widths of the chunks.
-/// `0` turns a knob to its first position, so seeds are plain text files. Bytes of the text that
-/// are not UTF-8 stand for whole pieces of markup: one changed byte makes or breaks a tag.
+/// The line has one byte for each knob that the target reads, followed by the widths of the chunks.
+/// `0` selects the first position of a knob, so seeds are plain text files. Bytes of the text that
+/// are not UTF-8 represent complete pieces of markup, so that one changed byte makes or breaks a
+/// tag.
 #[derive(Debug)]
 pub struct Input<'d> {
     knobs: std::slice::Iter<'d, u8>,
     /// The text.
     pub text: String,
-    /// The bytes that it was made of.
+    /// The bytes from which the text was made.
     pub raw: &'d [u8],
 }
 
-/// Pieces make texts longer than their bytes; past this they are cut.
+/// Maximum length of a text; pieces make texts longer than their bytes.
 const MAX_TEXT: usize = 16 << 10;
 
 impl<'d> Input<'d> {
-    /// Reads any bytes.
+    /// Parse any bytes.
     pub fn read(data: &'d [u8]) -> Self {
         let line = data.iter().position(|&byte| byte == b'\n').unwrap_or(data.len());
         let knobs = data[..line].iter();
@@ -28,18 +29,18 @@ impl<'d> Input<'d> {
         Self { knobs, text: expand(raw), raw }
     }
 
-    /// The position of the next knob.
+    /// Return the position of the next knob.
     pub fn knob<T: Copy>(&mut self, positions: &[T]) -> T {
         positions[usize::from(*self.knobs.next().unwrap_or(&b'0')) % positions.len()]
     }
 
-    /// Cuts `text` into chunks, empty ones among them. Call it when all knobs are read.
+    /// Split `text` into chunks, some of them empty. Call this after reading all knobs.
     pub fn cut<'t>(&self, text: &'t str) -> Vec<&'t str> {
         let ends = self.ends(text.len(), |end| text.ceil_char_boundary(end));
         ends.into_iter().map(|(from, end)| &text[from..end]).collect()
     }
 
-    /// Cuts bytes into chunks, wherever in a character that is.
+    /// Split bytes into chunks, even within characters.
     pub fn cut_bytes<'t>(&self, bytes: &'t [u8]) -> Vec<&'t [u8]> {
         let ends = self.ends(bytes.len(), |end| end);
         ends.into_iter().map(|(from, end)| &bytes[from..end]).collect()
