@@ -113,7 +113,7 @@ async def run_handler(
     on_start: Callable[[ToolEntry], object] | None = None,
     on_question: QuestionHandler | None = None,
 ) -> HandlerRun:
-    """Runs a tool.
+    """Run a tool.
 
     The handler is the one registered in Python; or else the class or function that the tool's
     dotted path names; or else, with ``method="url"``, the endpoint at its path. Parameters are

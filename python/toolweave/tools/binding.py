@@ -1,4 +1,4 @@
-"""From the JSON arguments of a call to the keyword arguments of a function."""
+"""Conversion of the JSON arguments of a call to the keyword arguments of a function."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ _NOTHING: frozenset[type] = frozenset()
 
 
 class Binder:
-    """Makes keyword arguments that the function can be called with.
+    """Converter of JSON arguments to keyword arguments of a function.
 
     Args:
-        converters: What the value of each parameter goes through; None where it stays as it is.
-        extra: What the value of any other name goes through; None if there must be no other.
-        required: The parameters that need an argument.
-        fills: What makes the value of a parameter that got no argument, where the function
-            cannot do it itself.
+        converters: Converter for each parameter; None if its values need no conversion.
+        extra: Converter for arguments of any other name; None to reject them.
+        required: Names of required parameters.
+        default_factories: Factories of defaults that the function itself does not have.
     """
 
-    __slots__ = ("_converters", "_extra", "_default_factories", "_required", "_unchanged_types")
+    __slots__ = ("_converters", "_default_factories", "_extra", "_required", "_unchanged_types")
 
     def __init__(
         self,
@@ -42,7 +41,7 @@ class Binder:
         default_factories: Mapping[str, Callable[[], Any]] | None = None,
     ) -> None:
         self._converters = dict(converters)
-        # The types of each parameter whose values stay as they are.
+        # For each parameter, the types whose values need no conversion.
         self._unchanged_types = {
             name: unchanged_types(convert) for name, convert in converters.items()
         }
@@ -51,16 +50,16 @@ class Binder:
         self._default_factories = dict(default_factories or {})
 
     def __call__(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The keyword arguments.
+        """Return the keyword arguments.
 
         Raises:
-            ValidationError: They do not suit the function.
+            ValidationError: The arguments do not match the types of the function.
         """
         known = self._unchanged_types
         for name, value in arguments.items():
             if type(value) not in known.get(name, _NOTHING):
                 return self._converted(arguments)
-        # Most calls name every parameter, and have numbers and strings alone.
+        # Fast path: most calls pass every parameter, as numbers and strings.
         return dict(arguments) if len(arguments) == len(known) else self._converted(arguments)
 
     def _converted(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -95,11 +94,11 @@ class Binder:
     def type_violations(
         self, arguments: Mapping[str, Any], schema_violations: Sequence[Violation]
     ) -> list[Violation]:
-        """What the types refuse of arguments that do not fit the schema, besides what is told.
+        """Return violations of the types, except those that the schema's violations cover.
 
         Args:
-            arguments: The arguments.
-            told: In which ways they do not fit the schema.
+            arguments: The arguments, which violate the schema.
+            schema_violations: Their violations of the schema.
         """
         broken = {
             violation.path.split("/", 2)[1] for violation in schema_violations if violation.path
@@ -109,7 +108,7 @@ class Binder:
         found: list[Violation] = []
         for name, value in arguments.items():
             convert = self._converters.get(name, self._extra)
-            # Plain types rely on the schema, which the others know for themselves.
+            # Converters of plain types expect valid values; the others validate values themselves.
             if convert is None or (
                 _pointer(name)[1:] in broken and not is_self_validating(convert)
             ):
@@ -125,8 +124,8 @@ class Binder:
                 ]
             except OverflowError:
                 found.append(_too_large(name, value))
-            except Exception:  # noqa: BLE001 - types may run any code of the tool's
-                _log.debug("a type breaks on a value", exc_info=True, extra={"argument": name})
+            except Exception:  # noqa: BLE001 - types may run the tool's own code
+                _log.debug("a type raised on a value", exc_info=True, extra={"argument": name})
         return found
 
     def _unexpected(self, name: str, arguments: Mapping[str, Any]) -> Violation:
@@ -139,33 +138,33 @@ class Binder:
         )
 
 
-class ConversionError(Exception):  # noqa: N818 - never leaves this package
-    """A value that fits the schema of a parameter does not suit its type."""
+class ConversionError(Exception):
+    """A value that matches the schema of a parameter does not match its type."""
 
     def __init__(self, errors: list[tuple[tuple[int | str, ...], str, str]]) -> None:
         super().__init__(errors)
         self.errors = errors
-        """Where in the value, which rule, and a sentence, for each fault."""
+        """Path in the value, rule and message of each error."""
 
     def to_violations(self, name: str, value: Any) -> list[Violation]:
-        """The faults as those of the argument `name`."""
+        """Return the errors as violations of the argument `name`."""
         return [_violation(name, value, *error) for error in self.errors]
 
 
 def is_self_validating(convert: Convert) -> bool:
-    """Whether what converts a value takes any, and raises `ConversionError` where it does not suit."""
+    """Return True if a converter accepts any value, and raises `ConversionError` for invalid ones."""
     return getattr(getattr(convert, "__self__", None), "is_self_validating", False) is True
 
 
 def merge_violations(
     schema_violations: Sequence[Violation], more: Iterable[Violation]
 ) -> tuple[Violation, ...]:
-    """Violations of the schema, and what else there is, as many as are told."""
+    """Return the violations of the schema and then the others, up to the maximum number."""
     return (*schema_violations, *more)[:_MAX_VIOLATIONS]
 
 
 def validation_error(violations: list[Violation]) -> ValidationError:
-    """The error of arguments with these faults: at least one."""
+    """Return the error for one or more violations."""
     first = violations[0].message
     if len(violations) > 1:
         first = f"{first} (and {len(violations) - 1} more)"
@@ -173,7 +172,7 @@ def validation_error(violations: list[Violation]) -> ValidationError:
 
 
 def truncated(value: Any) -> Any:
-    """A JSON value, or the beginning of its text if that is long."""
+    """Return a JSON value, or the start of its text if that is too long."""
     text = json.dumps(value, ensure_ascii=False)
     return value if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
@@ -184,7 +183,7 @@ def _violation(
     path = _pointer(name)
     here: Any = value
     for step in steps:
-        # Between the steps there are the names of the members of unions, which lead nowhere.
+        # Pydantic's paths also contain the names of union members, which are no steps.
         if _leads_into(here, step):
             path, here = path + _pointer(step), here[step]
     shown = truncated(here)

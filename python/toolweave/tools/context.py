@@ -1,4 +1,4 @@
-"""What a running tool knows of its call, and may ask for."""
+"""Context of a running tool: its call, and what it can request."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ if TYPE_CHECKING:
 
 
 class Host(Protocol):
-    """What runs a call, as its context sees it. Implemented by the executor."""
+    """Runner of a call, as its context uses it. Implemented by the executor."""
 
     @property
     def cancelled(self) -> bool:
-        """Whether nobody waits for the result any more."""
+        """True if the result is no longer needed."""
         ...
 
     def progress(self, call: ToolCall, value: Any) -> None:
-        """Shows a value to whoever watches, from any thread."""
+        """Report progress. Thread-safe."""
         ...
 
     async def ask(self, call: ToolCall, question: str, schema: Mapping[str, Any] | None) -> Any:
-        """Asks the user."""
+        """Ask the user."""
         ...
 
     async def call(self, parent: ToolCall, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Runs another tool for the one that serves `parent`."""
+        """Run another tool on behalf of the tool that serves `parent`."""
         ...
 
 
 class ToolContext:
-    """The call that a tool serves. A parameter annotated with this class is given one.
+    """Context of a call. A tool gets it through a parameter annotated with this class.
 
     Example:
         >>> async def count(up_to: int, context: ToolContext) -> int:
@@ -55,9 +55,9 @@ class ToolContext:
         self.tool_call = tool_call
         """The call."""
         self.attempt = attempt
-        """How often the tool has been started for it, this time included."""
+        """Number of the current attempt, from 1."""
         self.metadata: Mapping[str, Any] = {} if metadata is None else metadata
-        """What the application gave the executor for its tools."""
+        """Metadata that the application passed to the executor."""
 
     @property
     def call_id(self) -> str:
@@ -66,29 +66,29 @@ class ToolContext:
 
     @property
     def cancelled(self) -> bool:
-        """Whether the result is no longer wanted. For tools in threads, which cannot be stopped."""
+        """True if the result is no longer needed. Tools in threads should check it and return."""
         return self._host.cancelled
 
     def progress(self, value: Any) -> None:
-        """Shows something to whoever watches. Any thread may call this."""
+        """Report progress. Thread-safe."""
         self._host.progress(self.tool_call, value)
 
     async def ask(self, question: str, schema: Mapping[str, Any] | None = None) -> Any:
-        """Asks the user and waits for the answer.
+        """Ask the user and wait for the answer.
 
         Args:
-            question: What to ask.
-            schema: The JSON Schema that the answer has to fit.
+            question: The question.
+            schema: JSON Schema of the answer.
         """
         return await self._host.ask(self.tool_call, question, schema)
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Calls another tool: validated, under the same limits, up to a depth.
+        """Call another tool, with validation, the same limits, and a maximum depth.
 
         Returns:
-            What its function returned.
+            The return value of its function.
 
         Raises:
-            ToolFailed: It did not succeed; the text says why.
+            ToolFailed: The call failed; the text has the reason.
         """
         return await self._host.call(self.tool_call, name, arguments)

@@ -1,4 +1,4 @@
-"""`tool`: from a function to a tool, bare or with options."""
+"""`tool`, which turns a function into a tool. Use it with or without options."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     class Decorator(Protocol):
-        """Makes a tool of a function."""
+        """Decorator that turns a function into a tool."""
 
         def __call__(self, function: Callable[_P, _R], /) -> Tool[_P, _R]:
-            """Makes it."""
+            """Return the tool."""
             ...
 
 
@@ -70,40 +70,40 @@ def tool(
     schema: Mapping[str, Any] | None = None,
     **options: Unpack[ToolOptions],
 ) -> Any:
-    """Makes a tool of a function.
+    """Turn a function into a tool.
 
-    What the model is told follows from the types of the parameters and the docstring (Google,
-    NumPy or Sphinx style), unless a schema or a contract is given. Texts in ``Annotated`` or
-    ``Field`` come before those of the docstring. Whatever says what the arguments are, they are
-    validated before the function runs. ``**kwargs`` takes arguments of any other name.
+    The contract comes from the types of the parameters and the docstring (Google, NumPy or Sphinx
+    style), unless you pass a schema or a contract. Texts in ``Annotated`` or ``Field`` take
+    precedence over the docstring. Arguments are always validated before the function runs.
+    ``**kwargs`` accepts arguments of any other name.
 
-    The function may be sync, async, or an async generator, whose last value is the result and
-    whose other values are progress. It may be a method, or an object that can be called. A
-    parameter annotated with `ToolContext` is not shown to the model.
+    The function may be sync, async, or an async generator, which yields progress and, as its last
+    value, the result. It may be a method or a callable object. A parameter annotated with
+    `ToolContext` is not shown to the model.
 
     Args:
-        subject: The function; or what to call the tool, or its contract, for a function that
-            follows as in ``@tool("name")``.
-        name: What the model calls it by; the function's name if not given.
-        description: What it does, instead of what the docstring says.
-        schema: The JSON Schema of its arguments, instead of what the types say. The function
-            then gets JSON, as it is.
-        **options: How it is run; see `ToolOptions`.
+        subject: The function; or the name or contract of the tool, to decorate a function as in
+            ``@tool("name")``.
+        name: Name of the tool; by default the function's name.
+        description: Description of the tool; by default from the docstring.
+        schema: JSON Schema of the arguments, instead of the types. The function then gets JSON
+            values without conversion.
+        **options: Options; see `ToolOptions`.
 
     Returns:
-        The tool, which can be called as the function can; or a decorator that makes it.
+        The tool, which can be called like the function; or a decorator that returns it.
 
     Raises:
-        ToolDefinitionError: The function cannot be a tool, or an option has a value that it
-            cannot have. What takes more than the signature to find out (a type without a JSON
-            Schema) is raised where the contract is first needed, at the latest when the tool is
-            put into a `Toolset`.
-        ContractError: The schema cannot be used.
+        ToolDefinitionError: The function cannot be a tool, or an option has an invalid value.
+            Errors that the signature alone does not show, such as a type without a JSON Schema,
+            are raised when the contract is first used, at the latest when the tool is added to a
+            `Toolset`.
+        ContractError: The schema is invalid.
 
     Example:
         >>> @tool
         ... def add(a: int, b: int = 1) -> int:
-        ...     "Adds two numbers."
+        ...     "Add two numbers."
         ...     return a + b
         >>> add.contract.parameters["properties"]["b"]
         {'type': 'integer', 'default': 1}
@@ -114,8 +114,8 @@ def tool(
         contract = subject
         if name is not None or description is not None or schema is not None:
             raise TypeError(
-                f"tool {contract.name!r}: a contract says it all; leave out name, description "
-                "and schema"
+                f"tool {contract.name!r}: name, description and schema must be left out with a "
+                "contract, which includes them"
             )
 
         def serve(function: AnyFunction) -> AnyTool:
@@ -127,7 +127,7 @@ def tool(
     check_mapping("schema", schema, none=True)
     if subject is None or isinstance(subject, str):
         if subject is not None and name is not None:
-            raise TypeError(f"the name is given twice, as {subject!r} and {name!r}")
+            raise TypeError(f"name must be given once, got {subject!r} and {name!r}")
         chosen = subject if name is None else name
 
         def decorate(function: AnyFunction) -> AnyTool:
@@ -164,7 +164,7 @@ def _make(
 
 
 def _check_callable(function: object) -> None:
-    # A method of a class cannot be called before it belongs to one.
+    # staticmethod and classmethod objects need not be callable themselves.
     if not callable(function) and not isinstance(function, (staticmethod, classmethod)):
         raise TypeError(f"the subject of a tool must be a function, got {got(function)}")
 
@@ -173,7 +173,7 @@ def _existing_tool(function: object) -> AnyTool | None:
     if is_tool(function):
         return function
     if isinstance(function, types.MethodType):
-        # What `classmethod` makes of a tool, from Python 3.13 on.
+        # From Python 3.13 on, a classmethod of a tool arrives as a bound method.
         inner: object = function.__func__
         return inner.__get__(function.__self__) if is_tool(inner) else None
     return None

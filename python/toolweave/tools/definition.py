@@ -1,8 +1,8 @@
-"""What a function is as a tool: what the model is told, and how its arguments arrive.
+"""Definitions of tools: the contract of a function, and how its arguments are converted.
 
-Either follows from the types and the docstring (`FromHints`), or the contract is given
-(`FromContract`). What the signature alone gets wrong is an error at once. The rest is worked out
-at first need, since it may take pydantic and griffe, and types that are defined further down.
+Both come from the types and the docstring (`FromHints`), or the contract is given
+(`FromContract`). Errors in the signature are raised at once. Everything else is computed on first
+use, since it may import pydantic and griffe, and refer to types that are defined later.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .signature import Hints, Signature, UnresolvedError, docstring_of
 
 
 class Definition(ABC):
-    """What is known of a tool beside its options."""
+    """Contract and argument conversion of a tool, independent of its options."""
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self.name = name
@@ -32,26 +32,26 @@ class Definition(ABC):
     @cached_property
     @abstractmethod
     def contract(self) -> FunctionContract:
-        """What the model is told."""
+        """Contract, as shown to the model."""
 
     @cached_property
     @abstractmethod
     def bind(self) -> Binder:
-        """What makes keyword arguments of JSON arguments."""
+        """Converter of JSON arguments to keyword arguments."""
 
     @property
     @abstractmethod
     def context(self) -> str | None:
-        """The parameter that is given a `ToolContext`."""
+        """Name of the parameter that gets the `ToolContext`, if any."""
 
     @property
     @abstractmethod
     def constructor_arguments(self) -> tuple[str, str | None, FunctionContract | None]:
-        """What it takes to make it again: the name, the description, the contract if given."""
+        """Arguments that recreate the definition: name, description, contract if given."""
 
     @cached_property
     def validator(self) -> Validator | None:
-        """What arguments are held to; None for a tool without a schema."""
+        """Validator of the arguments; None for a tool without a schema."""
         schema = self.contract.parameters
         if schema is None:
             return None
@@ -59,15 +59,15 @@ class Definition(ABC):
             return Validator(schema)
         except SchemaError as error:
             raise ToolDefinitionError(
-                f"tool {self.name!r}: the schema of its arguments cannot be used: {error}",
+                f"tool {self.name!r}: the schema of its arguments is invalid: {error}",
                 self.name,
             ) from error
 
     def check_argument(self, name: str, option: str) -> None:
-        """Whether the tool has an argument that an option names.
+        """Check that the tool has an argument that an option names.
 
         Raises:
-            ToolDefinitionError: It has not.
+            ToolDefinitionError: There is no such argument.
         """
         parameters = self.signature.parameters
         if name not in parameters and not self.signature.takes_any_name:
@@ -80,13 +80,13 @@ class Definition(ABC):
 
 
 class FromHints(Definition):
-    """A definition that follows from the types and the docstring of the function.
+    """Definition from the types and the docstring of the function.
 
     Args:
         function: The function.
-        name: What the model calls it by.
-        description: What it does, instead of what the docstring says.
-        local: The names that the function can see where it is defined, besides its globals.
+        name: Name of the tool.
+        description: Description of the tool, in place of the docstring.
+        local: Local names in scope where the function is defined.
     """
 
     def __init__(
@@ -105,13 +105,13 @@ class FromHints(Definition):
             FunctionContract(name)
         except ContractError as error:
             raise ToolDefinitionError(f"{error}; give it another: name=...", name) from error
-        # What is not there yet may be defined further down.
+        # An unresolved type may be defined later.
         with contextlib.suppress(UnresolvedError):
             self._known = self.signature.resolve(local)
 
     @property
     def is_resolved(self) -> bool:
-        """Whether the types are known by now."""
+        """True if the types have been resolved."""
         return self._known is not None
 
     @property
@@ -125,17 +125,17 @@ class FromHints(Definition):
 
     @property
     def context(self) -> str | None:
-        """The parameter that is given a `ToolContext`."""
+        """Name of the parameter that gets the `ToolContext`, if any."""
         return self._hints.context
 
     @cached_property
     def bind(self) -> Binder:
-        """What makes keyword arguments of JSON arguments."""
+        """Converter of JSON arguments to keyword arguments."""
         return self._arguments.bind
 
     @cached_property
     def contract(self) -> FunctionContract:
-        """What the model is told."""
+        """Contract, as shown to the model."""
         docs = self._docs
         description = docs.description if self._description is None else self._description
         try:
@@ -147,7 +147,7 @@ class FromHints(Definition):
 
     @property
     def constructor_arguments(self) -> tuple[str, str | None, FunctionContract | None]:
-        """What it takes to make it again."""
+        """Arguments that recreate the definition."""
         return self.name, self._description, None
 
     @cached_property
@@ -160,10 +160,10 @@ class FromHints(Definition):
 
 
 class FromContract(Definition):
-    """A definition whose contract is given. The types of the function are not asked.
+    """Definition with a given contract, regardless of the types of the function.
 
-    Arguments reach the function as the JSON that they are, but a number arrives as the kind of
-    number that a parameter is annotated with.
+    The function gets JSON values without conversion, except that numbers are converted to int or
+    float as the parameters are annotated.
     """
 
     def __init__(self, function: Callable[..., Any], contract: FunctionContract) -> None:
@@ -179,31 +179,31 @@ class FromContract(Definition):
             extra=copy_json if self.signature.takes_any_name else None,
             required=frozenset(p.name for p in hints.parameters if p.required),
         )
-        # A schema that is given is judged now, while it is clear who gave it.
+        # Validate a given schema now, while the traceback shows where it was passed.
         _ = self.validator
 
     @cached_property
     def contract(self) -> FunctionContract:
-        """What the model is told."""
+        """Contract, as shown to the model."""
         return self._contract
 
     @cached_property
     def bind(self) -> Binder:
-        """What makes keyword arguments of JSON arguments."""
+        """Converter of JSON arguments to keyword arguments."""
         return self._bind
 
     @property
     def context(self) -> str | None:
-        """The parameter that is given a `ToolContext`."""
+        """Name of the parameter that gets the `ToolContext`, if any."""
         return self._context
 
     @property
     def constructor_arguments(self) -> tuple[str, str | None, FunctionContract | None]:
-        """What it takes to make it again."""
+        """Arguments that recreate the definition."""
         return self.name, None, self._contract
 
     def _check(self, schema: Mapping[str, Any], hints: Hints) -> None:
-        """Whether arguments that fit the schema can be given to the function."""
+        """Check that the function accepts the arguments that match the schema."""
         properties: Mapping[str, Any] = schema.get("properties", {})
         if hints.context in properties:
             raise self.signature.parameter_error(

@@ -1,7 +1,7 @@
-"""What a docstring says: of the tool, of its parameters, of its result.
+"""Parsing of docstrings: descriptions of the tool, its parameters and its result.
 
-Google, NumPy and Sphinx style are told apart by their headings and read by griffe. A docstring
-without any is text, and griffe is not needed.
+The style (Google, NumPy or Sphinx) is recognized by the headings, and griffe parses the sections.
+A docstring without headings is plain text and does not need griffe.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 DocstringStyle: TypeAlias = Literal["google", "numpy", "sphinx"]
-"""How a docstring is written."""
+"""Style of a docstring."""
 
 
 class Documentation(NamedTuple):
-    """What a docstring says, flat."""
+    """Contents of a docstring."""
 
     description: str | None = None
-    """What the function does: the text without the sections."""
+    """Text without the sections."""
     parameters: Mapping[str, str] = MappingProxyType({})
-    """What each parameter is."""
+    """Descriptions of parameters, by name."""
     returns: str | None = None
-    """What comes back."""
+    """Description of the result."""
 
 
-# The headings that the three styles know, for `re.VERBOSE`. In the middle of prose none is one.
+# Headings of the three styles, for `re.VERBOSE`. They are not recognized inside of prose.
 _HEADINGS: Mapping[DocstringStyle, str] = {
     "google": r"""^(?i:args|arguments|params|parameters|keyword\ args|keyword\ arguments
         |other\ args|other\ arguments|other\ params|other\ parameters|raises|exceptions|returns
@@ -40,7 +40,7 @@ _HEADINGS: Mapping[DocstringStyle, str] = {
 
 
 def style_of(text: str) -> DocstringStyle | None:
-    """The style of the sections of a docstring, by the first heading; None if it has none."""
+    """Return the style of a docstring by its first heading; None without headings."""
     found: list[tuple[int, DocstringStyle]] = []
     for style, heading in _HEADINGS.items():
         if (match := re.search(heading, text, re.MULTILINE | re.VERBOSE)) is not None:
@@ -49,7 +49,7 @@ def style_of(text: str) -> DocstringStyle | None:
 
 
 def read_docstring(text: str | None) -> Documentation:
-    """Reads a docstring, indented as `inspect.getdoc` gives it."""
+    """Parse a docstring, indented as `inspect.getdoc` returns it."""
     if text is None or not text.strip():
         return Documentation()
     style = style_of(text)
@@ -58,7 +58,7 @@ def read_docstring(text: str | None) -> Documentation:
 
     from griffe import Docstring
 
-    # Griffe would warn of every parameter whose type is only in the signature.
+    # Without this, griffe warns about every parameter whose type is only in the signature.
     sections: list[Any] = Docstring(text).parse(style, warnings=False)
     paragraphs: list[str] = []
     parameters: dict[str, str] = {}
@@ -73,7 +73,7 @@ def read_docstring(text: str | None) -> Documentation:
 
 
 class _Section(Protocol):
-    """A section of a docstring, as griffe has it."""
+    """Section of a docstring, as griffe parses it."""
 
     kind: str
     title: str | None
@@ -102,7 +102,7 @@ def _read(
             texts = [_named(item) for item in value]
             returned[kind] = "; ".join(text for text in texts if text)
         case _:
-            # What it raises, examples in Python: for readers of the code.
+            # Exceptions and examples are for readers of the code.
             return
 
 

@@ -1,4 +1,4 @@
-"""A function that a model may call."""
+"""`Tool`: a function that a model can call."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ AnyFunction: TypeAlias = Callable[..., Any]
 
 
 class Tool(Generic[P, R]):
-    """A function with what the model is told about it, and how it is run.
+    """Function with a contract and options.
 
-    It can be called as the function can. Make one with `tool`, or from a contract or a JSON
-    Schema with the methods here. Tools are not changed once they are made.
+    A tool can be called like its function. Create one with `tool`, or from a contract or a JSON
+    Schema with `from_contract` and `from_schema`. Tools are immutable.
     """
 
     name: str
-    """What the model calls it by."""
+    """Name of the tool."""
     function: Callable[P, R]
     """The function."""
     style: Style
-    """How it is run: ``sync``, ``async`` or ``generator`` (asynchronous, yields progress)."""
+    """Style of the function: ``sync``, ``async`` or ``generator`` (async, yields progress)."""
     timeout: float | None
     idle_timeout: float | None
     retries: int | RetryPolicy | None
@@ -76,16 +76,16 @@ class Tool(Generic[P, R]):
         definition: Definition,
         options: Mapping[str, Any],
     ) -> None:
-        """Prefer `tool`, `from_contract` and `from_schema`.
+        """Create a tool. Prefer `tool`, `from_contract` and `from_schema`.
 
         Args:
             function: The function.
-            definition: What it is as a tool.
-            options: How it is run; see `ToolOptions`.
+            definition: Its contract and argument conversion.
+            options: Options; see `ToolOptions`.
 
         Raises:
-            ToolDefinitionError: An option has a value that it cannot have.
-            TypeError: There is no such option.
+            ToolDefinitionError: An option has an invalid value.
+            TypeError: An option is unknown.
         """
         functools.update_wrapper(self, function, updated=())
         self.name = definition.name
@@ -108,17 +108,17 @@ class Tool(Generic[P, R]):
         function: Callable[Q, T],
         **options: Unpack[ToolOptions],
     ) -> Tool[Q, T]:
-        """A tool whose contract is given.
+        """Create a tool from a contract.
 
         Args:
-            contract: The contract, or a definition as clients of providers and MCP write it.
-            function: What serves its calls; gets the arguments by name, as JSON.
-            **options: How it is run.
+            contract: The contract, or a definition in the format of a provider or of MCP.
+            function: The function. It gets the arguments by name, as JSON values.
+            **options: Options; see `ToolOptions`.
 
         Raises:
-            ContractError: A definition is none.
-            ToolDefinitionError: The function cannot take the arguments, the schema cannot be
-                used, or an option has a value that it cannot have.
+            ContractError: The definition is invalid.
+            ToolDefinitionError: The function does not accept the arguments, the schema is invalid,
+                or an option has an invalid value.
         """
         if not isinstance(contract, FunctionContract):
             contract = FunctionContract.from_openai(contract)
@@ -133,17 +133,17 @@ class Tool(Generic[P, R]):
         description: str | None = None,
         **options: Unpack[ToolOptions],
     ) -> Tool[Q, T]:
-        """A tool from the JSON Schema of its arguments.
+        """Create a tool from the JSON Schema of its arguments.
 
         Args:
-            name: What the model calls it by.
-            schema: The JSON Schema of its arguments.
-            function: What serves its calls; gets the arguments by name, as JSON.
-            description: What it does, for the model to read.
-            **options: How it is run.
+            name: Name of the tool.
+            schema: JSON Schema of the arguments.
+            function: The function. It gets the arguments by name, as JSON values.
+            description: Description for the model.
+            **options: Options; see `ToolOptions`.
 
         Raises:
-            ContractError: The name or the schema cannot be used.
+            ContractError: The name or the schema is invalid.
             ToolDefinitionError: As for `from_contract`.
         """
         contract = FunctionContract(name, description, schema)
@@ -151,43 +151,43 @@ class Tool(Generic[P, R]):
 
     @property
     def contract(self) -> FunctionContract:
-        """What the model is told.
+        """Contract, as shown to the model. Computed on first use.
 
         Raises:
-            ToolDefinitionError: A type has no JSON Schema. Worked out at first need.
+            ToolDefinitionError: A type has no JSON Schema.
         """
         return self._definition.contract
 
     @property
     def description(self) -> str | None:
-        """What it does, for the model to read."""
+        """Description for the model."""
         return self.contract.description
 
     @property
     def validator(self) -> Validator | None:
-        """What arguments are held to; None for a tool without a schema."""
+        """Validator of the arguments; None for a tool without a schema."""
         return self._definition.validator
 
     @property
     def context_parameter(self) -> str | None:
-        """The parameter that is given a `ToolContext`."""
+        """Name of the parameter that gets the `ToolContext`, if any."""
         return self._definition.context
 
     @property
     def options(self) -> dict[str, Any]:
-        """How it is run: all of `ToolOptions`."""
+        """All options; see `ToolOptions`."""
         return {name: getattr(self, name) for name in DEFAULTS}
 
     @property
     def is_unbound(self) -> bool:
-        """Whether it is a method without its object, as in ``Class.method``."""
+        """True if the tool is an unbound method, as in ``Class.method``."""
         return self._definition.signature.is_method and self._receiver is None
 
     @property
     def portable(self) -> Callable[P, R]:
-        """What can be sent to another process by name, as `pickle` does.
+        """Callable that can be pickled by name.
 
-        The function; where its name leads to a tool of it, as for a decorated one, that tool.
+        The function; or, if its name refers to the tool, as for a decorated function, the tool.
         """
         named = _lookup_by_name(self.function)
         found: Callable[P, R] = self.function
@@ -196,44 +196,44 @@ class Tool(Generic[P, R]):
         return found
 
     def replace(self, **options: Unpack[ToolOptions]) -> Tool[P, R]:
-        """The same tool with other options.
+        """Return a copy of the tool with other options.
 
         Args:
-            **options: Those that change.
+            **options: The options to change.
 
         Raises:
-            ToolDefinitionError: An option has a value that it cannot have.
-            TypeError: There is no such option.
+            ToolDefinitionError: An option has an invalid value.
+            TypeError: An option is unknown.
         """
         copy = Tool(self.function, self._definition, {**self.options, **options})
         copy._receiver, copy._attribute = self._receiver, self._attribute
         return copy
 
     def bind(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The keyword arguments of the function for the JSON arguments of a call.
+        """Convert the JSON arguments of a call to keyword arguments of the function.
 
-        A `ToolContext` is not among them.
+        A `ToolContext` is not included.
 
         Args:
-            arguments: Arguments that fit the schema.
+            arguments: Arguments that match the schema.
 
         Raises:
-            ValidationError: They do not suit the types of the function. The keyword of a
-                violation is then pydantic's name for it.
+            ValidationError: The arguments do not match the types of the function. The keyword of
+                each violation is then pydantic's error type.
         """
         return self._definition.bind(arguments)
 
     def violations(
         self, arguments: Mapping[str, Any], schema_violations: Sequence[Violation] | None = None
     ) -> tuple[Violation, ...]:
-        """All in which arguments do not suit the tool: its schema and the types of the function.
+        """Return all violations of the schema and of the types of the function.
 
         Args:
-            arguments: The arguments of a call, mended where they could be.
-            told: In which ways they do not fit the schema, where that is known.
+            arguments: The arguments of a call, after repair.
+            schema_violations: Their violations of the schema, if already known.
 
         Returns:
-            The violations of the schema and then those of the types at other places; at most 20.
+            The violations of the schema and then those of the types at other paths; at most 20.
         """
         if schema_violations is None:
             validator = self.validator
@@ -243,7 +243,7 @@ class Tool(Generic[P, R]):
         )
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Calls the function."""
+        """Call the function."""
         return self.function(*args, **kwargs)
 
     @overload
@@ -253,7 +253,7 @@ class Tool(Generic[P, R]):
         self: Tool[Concatenate[S, Q], R], instance: S, owner: type[Any] | None = None
     ) -> Tool[Q, R]: ...
     def __get__(self, instance: object, owner: type[Any] | None = None) -> object:
-        """The tool of an object, for a method; otherwise the tool itself."""
+        """Return the tool bound to an object, for a method; otherwise the tool itself."""
         if not self.is_unbound:
             return self
         function: Any = self.function
@@ -274,13 +274,13 @@ class Tool(Generic[P, R]):
         self._attribute = name
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        # By name, as functions are: the name of a decorated one leads to the tool.
+        # By name, like functions: the name of a decorated function refers to the tool.
         if self._receiver is not None:
             return getattr, self._receiver
         if _lookup_by_name(self) is self:
             name: str = vars(self)["__qualname__"]
             return name
-        # A pool is of the process that it was made in.
+        # A pool belongs to the process that created it.
         return _rebuild, (
             self.portable,
             *self._definition.constructor_arguments,
@@ -296,19 +296,19 @@ AnyTool: TypeAlias = Tool[..., Any]
 
 
 def is_tool(value: object) -> TypeGuard[AnyTool]:
-    """Whether something is a tool."""
+    """Return True if a value is a tool."""
     return isinstance(value, Tool)
 
 
 def tool_from(contract: FunctionContract, function: AnyFunction) -> AnyTool:
-    """A tool with this contract: a function's, or that of another tool, with its options."""
+    """Return a tool with this contract, from a function or from a tool, whose options it keeps."""
     if is_tool(function):
         return Tool(function.function, FromContract(function.function, contract), function.options)
     return Tool(function, FromContract(function, contract), {})
 
 
 def _lookup_by_name(function: object) -> object:
-    """What the name of a function leads to."""
+    """Return the object that the qualified name of a function refers to."""
     found: object = sys.modules.get(getattr(function, "__module__", ""))
     for name in str(getattr(function, "__qualname__", "")).split("."):
         found = getattr(found, name, None)

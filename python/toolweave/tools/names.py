@@ -1,4 +1,4 @@
-"""Names that a model can call a tool by, made of whatever the tool is called elsewhere."""
+"""Valid names of tools, derived from their names in other systems."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Container
 
-# As in a `FunctionContract`: white space, control characters, and what tags are made of.
+# As in a `FunctionContract`: white space, control characters, and characters of tags.
 _FORBIDDEN = re.compile(r"[\s\x00-\x1f\x7f-\x9f<>\"'=`&\\]")
 _MAX_NAME_BYTES = 256
 RESERVED_TAGS = ("tool_call", "tool_response")
 
 
 def valid_tool_name(name: str, prefix: str, taken: Container[str]) -> str:
-    """What a model can call a tool by: its own name, unless something forbids it.
+    """Return a valid name for a tool, its own if possible.
 
-    Characters that cannot stand in a tag become ``_``, slashes at the ends are dropped, and a
-    name that is taken gets a number.
+    Characters that are invalid in a tag become ``_``, slashes at the ends are dropped, and a name
+    that is taken gets a number.
     """
     whole = _FORBIDDEN.sub("_", f"{prefix}_{name}" if prefix else name)
     whole = _cut(whole, _MAX_NAME_BYTES).strip("/") or "_"

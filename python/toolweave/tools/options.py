@@ -1,4 +1,4 @@
-"""What can be asked of a tool beyond its function: limits, retries, approval, caching."""
+"""Options of tools: limits, retries, approval, caching."""
 
 from __future__ import annotations
 
@@ -17,119 +17,119 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RateLimit:
-    """How often a tool may start: `calls` times at once, then as often in every `per` seconds.
+    """Rate limit of a tool: a burst of `calls` starts, then `calls` starts every `per` seconds.
 
     Raises:
-        ValueError: There is no such rate.
+        ValueError: A value is out of range.
     """
 
     calls: int
-    """How many calls, at least 1."""
+    """Number of calls, at least 1."""
     per: float = 1.0
-    """In how many seconds."""
+    """Period, in seconds."""
     _: KW_ONLY
     on_limit: Literal["wait", "refuse"] = "wait"
-    """What becomes of a call that is too early: it waits, or it fails as ``rate_limited``."""
+    """Behavior at the limit: a call waits, or fails with ``rate_limited``."""
 
     def __post_init__(self) -> None:
         if not _is_count(self.calls) or self.calls < 1:
-            raise ValueError(f"calls is a whole number from 1, not {self.calls!r}")
+            raise ValueError(f"calls must be an integer of at least 1, got {self.calls!r}")
         if not _is_duration(self.per):
-            raise ValueError(f"per is a number of seconds above 0, not {self.per!r}")
+            raise ValueError(f"per must be a number of seconds above 0, got {self.per!r}")
         if self.on_limit not in ("wait", "refuse"):
-            raise ValueError(f'on_limit is "wait" or "refuse", not {self.on_limit!r}')
+            raise ValueError(f'on_limit must be "wait" or "refuse", got {self.on_limit!r}')
 
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How often a call that failed for a passing reason is run again, and after which pauses.
+    """Retries of calls that failed with a transient error, with exponential backoff.
 
-    The pause before the second attempt is `initial` seconds. Each further one is `multiplier`
-    times as long, up to `maximum`; each is then made longer or shorter by up to `jitter` of it.
+    The delay before the second attempt is `initial` seconds. Each further delay is `multiplier`
+    times as long, up to `maximum`. Jitter then changes each delay by up to that fraction of it.
 
     Raises:
-        TypeError: `retry_on` holds something that is no class of exceptions.
+        TypeError: `retry_on` is not a tuple of exception classes.
         ValueError: A number is out of range.
     """
 
     attempts: int
-    """How often the tool is started at most, the first time included."""
+    """Maximum number of attempts, including the first."""
     _: KW_ONLY
     initial: float = 0.5
-    """The first pause, in seconds."""
+    """First delay, in seconds."""
     maximum: float = 30.0
-    """The longest pause, in seconds, before jitter."""
+    """Maximum delay, in seconds, before jitter."""
     multiplier: float = 2.0
-    """By how much a pause is longer than the one before it, at least 1."""
+    """Factor between consecutive delays, at least 1."""
     jitter: float = 0.1
-    """The share of a pause that is left to chance, from 0 to 1."""
+    """Fraction by which a delay varies randomly, from 0 to 1."""
     retry_on: tuple[type[BaseException], ...] = (ConnectionError, TimeoutError)
-    """What counts as passing, besides a `TransientToolError`."""
+    """Exceptions that are transient, in addition to `TransientToolError`."""
 
     def __post_init__(self) -> None:
         if not _is_count(self.attempts) or self.attempts < 1:
-            raise ValueError(f"attempts is a whole number from 1, not {self.attempts!r}")
+            raise ValueError(f"attempts must be an integer of at least 1, got {self.attempts!r}")
         for name in ("initial", "maximum"):
             if not _is_number(value := getattr(self, name)) or value < 0:
-                raise ValueError(f"{name} is a number of seconds, not {value!r}")
+                raise ValueError(f"{name} must be a number of seconds, got {value!r}")
         if not _is_number(self.multiplier) or self.multiplier < 1:
-            raise ValueError(f"multiplier is a number from 1, not {self.multiplier!r}")
+            raise ValueError(f"multiplier must be a number of at least 1, got {self.multiplier!r}")
         if not _is_number(self.jitter) or not 0 <= self.jitter <= 1:
-            raise ValueError(f"jitter is a number from 0 to 1, not {self.jitter!r}")
+            raise ValueError(f"jitter must be a number from 0 to 1, got {self.jitter!r}")
         if not _are_exceptions(self.retry_on):
-            raise TypeError(f"retry_on is a tuple of classes of exceptions, not {self.retry_on!r}")
+            raise TypeError(f"retry_on must be a tuple of exception classes, got {self.retry_on!r}")
 
 
 ConcurrencyKey: TypeAlias = "str | Callable[[Mapping[str, Any]], Hashable]"
-"""What calls share that must not run at once: an argument, or a function of the arguments."""
+"""Key of calls that must not run concurrently: an argument, or a function of the arguments."""
 
 Pool: TypeAlias = 'Executor | Literal["inline"]'
-"""Where a blocking function runs: off the loop, or on it."""
+"""Pool for a blocking function, or ``inline`` to run it on the event loop."""
 
 
 class ToolOptions(TypedDict, total=False):
-    """How a tool is run. What is left out or None is up to the executor.
+    """Options of a tool. For an option that is omitted or None, the executor's default applies.
 
-    Each of them is an attribute of the same name of `Tool`.
+    Each option is also an attribute of `Tool`.
     """
 
     timeout: float | None
-    """How long a call may take, in seconds, from its start."""
+    """Time limit of a call from its start, in seconds."""
     idle_timeout: float | None
-    """How long a call may go without progress, in seconds."""
+    """Maximum time between progress reports of a call, in seconds."""
     retries: int | RetryPolicy | None
-    """How often a call that failed for a passing reason is run again."""
+    """Number of retries after transient errors, or a policy."""
     max_concurrency: int | None
-    """How many calls of the tool run at once."""
+    """Maximum number of calls of the tool that run at once."""
     concurrency_key: ConcurrencyKey | None
-    """Calls with the same key run one after another."""
+    """Key of calls that run one at a time."""
     sequential: bool
-    """Whether a call runs with no other call of the reply beside it."""
+    """If true, a call runs alone among the calls of its reply."""
     requires_approval: bool | Callable[[ToolCall], bool]
-    """Whether an approver is asked before a call runs."""
+    """If true, an approver is asked before a call runs."""
     idempotent: bool
-    """Whether identical calls that are in flight at the same time may share one run."""
+    """If true, identical calls that are in flight at the same time may share one run."""
     cache: bool | float | None
-    """For how many seconds a result answers identical calls; True is for ever."""
+    """Time for which a result is reused for identical calls, in seconds; True for no expiry."""
     rate_limit: RateLimit | None
-    """How often a call may start."""
+    """Rate limit of the tool."""
     max_result_chars: int | None
-    """How long a result may be, in characters, before it is cut."""
+    """Maximum length of a result's text, in characters."""
     defer_loading: bool
-    """Whether the model learns of the tool only when it looks for it.
+    """If true, the tool is not described to the model until the model has searched for it.
 
-    It is then not described to the model; ``find_tools`` is, which is offered as soon as there is
-    such a tool, and finds them by keywords. From then on the tool is described as any other,
-    wherever the history has the call that found it, or one of the tool itself. A call of a tool
-    that was not found is validated and run all the same: this saves words, it forbids nothing."""
+    The model is offered ``find_tools`` instead, which finds such tools by keywords. A tool is
+    described like any other as long as the history contains the search that found it, or a call of
+    it. A call of a tool that was not found is validated and run as usual: this option saves tokens
+    and does not restrict calls."""
     metadata: Mapping[str, Any] | None
-    """Anything that the application wants to know of the tool."""
+    """Metadata for the application."""
     pool: Pool | None
-    """Where a blocking function runs."""
+    """Pool for a blocking function."""
     after: str | Sequence[str]
-    """Tools whose calls in the same reply have to be over before this one starts."""
+    """Tools whose calls in the same reply must have ended before a call starts."""
     partial_results: bool
-    """Whether the last progress is the result of a call that takes too long."""
+    """If true, the last progress is the result text of a call that times out."""
 
 
 DEFAULTS: Mapping[str, Any] = {
@@ -153,25 +153,27 @@ DEFAULTS: Mapping[str, Any] = {
 
 
 def checked(tool: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All options of a tool: those given, if they make sense, and the defaults.
+    """Check the given options of a tool, and return them with the defaults.
 
     Raises:
-        TypeError: There is no such option.
-        ToolDefinitionError: An option has a value that it cannot have.
+        TypeError: An option is unknown.
+        ToolDefinitionError: An option has an invalid value.
     """
     for name in given:
         if name not in DEFAULTS:
             known = ", ".join(DEFAULTS)
-            raise TypeError(f"tool {tool!r}: there is no option {name!r}; there are {known}")
+            raise TypeError(f"tool {tool!r}: option must be one of {known}, got {name!r}")
     options: dict[str, Any] = {**DEFAULTS, **given}
     for name, value in given.items():
         if (wanted := _expected(name, value)) is not None:
-            raise ToolDefinitionError(f"tool {tool!r}: {name} is {wanted}, not {value!r}", tool)
+            raise ToolDefinitionError(
+                f"tool {tool!r}: {name} must be {wanted}, got {value!r}", tool
+            )
     after = options["after"]
     options["after"] = (after,) if isinstance(after, str) else tuple(after)
     if tool in options["after"]:
         raise ToolDefinitionError(
-            f"tool {tool!r}: after names the tool itself; it would wait for ever", tool
+            f"tool {tool!r}: after must name other tools, got the tool itself", tool
         )
     options["metadata"] = dict(options["metadata"] or {})
     if options["cache"] is False:
@@ -180,38 +182,38 @@ def checked(tool: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_pool(tool: str, pool: Pool | None, style: str, context: str | None) -> None:
-    """Whether a function of this style, with or without a context, can run in a pool.
+    """Check that a function of this style, with or without a context, can run in a pool.
 
     Raises:
-        ToolDefinitionError: It cannot.
+        ToolDefinitionError: The function cannot run in the pool.
     """
     if pool is None or pool == "inline":
         return
     if style != "sync":
         raise ToolDefinitionError(
-            f"tool {tool!r}: pool is for functions that block, and this one is async: "
-            "leave pool out, it runs on the event loop",
+            f"tool {tool!r}: pool must be left out for an async function, which runs on the event "
+            "loop",
             tool,
         )
     if context is not None and _runs_in_other_process(pool):
         raise ToolDefinitionError(
             f"tool {tool!r}: parameter {context!r} is a ToolContext, which cannot be sent to "
-            "another process: leave the parameter out, or run the tool in threads",
+            "another process; leave the parameter out, or run the tool in threads",
             tool,
         )
 
 
 def _expected(name: str, value: object) -> str | None:
-    """What an option should be, if it is not."""
+    """Return a description of valid values if the value of an option is invalid."""
     match name:
         case "timeout" | "idle_timeout":
             return _unless(value is None or _is_duration(value), "a number of seconds above 0")
         case "retries":
             fine = value is None or isinstance(value, RetryPolicy) or _is_count(value)
-            return _unless(fine, "a whole number from 0 or a RetryPolicy")
+            return _unless(fine, "an integer of at least 0 or a RetryPolicy")
         case "max_concurrency" | "max_result_chars":
             fine = value is None or (_is_count(value) and value != 0)
-            return _unless(fine, "a whole number from 1")
+            return _unless(fine, "an integer of at least 1")
         case "concurrency_key":
             fine = value is None or isinstance(value, str) or callable(value)
             return _unless(fine, "the name of an argument or a function of the arguments")
@@ -229,7 +231,7 @@ def _expected(name: str, value: object) -> str | None:
             fine = value is None or value == "inline" or isinstance(value, Executor)
             return _unless(fine, 'a concurrent.futures.Executor or "inline"')
         case "after":
-            return _unless(_are_names(value), "the name of a tool or several of them")
+            return _unless(_are_names(value), "the name of a tool or a list of names")
         case _:
             return _unless(isinstance(value, bool), "True or False")
 
@@ -258,14 +260,14 @@ def _are_exceptions(kinds: object) -> bool:
 
 
 def _are_names(value: object) -> bool:
-    # An iterator would be used up by looking, and a set has no order.
+    # Checking an iterator would consume it, and a set has no order.
     if not isinstance(value, (tuple, list)):
         return isinstance(value, str)
     return all(isinstance(name, str) for name in cast("Sequence[object]", value))
 
 
 def _runs_in_other_process(pool: Executor) -> bool:
-    """Whether a pool is known to run what it is given in another process."""
+    """Return True if a pool is known to run functions in another process."""
     processes = sys.modules.get("concurrent.futures.process")
     if processes is not None and isinstance(pool, processes.ProcessPoolExecutor):
         return True

@@ -1,12 +1,12 @@
-"""Types that JSON has itself: their schemas, and how a JSON value becomes one of them.
+"""Plain types, which correspond to JSON types: their schemas and conversions.
 
 ``str``, ``int``, ``float``, ``bool``, ``None``, ``Any``, ``list``, ``dict`` with string keys,
-``Literal`` and unions of these need no help. All other types are pydantic's, and their schemas
-look as these do.
+``Literal`` and unions of these are plain. All other types are handled by pydantic, which produces
+schemas of the same form.
 
-JSON has one kind of number: ``1.0`` is an integer to a schema and ``1`` is a number, so both have
-to be brought to the type that the function expects. Lists and dicts are copied, so that a tool
-that changes its arguments does not change the call.
+JSON has one number type: to a schema, ``1.0`` is an integer and ``1`` is a number, so numbers are
+converted to the type that the function expects. Lists and dicts are copied, so that a tool that
+modifies its arguments does not modify the call.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard, Union, get_ar
 from .._core import _copy_json
 
 Convert: TypeAlias = "Callable[[Any], Any]"
-"""From a JSON value that fits the schema to the value for the function."""
+"""Function that converts a valid JSON value to the value for the function."""
 
 
 class Plain(NamedTuple):
-    """A type that JSON has itself."""
+    """Type that corresponds to a JSON type."""
 
     schema: dict[str, Any]
-    """Its JSON Schema."""
+    """JSON Schema of the type."""
     convert: Convert | None
-    """What its values go through; None where they stay as they are."""
+    """Converter of its values; None if they need no conversion."""
     accepts: frozenset[type]
-    """The Python types that its values may have before that."""
+    """Python types of its values before conversion."""
 
 
 def plain(hint: Any) -> Plain | None:
-    """The type as a plain one, if it is one."""
+    """Return the plain type of a type hint, or None if it is not plain."""
     if hint is None or isinstance(hint, type):
         scalar = _SCALARS.get(hint)
         if scalar is not None:
@@ -55,9 +55,9 @@ def plain(hint: Any) -> Plain | None:
 
 
 def number_converter(hint: Any) -> Convert:
-    """What brings any JSON value as near to a type as copying and kinds of numbers can.
+    """Return a converter that copies JSON values and converts numbers to a type hint's type.
 
-    For functions whose types are not what the values are held to.
+    For functions whose arguments are validated by a given schema rather than by their types.
     """
     members = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     if int in members and float not in members:
@@ -68,21 +68,21 @@ def number_converter(hint: Any) -> Convert:
 
 
 def unchanged_types(convert: Convert | None) -> frozenset[type]:
-    """The types whose values stay as they are: those need not go through it."""
+    """Return the types whose values a converter leaves unchanged."""
     return _ATOMS if convert is None else _UNCHANGED_TYPES.get(convert, frozenset())
 
 
 copy_json: Convert = _copy_json
-"""A JSON value whose lists and dicts are its own."""
+"""Return a deep copy of a JSON value."""
 
 
 def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    """Whether a JSON value is an object."""
+    """Return True if a JSON value is an object."""
     return isinstance(value, dict)
 
 
 def is_array(value: object) -> TypeGuard[list[Any]]:
-    """Whether a JSON value is an array."""
+    """Return True if a JSON value is an array."""
     return isinstance(value, list)
 
 
@@ -129,7 +129,7 @@ _NAMES = {str: "string", bool: "boolean", int: "integer", type(None): "null"}
 
 
 def _literal(members: tuple[Any, ...]) -> Plain | None:
-    # A member of an Enum is written as its value; pydantic would not read that back.
+    # An Enum member is serialized as its value, which pydantic would not accept as input.
     values = [member.value if isinstance(member, enum.Enum) else member for member in members]
     kinds: list[type] = [type(value) for value in values]
     if not all(kind in _NAMES for kind in kinds):
@@ -177,19 +177,19 @@ def _dict(value: Plain | None) -> Plain | None:
 
 
 def _union(members: list[Plain | None]) -> Plain | None:
-    """A union in which the type of a JSON value says what becomes of it."""
+    """Return a union in which the type of a JSON value determines its converter."""
     found = [member for member in members if member is not None]
     if len(found) < len(members):
         return None
     schema = {"anyOf": [member.schema for member in found]}
     if _SCALARS[int] in found and _SCALARS[float] in found:
-        # Both kinds of number are welcome, so each stays what it is.
+        # Both number types are accepted, so neither is converted.
         found = [_NUMBER if member.accepts == _NUMBERS else member for member in found]
     by_type: dict[type, Convert | None] = {}
     for member in found:
         for kind in member.accepts:
-            # Which of two lists a list is meant to be: a question for pydantic, unless the
-            # same happens to both.
+            # Two members accept the same JSON type. Leave it to pydantic to choose, unless both
+            # have the same converter.
             if by_type.setdefault(kind, member.convert) is not member.convert:
                 return None
     accepts = frozenset(by_type)

@@ -1,6 +1,6 @@
-"""Types that JSON does not have itself, as pydantic sees them.
+"""Schemas and conversion of types that are not plain, by pydantic.
 
-Imported at first need only: this is the one place in the package that names pydantic.
+Imported lazily, so that pydantic is loaded only if it is needed.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaW
 from .binding import ConversionError
 
 _RULES = {"missing": "required", "extra_forbidden": "additionalProperties"}
-# All that pydantic raises about types, some of it under names of its own.
+# Exceptions that pydantic raises about types.
 _NO_SCHEMA = (PydanticUserError, PydanticUndefinedAnnotation, TypeError, NameError)
 _ALIASES = ("alias", "validation_alias")
 
 
 class UnsupportedTypeError(Exception):
-    """Pydantic has no schema for a type; the text says why."""
+    """Pydantic has no schema for a type; the text has the reason."""
 
 
 class PydanticType:
-    """A type by its adapter, which is built once."""
+    """Type with its pydantic adapter, which is built once."""
 
     is_self_validating = True
-    """It takes any JSON value, and does not rely on the schema."""
+    """True, since `convert` accepts any JSON value and does not rely on the schema."""
 
     def __init__(self, hint: Any) -> None:
         try:
@@ -39,13 +39,13 @@ class PydanticType:
             raise UnsupportedTypeError(_first_sentence(error)) from error
 
     def convert(self, value: Any) -> Any:
-        """The value of the type for a JSON value.
+        """Convert a JSON value to a value of the type.
 
         Raises:
-            Refusal: Pydantic does not take it.
+            ConversionError: Pydantic rejects the value.
         """
         try:
-            # As JSON and not as Python objects: what is strict about those is not about text.
+            # As JSON text, since strict types are stricter about Python objects.
             return self.adapter.validate_json(json.dumps(value))
         except ValidationError as error:
             raise ConversionError(
@@ -55,21 +55,21 @@ class PydanticType:
             raise ConversionError([((), "type", str(error))]) from error
 
     def to_json(self, value: Any) -> Any:
-        """The JSON value for a value of the type.
+        """Convert a value of the type to a JSON value.
 
         Raises:
-            ValueError: There is none.
+            ValueError: The value has no JSON form.
         """
         return json.loads(self.adapter.dump_json(value, by_alias=True, warnings="error"))
 
     def default(self) -> Any:
-        """What `Field` says the value is where there is none."""
+        """Return the default that `Field` defines."""
         found = self.adapter.get_default_value()
         return None if found is None else found.value
 
 
 class _Schemas(GenerateJsonSchema):
-    # A default that JSON cannot hold is left out, as everywhere.
+    # A default without a JSON form is omitted, as for plain types.
     ignored_warning_kinds: set[JsonSchemaWarningKind] = {  # noqa: RUF012 - as declared there
         "skipped-choice",
         "non-serializable-default",
@@ -79,10 +79,10 @@ class _Schemas(GenerateJsonSchema):
 def schemas_of(
     types: Sequence[PydanticType], mode: JsonSchemaMode = "validation"
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """The JSON Schemas of some types, and the definitions that they refer to as ``#/$defs/...``.
+    """Return the JSON Schemas of types, and the definitions that they refer to (``#/$defs/...``).
 
     Raises:
-        UnsupportedTypeError: One of them has none.
+        UnsupportedTypeError: A type has no JSON Schema.
     """
     adapters: list[tuple[int, JsonSchemaMode, TypeAdapter[Any]]] = [
         (index, mode, kind.adapter) for index, kind in enumerate(types)
@@ -96,12 +96,14 @@ def schemas_of(
 
 
 def field_of(hint: Any) -> FieldInfo | None:
-    """What `Field` says about a parameter."""
+    """Return the `Field` of a parameter, if it has one."""
     if get_origin(hint) is not Annotated:
         return None
     field = next((note for note in get_args(hint)[1:] if isinstance(note, FieldInfo)), None)
     if field is not None and any(getattr(field, alias) is not None for alias in _ALIASES):
-        raise UnsupportedTypeError("an alias is for the fields of models; name the parameter so")
+        raise UnsupportedTypeError(
+            "an alias is only supported for fields of models; rename the parameter instead"
+        )
     return field
 
 
@@ -114,5 +116,5 @@ def _error_of(entry: Any) -> tuple[tuple[int | str, ...], str, str]:
 
 
 def _first_sentence(error: Exception) -> str:
-    # What follows is advice on pydantic's own settings.
+    # The rest is advice on pydantic's settings.
     return str(error).partition("\n")[0].partition(". ")[0]

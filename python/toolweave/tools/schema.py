@@ -1,4 +1,4 @@
-"""From resolved types to a JSON Schema of the arguments, and to what converts them."""
+"""Generation of the JSON Schema of arguments, and of their converters, from resolved types."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 
 class Arguments(NamedTuple):
-    """How the arguments of a function look in JSON."""
+    """Schema and converter of the arguments of a function."""
 
     schema: dict[str, Any]
-    """The JSON Schema of all of them."""
+    """JSON Schema of the arguments."""
     bind: Binder
-    """What makes them keyword arguments."""
+    """Converter to keyword arguments."""
 
 
 class _Argument:
-    """A parameter on its way to a property of the schema."""
+    """Parameter for which a property of the schema is being built."""
 
     def __init__(
         self,
@@ -39,13 +39,13 @@ class _Argument:
         self.schema = schema
         self.convert = convert
         self.typed = typed
-        """What the schema is still to come from."""
+        """Type whose schema pydantic has yet to generate."""
         self.default_factory: Callable[[], Any] | None = None
         self.required = True
 
 
 def arguments_of(signature: Signature, hints: Hints, docs: Documentation) -> Arguments:
-    """The schema of the arguments of a function, and what binds them.
+    """Return the schema and the converter of the arguments of a function.
 
     Raises:
         ToolDefinitionError: A type has no JSON Schema.
@@ -76,7 +76,7 @@ def arguments_of(signature: Signature, hints: Hints, docs: Documentation) -> Arg
         schema["additionalProperties"] = found[-1].schema or True
         extra = found[-1].convert or _identity
         if hints.context is not None:
-            # It is ours to give: an argument of that name would be lost.
+            # The executor passes the context, so an argument of that name would be lost.
             schema["propertyNames"] = {"not": {"const": hints.context}}
     if definitions:
         schema["$defs"] = definitions
@@ -94,7 +94,7 @@ def arguments_of(signature: Signature, hints: Hints, docs: Documentation) -> Arg
 
 
 def returns_of(hints: Hints, docs: Documentation) -> dict[str, Any] | str | None:
-    """What a function returns, as a JSON Schema if its type has one."""
+    """Return the JSON Schema of a function's result, or its description without one."""
     definitions: dict[str, Any] = {}
     hint = _described_type(hints.returns)
     if hint is EMPTY or hint is None or hint is type(None):
@@ -108,7 +108,7 @@ def returns_of(hints: Hints, docs: Documentation) -> dict[str, Any] | str | None
         try:
             [schema], definitions = schemas_of([PydanticType(hint)], "serialization")
         except UnsupportedTypeError:
-            # Anything may be returned; the model is told of it in words, or not at all.
+            # The type has no schema, so the model gets only a description, if there is one.
             return docs.returns
         schema = strip_titles(schema)
     if not schema:
@@ -121,7 +121,7 @@ def returns_of(hints: Hints, docs: Documentation) -> dict[str, Any] | str | None
 
 
 def strip_titles(schema: Any) -> Any:
-    """A JSON Schema without titles: the names of properties and definitions say the same."""
+    """Return a JSON Schema without titles, which only repeat the names of properties."""
     if not is_object(schema):
         return schema
     kept: dict[str, Any] = {}
@@ -181,7 +181,7 @@ def _pydantic_argument(signature: Signature, name: str, hint: Any, field: Any) -
 
 
 def _add_pydantic_schemas(signature: Signature, arguments: list[_Argument]) -> dict[str, Any]:
-    """Adds the schemas that pydantic makes, and returns what they refer to."""
+    """Add the schemas that pydantic generates, and return their definitions."""
     typed = [argument for argument in arguments if argument.typed is not None]
     if not typed:
         return {}
@@ -191,7 +191,7 @@ def _add_pydantic_schemas(signature: Signature, arguments: list[_Argument]) -> d
     try:
         schemas, definitions = schemas_of(kinds)
     except UnsupportedTypeError:
-        # Once more one by one, to find out which of them it is.
+        # Generate them one by one to find the unsupported type.
         for argument, kind in zip(typed, kinds, strict=True):
             _check_alone(signature, argument.name, kind)
         raise
@@ -212,8 +212,8 @@ def _check_alone(signature: Signature, name: str, kind: PydanticType) -> None:
 def _unsupported(signature: Signature, name: str, error: Exception) -> Exception:
     return signature.parameter_error(
         name,
-        f"its type has no JSON Schema: {error}; a type that JSON can hold is wanted, such as str, "
-        "list[int], an Enum, a dataclass or a pydantic model",
+        f"its type has no JSON Schema: {error}; use a type with one, such as str, list[int], "
+        "an Enum, a dataclass or a pydantic model",
     )
 
 
@@ -224,13 +224,13 @@ def _show_default(argument: _Argument, default: Any) -> None:
         else:
             shown = json.loads(json.dumps(default, allow_nan=False))
     except (TypeError, ValueError):
-        # It has no JSON form; the function knows it all the same.
+        # The default has no JSON form. The function still applies it.
         return
     argument.schema["default"] = shown
 
 
 def _split_text(hint: Any) -> tuple[Any, str | None]:
-    """A type without the texts that it is annotated with, and the first of them."""
+    """Return a type without the texts that annotate it, and the first of these texts."""
     if get_origin(hint) is Annotated:
         kind, *notes = get_args(hint)
         texts = [text for text in map(_text_of, notes) if text is not None]
@@ -254,13 +254,13 @@ def _text_of(note: Any) -> str | None:
 
 
 def _is_field(value: Any) -> bool:
-    # Who has such a value has loaded pydantic.
+    # If the value is a `Field`, pydantic is already imported.
     fields = sys.modules.get("pydantic.fields")
     return fields is not None and isinstance(value, fields.FieldInfo)
 
 
 def _described_type(hint: Any) -> Any:
-    """The type of the result, without those of ours that say how a tool answers, not what."""
+    """Return the result type without types of this package, such as `Deferred`."""
     if not is_union(hint):
         return EMPTY if _is_toolweave_type(hint) else hint
     members = [member for member in get_args(hint) if not _is_toolweave_type(member)]

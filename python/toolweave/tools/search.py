@@ -1,4 +1,4 @@
-"""Finding tools by keywords, for those that the model is told of only once it looks for them."""
+"""Keyword search for tools that are not described to the model until it has found them."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ _NAME = "find_tools"
 _MAX_FOUND = 5
 _MAX_NAMED = 50
 
-# A word of the name says more of a tool than one in its description.
+# A match in the name counts more than one in the description.
 _NAME_WEIGHT = 3
 
 _FOUND = re.compile(r"Found ((?:`[^`\s]+`(?:, )?)+)")
 _QUOTED = re.compile(r"`([^`\s]+)`")
 
 Describe: TypeAlias = "Callable[[Sequence[FunctionContract]], str]"
-"""Writes what the model reads about tools that were found."""
+"""Function that describes tools for the model."""
 
 describe: ContextVar[Describe] = ContextVar("describe", default=render_contracts)
-"""How found tools are described. Whoever tells the model of tools sets it for its calls, so that
-they are written as in its prompt."""
+"""Function that describes found tools. A run sets it, so that the tools are described as in the
+prompt."""
 
 
 class ToolIndex:
-    """Tools by the words of their names, descriptions and parameters' names.
+    """Search index of tools by words in their names, descriptions and parameter names.
 
-    What counts as a word is said by `SearchIndex`; one of a name counts three times. A tool whose
-    very name is asked for comes first; among equals the order is that of the tools.
+    `SearchIndex` defines what a word is. Words in a tool's name count three times. A tool whose
+    exact name is the query comes first; tools of equal rank keep their order.
 
     Args:
         contracts: The tools.
@@ -54,14 +54,14 @@ class ToolIndex:
         self._index = SearchIndex(map(_texts, self._contracts))
 
     def search(self, query: str, limit: int = _MAX_FOUND) -> list[FunctionContract]:
-        """The tools that fit best, the best one first.
+        """Return the best matches, best first.
 
         Args:
             query: Keywords.
-            limit: How many there are at most.
+            limit: Maximum number of matches.
 
         Returns:
-            Tools that have at least one of the words.
+            Tools that match at least one of the words.
         """
         asked = query.strip()
         named = [contract for contract in self._contracts if contract.name == asked]
@@ -72,13 +72,13 @@ class ToolIndex:
 def search_tool(
     contracts: Sequence[FunctionContract], searchable: Collection[str]
 ) -> AnyTool | None:
-    """The tool that finds tools; None where there is nothing to find.
+    """Return the tool that searches for tools, or None if no tool is searchable.
 
-    It is called ``find_tools``, or ``find_tools_2`` and so on where there is a tool of that name.
+    Its name is ``find_tools``, or ``find_tools_2`` and so on if that name is taken.
 
     Args:
-        contracts: All tools.
-        searchable: The names of those that can be found.
+        contracts: Contracts of all tools.
+        searchable: Names of the searchable tools.
     """
     hidden = [contract for contract in contracts if contract.name in searchable]
     if not hidden:
@@ -88,7 +88,7 @@ def search_tool(
     while name in taken:
         number += 1
         name = f"{_NAME}_{number}"
-    # Whoever only tells the model of tools never searches.
+    # Built on first use, since most runs never search.
     index: list[ToolIndex] = []
 
     async def find(query: str) -> str:
@@ -112,20 +112,21 @@ def search_tool(
         },
         find,
         description=(
-            f"Finds further tools. There {count_text} that you are told of only once you have found "
-            "them here. Look before you say that something cannot be done; then call what was found"
+            f"Finds further tools. There {count_text} that you are told of only once you have "
+            "found them here. Look before you say that something cannot be done; then call what "
+            "was found"
         ),
     )
 
 
 def found_tool_names(result: str) -> list[str]:
-    """The names of the tools that were found, from the result of a search."""
+    """Return the names of the found tools from the result of a search."""
     line = _FOUND.match(result)
     return [] if line is None else _QUOTED.findall(line[1])
 
 
 def list_contracts(contracts: Sequence[FunctionContract]) -> str:
-    """Describes tools in a line each, for a model that is given the rest natively."""
+    """Describe each tool in one line, for a model that gets the full definitions natively."""
     return "\n".join(
         f"- {contract.name}: {' '.join(contract.description.split())}"
         if contract.description
@@ -136,7 +137,7 @@ def list_contracts(contracts: Sequence[FunctionContract]) -> str:
 
 def _answer(found: Sequence[FunctionContract], hidden: Sequence[FunctionContract]) -> str:
     if found:
-        # What is described from now on is read from this line; see `found_tool_names`.
+        # `found_tool_names` parses this line to know which tools to describe.
         return f"Found {_named(found)}. Call them as any other tool.\n\n{describe.get()(found)}"
     more = len(hidden) - _MAX_NAMED
     rest = f" and {more} more" if more > 0 else ""
@@ -147,12 +148,12 @@ def _answer(found: Sequence[FunctionContract], hidden: Sequence[FunctionContract
 
 
 def _named(contracts: Sequence[FunctionContract]) -> str:
-    # No name has a backtick or white space in it.
+    # Names contain no backticks or white space.
     return ", ".join(f"`{contract.name}`" for contract in contracts)
 
 
 def _texts(contract: FunctionContract) -> Iterator[tuple[str, int]]:
-    """The texts of a contract that are searched, and how often they count."""
+    """Yield the searchable texts of a contract with their weights."""
     yield contract.name, _NAME_WEIGHT
     yield contract.description or "", 1
     parameters: object = (contract.parameters or {}).get("properties")

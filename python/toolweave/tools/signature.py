@@ -1,4 +1,4 @@
-"""What the signature of a function says about it as a tool."""
+"""Inspection of a function's signature: parameters, type hints and style."""
 
 from __future__ import annotations
 
@@ -14,60 +14,60 @@ from ..exceptions import ToolDefinitionError
 from .context import ToolContext
 
 Style: TypeAlias = Literal["sync", "async", "generator"]
-"""How a function is run: called, awaited, or iterated over (an async generator)."""
+"""Style of a function: called, awaited, or iterated over (an async generator)."""
 
 EMPTY: Any = inspect.Parameter.empty
-"""Stands for a default, a type or a result that is not there."""
+"""Marker for a missing default, type or result."""
 
 
 class UnresolvedError(Exception):
-    """A type is written as text and names something that is not there, or not yet."""
+    """A string annotation refers to a name that is not defined, or not yet."""
 
 
 class Parameter(NamedTuple):
-    """A parameter that the model fills in."""
+    """Parameter that is an argument of calls."""
 
     name: str
     hint: Any
-    """Its type, with what `Annotated` says about it."""
+    """Type of the parameter, including `Annotated` metadata."""
     default: Any
-    """What it is without an argument: `inspect.Parameter.empty` if it needs one."""
+    """Default, or `inspect.Parameter.empty` if the parameter is required."""
 
     @property
     def required(self) -> bool:
-        """Whether it needs an argument."""
+        """True if the parameter has no default."""
         return self.default is EMPTY
 
 
 class Hints(NamedTuple):
-    """The types of a function, resolved."""
+    """Resolved type hints of a function."""
 
     parameters: tuple[Parameter, ...]
     extra: Any
-    """The type of ``**kwargs``: `inspect.Parameter.empty` if the function has none."""
+    """Type of ``**kwargs``, or `inspect.Parameter.empty` if the function has none."""
     context: str | None
-    """The parameter that is given a `ToolContext`."""
+    """Name of the parameter that gets the `ToolContext`, if any."""
     returns: Any
-    """The type of the result: `inspect.Parameter.empty` if it is not said."""
+    """Type of the result, or `inspect.Parameter.empty` if it is not annotated."""
 
 
 class Signature:
-    """The parameters of a function, without the object that it is a method of.
+    """Parameters of a function, without ``self`` or ``cls`` of a method.
 
     Raises:
-        ToolDefinitionError: The function cannot be called with arguments by name.
+        ToolDefinitionError: The function cannot be called with keyword arguments.
     """
 
     def __init__(self, function: Callable[..., Any], tool: str) -> None:
         self.tool = tool
         self.body = _body(function)
-        """The function that has the code, the docstring and the types."""
+        """Innermost function, with the code, the docstring and the annotations."""
         self.style: Style = _style(function, self.body, tool)
-        """How the function is run."""
+        """Style of the function."""
         self.parameters = _parameters(function, tool)
-        """Its parameters by name."""
+        """Parameters by name."""
         self.is_method = _is_method(function, self.parameters)
-        """Whether the first parameter is the object that the function is a method of."""
+        """True if the function is an unbound method or a classmethod."""
         if self.is_method:
             del self.parameters[next(iter(self.parameters))]
         for parameter in self.parameters.values():
@@ -85,14 +85,14 @@ class Signature:
 
     @property
     def takes_any_name(self) -> bool:
-        """Whether it has ``**kwargs``."""
+        """True if the function has ``**kwargs``."""
         return any(p.kind is p.VAR_KEYWORD for p in self.parameters.values())
 
     def check_annotated(self) -> None:
-        """Whether there is a type for every parameter.
+        """Check that every parameter is annotated.
 
         Raises:
-            ToolDefinitionError: There is not.
+            ToolDefinitionError: A parameter has no annotation.
         """
         for name, parameter in self.parameters.items():
             if parameter.annotation is EMPTY and parameter.kind is not parameter.VAR_KEYWORD:
@@ -101,20 +101,20 @@ class Signature:
                 )
 
     def parameter_error(self, parameter: str, reason: str) -> ToolDefinitionError:
-        """The error of a parameter."""
+        """Return the error for a parameter."""
         text = f"tool {self.tool!r}: parameter {parameter!r}: {reason}"
         return ToolDefinitionError(text, self.tool)
 
     def resolve(self, local: Mapping[str, Any] | None = None, *, lenient: bool = False) -> Hints:
-        """The types behind the annotations.
+        """Resolve the annotations to types.
 
         Args:
-            local: Names that are known where the function was defined, besides its globals.
-            lenient: Whether a type that is missing or cannot be resolved is `Any`.
+            local: Local names in scope where the function is defined.
+            lenient: If true, a missing or unresolvable annotation becomes `Any`.
 
         Raises:
-            UnresolvedError: A name in an annotation is not known, or not yet.
-            ToolDefinitionError: An annotation is no type, or two parameters are contexts.
+            UnresolvedError: An annotation refers to a name that is not defined, or not yet.
+            ToolDefinitionError: An annotation is not a type, or two parameters are contexts.
         """
         parameters: list[Parameter] = []
         contexts: list[str] = []
@@ -132,7 +132,7 @@ class Signature:
                 contexts.append(name)
                 continue
             if parameter.default is None:
-                # As type checkers once had it, and as it is still written.
+                # An implicit Optional, which PEP 484 once allowed.
                 hint = _optional(hint)
             parameters.append(Parameter(name, hint, parameter.default))
         if len(contexts) > 1:
@@ -150,7 +150,7 @@ class Signature:
         try:
             return _result(self._hint("return", annotation, local), self.style)
         except (UnresolvedError, ToolDefinitionError):
-            # The model can do without; the function cannot be blamed for it.
+            # The result type is optional, so errors in it are ignored.
             return EMPTY
 
     def _hint(
@@ -170,7 +170,7 @@ class Signature:
         holder = types.SimpleNamespace(__annotations__={name: annotation})
         scope: dict[str, Any] = getattr(self.body, "__globals__", {})
         known: dict[str, Any] = _closure(self.body)
-        # Often imported for type checkers only, and we know what is meant.
+        # `ToolContext` is often imported under TYPE_CHECKING only.
         if "ToolContext" not in scope:
             known["ToolContext"] = ToolContext
         try:
@@ -183,12 +183,12 @@ class Signature:
                 f"resolved: {error}; import it, or decorate the function where it is defined"
             ) from error
         except (TypeError, SyntaxError) as error:
-            raise self.parameter_error(name, f"{shown} is no type: {error}") from error
+            raise self.parameter_error(name, f"{shown} is not a type: {error}") from error
         return hints[name]
 
 
 def is_context(hint: Any) -> bool:
-    """Whether a parameter of this type is given a `ToolContext`."""
+    """Return True if a type is `ToolContext`, possibly annotated or optional."""
     if get_origin(hint) is Annotated:
         return is_context(get_args(hint)[0])
     if is_union(hint):
@@ -198,37 +198,37 @@ def is_context(hint: Any) -> bool:
 
 
 def is_union(hint: Any) -> bool:
-    """Whether a type is a union, `Optional` included."""
+    """Return True if a type is a union, including `Optional`."""
     return get_origin(hint) in (Union, types.UnionType)
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    """What a function is called."""
+    """Return the name of a function."""
     core = _unwrap(function)
     return str(getattr(core, "__name__", type(core).__name__))
 
 
 def docstring_of(function: Callable[..., Any]) -> str | None:
-    """What a function says about itself."""
+    """Return the docstring of a function."""
     core = _unwrap(function)
     if _is_plain(core):
         return inspect.getdoc(core)
-    # An object that can be called: the docstring of the method, or that of the class.
+    # A callable object: the docstring of its `__call__`, or else of its class.
     kind = type(core)
     return inspect.getdoc(kind.__call__) if kind.__call__.__doc__ else inspect.getdoc(kind)
 
 
 def scope_of(function: Callable[..., Any], frame: types.FrameType | None) -> dict[str, Any]:
-    """The local names that a function can see where it is defined.
+    """Return the local names in scope where a function is defined.
 
     Args:
         function: The function.
-        frame: The frame of who was called with it.
+        frame: Frame of the function that received it.
     """
     known: dict[str, Any] = {}
     inner: object = getattr(_body(function), "__code__", None)
     caller = None if frame is None else frame.f_back
-    # What is defined in a function is a constant of it; a class body stands in between.
+    # The code of an inner function is a constant of the outer one, or of a class body in it.
     while caller is not None and inner in caller.f_code.co_consts:
         known = {**caller.f_locals, **known}
         inner, caller = caller.f_code, caller.f_back
@@ -236,13 +236,13 @@ def scope_of(function: Callable[..., Any], frame: types.FrameType | None) -> dic
 
 
 def _unwrap(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What is behind partial functions and methods."""
+    """Return the function behind partials and methods."""
     inner = _unwrap_once(function)
     return function if inner is None else _unwrap(inner)
 
 
 def is_classmethod(function: object) -> bool:
-    """Whether a function is one of a class and not of its objects."""
+    """Return True if a function is a classmethod."""
     return isinstance(function, classmethod)
 
 
@@ -258,7 +258,7 @@ def _is_partial(function: Any) -> bool:
 
 
 def _unwrap_descriptor(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What is behind a method of a class, which `inspect.signature` does not take."""
+    """Return the function of a staticmethod or classmethod, for `inspect.signature`."""
     return _unwrap_once(function) or function if _is_descriptor(function) else function
 
 
@@ -297,17 +297,17 @@ def _style(function: Callable[..., Any], body: Callable[..., Any], tool: str) ->
 def _parameters(function: Callable[..., Any], tool: str) -> dict[str, inspect.Parameter]:
     if isinstance(function, type):
         raise ToolDefinitionError(
-            f"tool {tool!r}: a class is no tool; give a function that makes one", tool
+            f"tool {tool!r}: a class cannot be a tool; use a function that creates an instance",
+            tool,
         )
     try:
         found = inspect.signature(_unwrap_descriptor(function)).parameters
     except (TypeError, ValueError) as error:
         raise ToolDefinitionError(
-            f"tool {tool!r}: {function!r} does not say which arguments it takes; wrap it in a "
-            "function that does",
+            f"tool {tool!r}: {function!r} has no signature; wrap it in a function that has one",
             tool,
         ) from error
-    # What a partial function has been given by name is not the model's to change.
+    # Keyword arguments of a partial are fixed, so the model does not set them.
     fixed: Mapping[str, Any] = getattr(function, "keywords", {}) if _is_partial(function) else {}
     return {name: parameter for name, parameter in found.items() if name not in fixed}
 
@@ -354,13 +354,13 @@ def _optional(hint: Any) -> Any:
 
 
 def annotated(hint: Any, notes: Sequence[Any]) -> Any:
-    """A type with notes, if there are any."""
+    """Return a type annotated with notes, or the type itself without any."""
     subscript = (hint, *notes)
     return Annotated[subscript] if notes else hint
 
 
 def _result(hint: Any, style: Style) -> Any:
-    """The type of the result, without what a caller of the function has to do to get it."""
+    """Return the type of the result, without an awaitable or generator around it."""
     if style == "generator":
         return get_args(hint)[0] if get_args(hint) else EMPTY
     if get_origin(hint) in _AWAITABLES:

@@ -1,4 +1,4 @@
-"""The tools that a model may call, by name."""
+"""`Toolset`: the tools that a model can call, by name."""
 
 from __future__ import annotations
 
@@ -19,27 +19,26 @@ if TYPE_CHECKING:
 ToolLike: TypeAlias = (
     "AnyTool | AnyFunction | FunctionContract | HasContract | Mapping[str, Any] | str"
 )
-"""What a `Toolset` takes: a tool, a function; or, with a handler, a contract, a definition as
-clients of providers write it, or a bare name."""
+"""Item of a `Toolset`: a tool or a function; or, with a handler, a contract, a definition in the
+format of a provider, or a bare name."""
 
 Handlers: TypeAlias = "Mapping[str, AnyFunction]"
-"""Functions by the names of the tools that they serve."""
+"""Functions by tool name."""
 
 
 class Toolset:
-    """Tools in order, each under a name of its own.
+    """Ordered set of tools with unique names.
 
-    A set may change while others read it, in any thread: an iteration goes over the tools that
-    were there when it began.
+    Thread-safe: a toolset may change while it is read. An iteration covers the tools at its start.
 
     Args:
-        tools: The tools: `Tool`s, functions, or contracts in any form that have a handler. A
+        tools: The tools: `Tool` objects, functions, or contracts in any form with a handler. A
             bare name has no schema, so its arguments are not validated.
-        handlers: The functions that serve the contracts, by name.
+        handlers: Functions for the contracts, by name.
 
     Raises:
-        ContractError: A name is given twice, or a definition is none.
-        ToolDefinitionError: A tool has no function, or none that can serve it.
+        ContractError: A name is used twice, or a definition is invalid.
+        ToolDefinitionError: A tool has no function, or one that does not accept its arguments.
 
     Example:
         >>> def add(a: int, b: int) -> int:
@@ -51,7 +50,7 @@ class Toolset:
 
     def __init__(self, tools: Iterable[ToolLike] = (), *, handlers: Handlers | None = None) -> None:
         self._lock = threading.Lock()
-        # Never changed, only replaced: whoever reads it has it for good.
+        # Never modified, only replaced, so readers need no lock.
         self._tools: Mapping[str, AnyTool] = {}
         self._descriptions: _Descriptions | None = None
         self._version = 0
@@ -64,51 +63,52 @@ class Toolset:
         if unused:
             names = ", ".join(map(repr, unused))
             raise ToolDefinitionError(
-                f"there is a handler for {names}, but no such tool", next(iter(unused))
+                f"handlers must be for tools of the set, got {names}", next(iter(unused))
             )
         self._version = 0
 
     @property
     def version(self) -> int:
-        """How often the set has changed."""
+        """Number of changes so far."""
         return self._version
 
     @property
     def contracts(self) -> tuple[FunctionContract, ...]:
-        """What the model is told about the tools."""
+        """Contracts of the tools."""
         return self._describe().contracts
 
     @property
     def searchable(self) -> frozenset[str]:
-        """The names of the tools that the model is told of only once it has found them."""
+        """Names of tools with `defer_loading`, which the model has to search for."""
         return self._describe().searchable
 
     def add(self, tool: ToolLike, handler: AnyFunction | None = None) -> AnyTool:
-        """Adds a tool, behind the others.
+        """Add a tool at the end.
 
         Args:
-            tool: As for the constructor.
-            handler: The function that serves it, for a contract.
+            tool: The tool, in any form that the constructor takes.
+            handler: The function, for a contract.
 
         Returns:
-            The tool as it is in the set.
+            The added tool.
 
         Raises:
-            ContractError: There is one of its name.
-            ToolDefinitionError: It has no function, or none that can serve it.
+            ContractError: The name is in use.
+            ToolDefinitionError: The tool has no function, or one that does not accept its
+                arguments.
         """
         made = _resolve_tool(tool, _contract_of(tool), handler)
         self._insert(made)
         return made
 
     def remove(self, name: str) -> AnyTool:
-        """Takes a tool out.
+        """Remove a tool.
 
         Returns:
-            The tool.
+            The removed tool.
 
         Raises:
-            KeyError: There is none of this name.
+            KeyError: There is no tool of this name.
         """
         with self._lock:
             left = dict(self._tools)
@@ -120,11 +120,11 @@ class Toolset:
         return removed
 
     def get(self, name: str) -> AnyTool | None:
-        """The tool of this name."""
+        """Return the tool of this name, or None."""
         return self._tools.get(name)
 
     def snapshot(self) -> Toolset:
-        """The set as it is now, which later changes do not reach."""
+        """Return a copy that later changes do not affect."""
         copy = Toolset()
         with self._lock:
             copy._tools = self._tools
@@ -147,11 +147,11 @@ class Toolset:
     def _insert(self, tool: AnyTool) -> None:
         if tool.is_unbound:
             raise ToolDefinitionError(
-                f"tool {tool.name!r} is a method without its object: give the tool of an object, "
-                f"as in: thing.{tool.function.__name__}",
+                f"tool {tool.name!r} must be bound, got a method without its object; use the tool "
+                f"of an object, such as thing.{tool.function.__name__}",
                 tool.name,
             )
-        # What is wrong with its types is found here, before a model is asked.
+        # Errors in its types are raised here, before a request.
         _ = tool.contract, tool.validator
         with self._lock:
             if tool.name in self._tools:
@@ -176,7 +176,7 @@ class Toolset:
 
 
 class _Descriptions(NamedTuple):
-    """What the model is told about some tools."""
+    """Contracts and searchable names of a set of tools, computed once."""
 
     tools: Mapping[str, AnyTool]
     contracts: tuple[FunctionContract, ...]
@@ -191,12 +191,12 @@ def _as_items(tools: Any) -> Iterable[Any]:
     if _is_mapping(tools):
         return [_tool_from_entry(name, item) for name, item in tools.items()]
     if isinstance(tools, str) or callable(tools) or not hasattr(tools, "__iter__"):
-        raise TypeError(f"tools are given as a list; put a single one in a list: [{tools!r}]")
+        raise TypeError(f"tools must be a list; put a single tool in a list: [{tools!r}]")
     return cast("Iterable[Any]", tools)
 
 
 def _tool_from_entry(name: str, item: Any) -> ToolLike:
-    """An item of a mapping from names to tools, to schemas or to None, as the core reads it."""
+    """Return the tool of a mapping's entry, which may be a tool, a schema or None."""
     if item is None:
         return name
     if _is_mapping(item):
@@ -208,9 +208,7 @@ def _tool_from_entry(name: str, item: Any) -> ToolLike:
         return _make_tool(item, name)
     found = item.name if contract is None else contract.name
     if found != name:
-        raise ContractError(
-            f"tool {found!r} stands under the name {name!r}; both must agree", found
-        )
+        raise ContractError(f"the key of tool {found!r} must be its name, got {name!r}", found)
     return cast("ToolLike", item)
 
 
@@ -218,7 +216,7 @@ _DEFINITION = frozenset({"function", "name", "parameters", "input_schema", "inpu
 
 
 def _contract_of(item: Any) -> FunctionContract | None:
-    """The contract that an item is, or has without being a tool."""
+    """Return the contract of an item that is not a tool, if it has one."""
     if isinstance(item, FunctionContract):
         return item
     if is_tool(item):
@@ -242,12 +240,12 @@ def _make_tool(function: AnyFunction, name: str | None = None) -> AnyTool:
 def _resolve_tool(
     item: Any, contract: FunctionContract | None, handler: AnyFunction | None
 ) -> AnyTool:
-    """The tool for an item, with its handler if it has one."""
+    """Return the tool for an item and its handler, if any."""
     if contract is None:
         made = item if is_tool(item) else _make_tool(item)
         if handler is not None:
             raise ToolDefinitionError(
-                f"tool {made.name!r} has a function of its own and a handler; leave one out",
+                f"tool {made.name!r} must have one function, got its own and a handler",
                 made.name,
             )
         return made
@@ -255,9 +253,9 @@ def _resolve_tool(
     if serving is None:
         name = contract.name
         raise ToolDefinitionError(
-            f"tool {name!r} has no function to serve it: handlers={{{name!r}: ...}}", name
+            f"tool {name!r} has no function; pass one as handlers={{{name!r}: ...}}", name
         )
     made = tool_from(contract, serving)
-    # As the clients of providers write it.
+    # In the format of a provider.
     deferred = _is_mapping(item) and item.get("defer_loading") is True
     return made.replace(defer_loading=True) if deferred else made

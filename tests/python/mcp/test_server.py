@@ -227,7 +227,7 @@ def test_a_page_of_another_host_is_not_served(url: str) -> None:
         (["no_such_module"], "module 'no_such_module' cannot be imported"),
         (["json:nothing"], "module 'json' has no 'nothing'"),
         (["json"], "module 'json' has no tools: decorate functions with @tool"),
-        (["json:loads"], "json:loads cannot be served: tools are given as a list"),
+        (["json:loads"], "json:loads cannot be served: tools must be a list"),
         (["json", "--http", "somewhere"], "--http must be a port or HOST:PORT, got 'somewhere'"),
     ],
 )

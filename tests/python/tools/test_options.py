@@ -98,25 +98,25 @@ def test_an_option_is_kept(name: str, value: Any, kept: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "wanted"),
     [
-        ("timeout", 0, "a number of seconds above 0, not 0"),
-        ("timeout", -1.5, "a number of seconds above 0, not -1.5"),
-        ("timeout", float("nan"), "a number of seconds above 0, not nan"),
-        ("timeout", True, "a number of seconds above 0, not True"),
-        ("idle_timeout", "5", "a number of seconds above 0, not '5'"),
-        ("retries", -1, "a whole number from 0 or a RetryPolicy, not -1"),
-        ("retries", 1.5, "a whole number from 0 or a RetryPolicy, not 1.5"),
-        ("max_concurrency", 0, "a whole number from 1, not 0"),
-        ("concurrency_key", 3, "the name of an argument or a function of the arguments, not 3"),
-        ("sequential", "yes", "True or False, not 'yes'"),
-        ("requires_approval", None, "True, False or a function of the call, not None"),
-        ("cache", 0, "True, False or a number of seconds above 0, not 0"),
-        ("rate_limit", 5, "a RateLimit, not 5"),
-        ("max_result_chars", 0, "a whole number from 1, not 0"),
-        ("metadata", ["x"], "a mapping, not ['x']"),
-        ("pool", "thread", "a concurrent.futures.Executor or \"inline\", not 'thread'"),
-        ("after", {"b"}, "the name of a tool or several of them, not {'b'}"),
-        ("after", [1], "the name of a tool or several of them, not [1]"),
-        ("partial_results", 1, "True or False, not 1"),
+        ("timeout", 0, "a number of seconds above 0, got 0"),
+        ("timeout", -1.5, "a number of seconds above 0, got -1.5"),
+        ("timeout", float("nan"), "a number of seconds above 0, got nan"),
+        ("timeout", True, "a number of seconds above 0, got True"),
+        ("idle_timeout", "5", "a number of seconds above 0, got '5'"),
+        ("retries", -1, "an integer of at least 0 or a RetryPolicy, got -1"),
+        ("retries", 1.5, "an integer of at least 0 or a RetryPolicy, got 1.5"),
+        ("max_concurrency", 0, "an integer of at least 1, got 0"),
+        ("concurrency_key", 3, "the name of an argument or a function of the arguments, got 3"),
+        ("sequential", "yes", "True or False, got 'yes'"),
+        ("requires_approval", None, "True, False or a function of the call, got None"),
+        ("cache", 0, "True, False or a number of seconds above 0, got 0"),
+        ("rate_limit", 5, "a RateLimit, got 5"),
+        ("max_result_chars", 0, "an integer of at least 1, got 0"),
+        ("metadata", ["x"], "a mapping, got ['x']"),
+        ("pool", "thread", "a concurrent.futures.Executor or \"inline\", got 'thread'"),
+        ("after", {"b"}, "the name of a tool or a list of names, got {'b'}"),
+        ("after", [1], "the name of a tool or a list of names, got [1]"),
+        ("partial_results", 1, "True or False, got 1"),
     ],
 )
 def test_an_option_that_makes_no_sense_is_named_with_what_would(
@@ -125,13 +125,13 @@ def test_an_option_that_makes_no_sense_is_named_with_what_would(
     options: Any = {name: value}
     with pytest.raises(ToolDefinitionError) as caught:
         tool(f, **options)
-    assert str(caught.value) == f"tool 'f': {name} is {wanted}"
+    assert str(caught.value) == f"tool 'f': {name} must be {wanted}"
     assert caught.value.tool == "f"
 
 
 def test_an_option_that_there_is_not_is_named() -> None:
     options: Any = {"time_out": 5}
-    with pytest.raises(TypeError, match="tool 'f': there is no option 'time_out'; there are time"):
+    with pytest.raises(TypeError, match=r"tool 'f': option must be one of time.*, got 'time_out'"):
         tool(f, **options)
 
 
@@ -141,7 +141,9 @@ def test_a_key_for_an_argument_that_there_is_not_is_an_error() -> None:
 
 
 def test_a_tool_that_waits_for_itself_is_an_error() -> None:
-    with pytest.raises(ToolDefinitionError, match="after names the tool itself"):
+    with pytest.raises(
+        ToolDefinitionError, match="after must name other tools, got the tool itself"
+    ):
         tool(f, after="f")
 
 
@@ -149,7 +151,7 @@ def test_a_tool_that_waits_for_itself_is_an_error() -> None:
 def test_a_pool_is_for_functions_that_block(function: Callable[..., Any]) -> None:
     with (
         ThreadPoolExecutor(1) as pool,
-        pytest.raises(ToolDefinitionError, match="this one is async"),
+        pytest.raises(ToolDefinitionError, match="pool must be left out for an async function"),
     ):
         tool(function, pool=pool)
 
@@ -197,14 +199,23 @@ def test_a_tool_can_be_sent_to_another_process() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: RateLimit(0), "calls is a whole number from 1, not 0"),
-        (lambda: RateLimit(1, 0), "per is a number of seconds above 0, not 0"),
-        (lambda: RateLimit(1, on_limit="drop"), 'on_limit is "wait" or "refuse", not \'drop\''),  # type: ignore[arg-type]
-        (lambda: RetryPolicy(0), "attempts is a whole number from 1, not 0"),
-        (lambda: RetryPolicy(2, initial=-1), "initial is a number of seconds, not -1"),
-        (lambda: RetryPolicy(2, maximum=float("inf")), "maximum is a number of seconds, not inf"),
-        (lambda: RetryPolicy(2, multiplier=0.5), "multiplier is a number from 1, not 0.5"),
-        (lambda: RetryPolicy(2, jitter=2), "jitter is a number from 0 to 1, not 2"),
+        (lambda: RateLimit(0), "calls must be an integer of at least 1, got 0"),
+        (lambda: RateLimit(1, 0), "per must be a number of seconds above 0, got 0"),
+        (
+            lambda: RateLimit(1, on_limit="drop"),
+            'on_limit must be "wait" or "refuse", got \'drop\'',
+        ),  # type: ignore[arg-type]
+        (lambda: RetryPolicy(0), "attempts must be an integer of at least 1, got 0"),
+        (lambda: RetryPolicy(2, initial=-1), "initial must be a number of seconds, got -1"),
+        (
+            lambda: RetryPolicy(2, maximum=float("inf")),
+            "maximum must be a number of seconds, got inf",
+        ),
+        (
+            lambda: RetryPolicy(2, multiplier=0.5),
+            "multiplier must be a number of at least 1, got 0.5",
+        ),
+        (lambda: RetryPolicy(2, jitter=2), "jitter must be a number from 0 to 1, got 2"),
     ],
 )
 def test_a_limit_or_policy_out_of_range_is_an_error(
@@ -216,7 +227,7 @@ def test_a_limit_or_policy_out_of_range_is_an_error(
 
 @pytest.mark.parametrize("kinds", [OSError, (OSError, "x"), [OSError]])
 def test_a_policy_retries_on_classes_of_exceptions(kinds: Any) -> None:
-    with pytest.raises(TypeError, match="retry_on is a tuple of classes of exceptions"):
+    with pytest.raises(TypeError, match="retry_on must be a tuple of exception classes"):
         RetryPolicy(2, retry_on=kinds)
 
 
@@ -246,10 +257,10 @@ class Unfinished(BaseModel):
         (positional, "tool 'positional': parameter 'a': it is positional-only.*drop the '/'"),
         (variadic, r"tool 'variadic': parameter '\*items': .*make it a list"),
         (unannotated, "tool 'unannotated': parameter 'b': it has no type; .* b: str"),
-        (no_type, "tool 'no_type': parameter 'a': 'a city' is no type"),
+        (no_type, "tool 'no_type': parameter 'a': 'a city' is not a type"),
         (unpacked, r"tool 'unpacked': parameter '\*\*keys': write the keys as parameters"),
-        (dict, "tool 'dict': a class is no tool"),
-        (max, "tool 'max': .* does not say which arguments it takes"),
+        (dict, "tool 'dict': a class cannot be a tool"),
+        (max, "tool 'max': .* has no signature"),
         (lambda a: a, r"a lambda has no name: tool\(function, name=...\)"),
     ],
 )
@@ -266,7 +277,7 @@ def test_what_the_signature_tells_is_an_error_at_once(
         (no_schema, "tool 'no_schema': parameter 'b': its type has no JSON Schema.*socket"),
         (no_json, "tool 'no_json': parameter 'b': its type has no JSON Schema.*Callable"),
         (nested, "tool 'nested': parameter 'a': its type has no JSON Schema.*a pydantic model"),
-        (alias, "tool 'alias': parameter 'a': .*an alias is for the fields of models"),
+        (alias, "tool 'alias': parameter 'a': .*an alias is only supported for fields"),
         (unfinished, "tool 'unfinished': parameter 'a': .*(not fully|is not) defined"),
     ],
 )
@@ -292,9 +303,9 @@ def test_what_cannot_be_called_is_no_tool(thing: Any) -> None:
 
 def test_a_name_or_a_contract_is_given_once() -> None:
     anything: Any = tool
-    with pytest.raises(TypeError, match="the name is given twice, as 'a' and 'b'"):
+    with pytest.raises(TypeError, match="name must be given once, got 'a' and 'b'"):
         anything("a", name="b")
-    with pytest.raises(TypeError, match="tool 'f': a contract says it all"):
+    with pytest.raises(TypeError, match="tool 'f': name, description and schema must be left out"):
         anything(tool(f).contract, name="b")
 
 

@@ -70,7 +70,7 @@ def test_a_mapping_gives_names_as_it_does_to_the_parser() -> None:
     tools = Toolset(forms, handlers=handlers)
     assert [each.name for each in tools] == list(forms)
     assert tools.get("definition").description == "D."  # type: ignore[union-attr]
-    with pytest.raises(ContractError, match="'ping' stands under the name 'pong'"):
+    with pytest.raises(ContractError, match="the key of tool 'ping' must be its name, got 'pong'"):
         Toolset({"pong": ping})
 
 
@@ -90,23 +90,23 @@ def test_a_handler_that_is_a_tool_keeps_its_options() -> None:
     ("make", "error", "message"),
     [
         (lambda: Toolset([add, add]), ContractError, "'add' is given more than once"),
-        (lambda: Toolset(["x"]), ToolDefinitionError, "tool 'x' has no function to serve it"),
+        (lambda: Toolset(["x"]), ToolDefinitionError, "tool 'x' has no function"),
         (lambda: Toolset([DEFINITION]), ToolDefinitionError, "tool 'find' has no function"),
         (
             lambda: Toolset([add], handlers={"add": add}),
             ToolDefinitionError,
-            "tool 'add' has a function of its own and a handler",
+            "tool 'add' must have one function, got its own and a handler",
         ),
         (
             lambda: Toolset([add], handlers={"sub": add, "mul": add}),
             ToolDefinitionError,
-            "a handler for 'sub', 'mul', but no such tool",
+            "handlers must be for tools of the set, got 'sub', 'mul'",
         ),
         (lambda: Toolset([{"parameters": {}}]), ContractError, '"name" is missing'),
-        (lambda: Toolset(add), TypeError, "put a single one in a list"),  # type: ignore[arg-type]
-        (lambda: Toolset("add"), TypeError, "put a single one in a list: \\['add'\\]"),
-        (lambda: Toolset(ping), TypeError, "put a single one in a list"),  # type: ignore[arg-type]
-        (lambda: Toolset(7), TypeError, "put a single one in a list"),  # type: ignore[arg-type]
+        (lambda: Toolset(add), TypeError, "put a single tool in a list"),  # type: ignore[arg-type]
+        (lambda: Toolset("add"), TypeError, "put a single tool in a list: \\['add'\\]"),
+        (lambda: Toolset(ping), TypeError, "put a single tool in a list"),  # type: ignore[arg-type]
+        (lambda: Toolset(7), TypeError, "put a single tool in a list"),  # type: ignore[arg-type]
         (lambda: Toolset([7]), TypeError, "the subject of a tool must be a function, got 7"),  # type: ignore[list-item]
     ],
 )
@@ -125,7 +125,7 @@ class Thing:
 
 def test_a_method_goes_in_with_its_object_only() -> None:
     assert [each.name for each in Toolset([Thing().act])] == ["act"]
-    with pytest.raises(ToolDefinitionError, match=r"'act' is a method.*thing\.act"):
+    with pytest.raises(ToolDefinitionError, match=r"'act' must be bound, got a method.*thing\.act"):
         Toolset([Thing.act])
 
 
