@@ -30,7 +30,7 @@ from .options import ExecutorOptions, ToolUseOptions
 from .parser import NaturalToolUseParser, ParsedReply, ToolMode
 from .reader import ReplyEvent
 from .run import ReplyRun, ToolUseEvent
-from .use import FunctionCalling, NaturalToolUse
+from .tool_use import FunctionCalling, NaturalToolUse
 
 __all__ = [
     "ExecutorOptions",
@@ -41,6 +41,6 @@ __all__ = [
     "ReplyEvent",
     "ReplyRun",
     "ToolMode",
-    "ToolUseOptions",
     "ToolUseEvent",
+    "ToolUseOptions",
 ]

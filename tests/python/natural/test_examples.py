@@ -12,7 +12,7 @@ import toolweave
 
 @pytest.mark.parametrize(
     "name",
-    ["toolweave.agent", "toolweave.natural", "toolweave.natural.parser", "toolweave.natural.use"],
+    ["toolweave.agent", "toolweave.natural", "toolweave.natural.parser", "toolweave.natural.tool_use"],
 )
 def test_the_examples_of_a_module_are_true(name: str) -> None:
     module = importlib.import_module(name)
