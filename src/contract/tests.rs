@@ -61,7 +61,7 @@ fn loose_schemas_are_valid() {
 }
 
 #[test]
-fn a_name_must_be_able_to_stand_in_a_tag() {
+fn names_must_be_usable_in_a_tag() {
     for name in ["f", "math.factorial", "mcp__a-b", "a/b", "Überblick", "工具"] {
         check_name(name).unwrap();
     }

@@ -107,7 +107,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_question_has_the_same_answer_and_a_limit_cuts_it(
+    fn search_is_deterministic_and_respects_its_limit(
         documents in documents(), query in text(), limit in 0_usize..6,
     ) {
         let all = Index::new(documents.clone()).search(&query, usize::MAX);
@@ -116,7 +116,7 @@ proptest! {
     }
 
     #[test]
-    fn a_word_that_counts_more_is_never_worse(weight in 1_u32..MAX_WEIGHT) {
+    fn a_greater_weight_never_lowers_the_score(weight in 1_u32..MAX_WEIGHT) {
         let documents = |weight| [
             vec![("mail", weight), ("some other words here", 1)],
             vec![("mail", 1), ("some other words here", 1)],

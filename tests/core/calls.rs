@@ -156,7 +156,7 @@ pub(crate) fn cases(folder: &str) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn golden_cases_come_out_as_written_however_they_are_cut() {
+fn golden_cases_hold_for_every_split() {
     let mut count = 0;
     for (file, content) in cases("calls") {
         let contracts = contracts(&content["tools"]);
@@ -207,7 +207,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_follows_the_grammar_comes_back_equal_and_needs_no_repair(
+    fn well_formed_calls_come_back_equal_without_repairs(
         members in prop::collection::hash_map("(?s).{0,6}", json_value(), 0..4),
         form in 0..4usize,
         pretty: bool,
@@ -243,7 +243,7 @@ proptest! {
     }
 
     #[test]
-    fn a_call_fits_its_schema_whatever_the_model_wrote(
+    fn valid_calls_always_match_their_schema(
         a in json_value(),
         b in "[-0-9.e\"'truefalsnN, \\[\\]]{0,8}",
         broken: bool,

@@ -11,7 +11,7 @@ fn cases(name: &str) -> Vec<Value> {
 }
 
 #[test]
-fn definitions_are_read_as_the_cases_say() {
+fn golden_definitions() {
     for case in cases("definitions.json") {
         let contract = FunctionContract::from_openai(&case["definition"]).unwrap();
         assert_eq!(contract.to_json(), case["contract"], "{}", case["name"]);
@@ -21,7 +21,7 @@ fn definitions_are_read_as_the_cases_say() {
 }
 
 #[test]
-fn mistakes_are_named_as_the_cases_say() {
+fn golden_mistakes() {
     for case in cases("errors.json") {
         let error = FunctionContract::from_openai(&case["definition"]).unwrap_err();
         assert_eq!(error.to_string(), case["error"].as_str().unwrap());

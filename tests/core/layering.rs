@@ -12,12 +12,12 @@ use std::{
 use self::source::{outline, tokens};
 
 /// Crates that only the bindings may name.
-const OF_PYTHON: [&str; 4] = ["jiter", "pyo3", "pyo3_async_runtimes", "pythonize"];
+const PYTHON_CRATES: [&str; 4] = ["jiter", "pyo3", "pyo3_async_runtimes", "pythonize"];
 
 /// Modules whose files are parts of one whole, and so may name each other: the parser is one
 /// state machine, with a file for the steps of each state; a class of messages makes itself from
 /// JSON, which takes knowing all of them.
-const ONE_WHOLE: [&str; 2] = ["parser", "python::message"];
+const SINGLE_UNITS: [&str; 2] = ["parser", "python::message"];
 
 /// A module by the names that lead to it from the crate's root.
 type Module = Vec<String>;
@@ -143,14 +143,14 @@ fn faults(files: &[File]) -> Vec<String> {
     }
     for (parent, edges) in siblings {
         let (parent, circle) = (parent.join("::"), circle(edges));
-        if !circle.is_empty() && !ONE_WHOLE.contains(&parent.as_str()) {
+        if !circle.is_empty() && !SINGLE_UNITS.contains(&parent.as_str()) {
             let names: Vec<_> = circle.into_iter().collect();
             faults.push(format!("in {parent}, a circle: {}", names.join(", ")));
         }
     }
     for (path, text) in files {
         let named: BTreeSet<_> = tokens(text).into_iter().collect();
-        for name in OF_PYTHON.iter().filter(|name| named.contains(*name)) {
+        for name in PYTHON_CRATES.iter().filter(|name| named.contains(*name)) {
             if home(path).first().is_none_or(|module| module != "python") {
                 faults.push(format!("{path} names {name}"));
             }
@@ -192,7 +192,7 @@ fn read(src: &Path) -> Vec<File> {
 }
 
 #[test]
-fn modules_point_downwards_and_only_the_bindings_know_python() {
+fn modules_use_lower_layers_and_only_the_bindings_use_python() {
     let files = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     assert!(files.iter().any(|(path, _)| path == "python/mod.rs"), "the sources were not found");
     let faults = faults(&files);
@@ -245,7 +245,7 @@ fn an_upward_use_is_found_however_it_is_written() {
 }
 
 #[test]
-fn a_floor_named_in_a_comment_or_a_string_is_no_use() {
+fn comments_and_strings_are_not_uses() {
     for text in [
         "//! See [`crate::high::A`].",
         "/* crate::high /* crate::high */ crate::high */",
@@ -259,14 +259,14 @@ fn a_floor_named_in_a_comment_or_a_string_is_no_use() {
 }
 
 #[test]
-fn taking_the_whole_crate_is_found() {
+fn glob_imports_of_the_crate_are_found() {
     assert_eq!(sample(&[("low.rs", "use crate::*;")]), ["low takes the whole crate"]);
     assert_eq!(sample(&[("low.rs", "use super::*;")]), ["low takes the whole crate"]);
     assert_eq!(sample(&[("low.rs", "mod tests { use super::*; }")]), [""; 0]);
 }
 
 #[test]
-fn a_circle_of_siblings_is_found() {
+fn a_cycle_of_siblings_is_found() {
     let faults = sample(&[
         ("high/mod.rs", "mod a; mod b; mod c; mod d;"),
         ("high/a.rs", "use super::b::B;"),
@@ -278,7 +278,7 @@ fn a_circle_of_siblings_is_found() {
 }
 
 #[test]
-fn a_circle_through_the_front_page_is_found() {
+fn a_cycle_through_a_re_export_is_found() {
     let faults = sample(&[
         ("high/mod.rs", "mod a; mod b; pub use a::A; pub use self::b::{B as C, D};"),
         ("high/a.rs", "use super::C;"),
@@ -288,7 +288,7 @@ fn a_circle_through_the_front_page_is_found() {
 }
 
 #[test]
-fn python_is_named_by_the_bindings_alone() {
+fn only_the_bindings_use_python() {
     assert_eq!(sample(&[("low.rs", "use pyo3::prelude::*;")]), ["low.rs names pyo3"]);
     assert_eq!(
         sample(&[("high/mod.rs", "fn f(v: jiter::JsonValue) {}")]),

@@ -39,7 +39,7 @@ fn counts(value: &Value) -> (usize, usize, usize) {
 
 proptest! {
     #[test]
-    fn text_counts_as_what_it_becomes(
+    fn counts_of_text_equal_those_of_its_value(
         value in any_json(), pretty: bool, splits in prop::collection::vec(1..9_usize, 1..9),
     ) {
         let text = if pretty {
@@ -59,7 +59,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_have_no_more_values_than_bytes(bytes: Vec<u8>) {
+    fn counts_never_exceed_the_number_of_bytes(bytes: Vec<u8>) {
         let mut meter = JsonMeter::default();
         meter.push(&bytes);
         prop_assert!(meter.values().max(meter.depth()).max(meter.longest_number()) <= bytes.len());

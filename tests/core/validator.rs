@@ -42,7 +42,7 @@ fn golden_schema_errors_agree() {
 }
 
 #[test]
-fn references_lead_to_resources_only() {
+fn references_resolve_to_resources_only() {
     let schema = json!({"$ref": "http://example.com/number"});
     let resources = [("http://example.com/number".to_owned(), json!({"type": "number"}))].into();
     let validator = Validator::with_resources(&schema, &resources).unwrap();
@@ -101,7 +101,7 @@ fn doubling(levels: usize, step: impl Fn(Value) -> Value) -> Value {
 }
 
 /// Every definition names every one.
-fn entangled(size: usize) -> Value {
+fn fully_connected(size: usize) -> Value {
     let all: Value = (0..size).map(|at| json!({"$ref": format!("#/$defs/a{at}")})).collect();
     let definition = json!({"anyOf": all, "type": "null"});
     let defs: Map<_, _> = (0..size).map(|at| (format!("a{at}"), definition.clone())).collect();
@@ -134,7 +134,7 @@ fn hostile_schemas_and_values_are_bounded() {
     schemas.extend([8, 11, 40].map(|levels| doubling(levels, |next| next)));
     schemas
         .extend([8, 40].map(|levels| doubling(levels, |next| json!({"properties": {"a": next}}))));
-    schemas.extend([6, 40].map(entangled));
+    schemas.extend([6, 40].map(fully_connected));
     schemas.extend([30, 60, 200, 5_000].map(chain));
     let values =
         [nested(120, json!("bad")), json!("a".repeat(500)), (0..1_000).map(Value::from).collect()];

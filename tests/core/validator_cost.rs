@@ -163,7 +163,7 @@ fn keywords() -> Vec<Value> {
 }
 
 /// Runs `measure` until it keeps to `limit`, at most [`TRIES`] times.
-fn keeps_to(limit: Duration, mut measure: impl FnMut() -> Duration) -> Result<(), Duration> {
+fn within_limit(limit: Duration, mut measure: impl FnMut() -> Duration) -> Result<(), Duration> {
     let mut least = Duration::MAX;
     for _ in 0..TRIES {
         least = least.min(measure());
@@ -178,7 +178,7 @@ fn keeps_to(limit: Duration, mut measure: impl FnMut() -> Duration) -> Result<()
 }
 
 #[test]
-fn a_verdict_costs_in_proportion_to_the_bytes() {
+fn validation_cost_is_linear_in_the_bytes() {
     let mut over = Vec::new();
     let schemas: Vec<_> =
         keywords().into_iter().map(|schema| (Validator::new(&schema).unwrap(), schema)).collect();
@@ -191,7 +191,7 @@ fn a_verdict_costs_in_proportion_to_the_bytes() {
             }
             let limit = CONSTANT + parse * FACTOR;
             let mut is_valid = true;
-            let verdict = keeps_to(limit, || {
+            let verdict = within_limit(limit, || {
                 let (used, verdict) = time(|| validator.is_valid(&value));
                 is_valid = verdict;
                 used
@@ -200,7 +200,7 @@ fn a_verdict_costs_in_proportion_to_the_bytes() {
                 over.push(format!("{taken:?} instead of {limit:?}: {name}, {schema}"));
             } else if !is_valid {
                 let limit = limit + EXPLANATION;
-                if let Err(used) = keeps_to(limit, || time(|| validator.violations(&value)).0) {
+                if let Err(used) = within_limit(limit, || time(|| validator.violations(&value)).0) {
                     over.push(format!("{taken:?} to explain: {name}, {schema}"));
                 }
             }
