@@ -1,17 +1,17 @@
-"""Tools over MCP, the Model Context Protocol: those of servers as ours, and ours as a server.
+"""Client and server for tools over MCP, the Model Context Protocol.
 
-The tools of a server are a `Toolset` that follows it. They run like any other: arguments are
-held to the server's schema before anything is sent, progress and questions come through
-`ToolContext`, a call that is cancelled or takes too long is cancelled at the server.
+The tools of a server are a `Toolset` that follows its changes. They run like any other tools:
+arguments are validated against the server's schema before they are sent, progress and questions
+use `ToolContext`, and cancellations and timeouts of calls are sent to the server.
 
     async with connect_stdio("uvx", ["mcp-server-time"], timeout=20) as tools:
         executor = ToolExecutor(tools)
 
-`connect_http` does the same over streamable HTTP. The other way round, `serve_stdio`,
-`serve_http` and `http_app` serve a toolset or an executor to any client, and so does the command
+`connect_http` does the same over streamable HTTP. In the other direction, `serve_stdio`,
+`serve_http` and `http_app` serve a toolset or an executor to any client, as does the command
 ``toolweave mcp my_module:my_tools``.
 
-This needs the official SDK: ``pip install 'toolweave[mcp]'``.
+Needs the official SDK: ``pip install 'toolweave[mcp]'``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tools of an MCP server, as tools of ours."""
+"""Toolset of an MCP server."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("toolweave.mcp")
 
 _HTTP_TIMEOUT = 30.0
-# One record for each tool that is left out would be as many as the server likes.
+# Otherwise the server could cause any number of log records.
 _MAX_LOGGED = 20
 
 
 class MCPTools(Toolset):
-    """The tools of a server that is connected to. `connect_stdio` and `connect_http` make one.
+    """Tools of a connected MCP server; see `connect_stdio` and `connect_http`.
 
-    It follows the server: when that says that its tools have changed, they change here, and the
-    next turn has the new ones. Tools of your own can be added to it.
+    The toolset follows the server: when the server reports changes of its tools, the next turn uses
+    the new ones. You can add your own tools to it.
     """
 
     def __init__(
@@ -58,14 +58,14 @@ class MCPTools(Toolset):
     ) -> None:
         super().__init__()
         self.name = name
-        """What the server is called in messages."""
+        """Name of the server in messages."""
         self.problems: tuple[ToolProblem, ...] = ()
-        """Tools of the server that are left out, and why."""
+        """Omitted tools of the server, with the reasons."""
         self._prefix = prefix
         self._include = include
         self._options = options
         self._listed: dict[str, tuple[mcp_types.Tool, Tool[..., Any]]] = {}
-        # Listings are taken one after the other, in the order in which they came.
+        # Listings are processed one at a time, in the order of their arrival.
         self._update_lock = asyncio.Lock()
         self._connection = Connection(
             name,
@@ -77,19 +77,19 @@ class MCPTools(Toolset):
 
     @property
     def connected(self) -> bool:
-        """Whether the server is there, as far as is known."""
+        """True if the server is connected, as far as is known."""
         return self._connection.connected
 
     @property
     def instructions(self) -> str | None:
-        """What the server says about the use of its tools, for a system prompt."""
+        """Instructions of the server for the use of its tools, for a system prompt."""
         return self._connection.instructions
 
     async def refresh(self) -> None:
-        """Asks the server for its tools, for servers that do not say when they change.
+        """List the tools of the server again, for servers that do not report changes.
 
         Raises:
-            ToolFailed: The connection is lost and is not made again.
+            ToolFailed: The connection is lost, and `reconnect` is False.
             TransientToolError: The server cannot be reached.
         """
         await self._connection.refresh()
@@ -110,7 +110,7 @@ class MCPTools(Toolset):
     async def _update_tools(
         self, listing: list[mcp_types.Tool], problems: list[ToolProblem]
     ) -> None:
-        """Makes the tools those that the server lists. One that stays the same stays itself."""
+        """Replace the tools by those of a listing. Unchanged tools remain the same objects."""
         async with self._update_lock:
             await self._replace_tools(listing, problems)
 
@@ -118,16 +118,16 @@ class MCPTools(Toolset):
         self, listing: list[mcp_types.Tool], problems: list[ToolProblem]
     ) -> None:
         wanted = [definition for definition in listing if self._is_included(definition)]
-        ours = {tool.name for _, tool in self._listed.values()}
-        tools, unusable = await build_tools(
+        from_server = {tool.name for _, tool in self._listed.values()}
+        tools, invalid = await build_tools(
             wanted,
             self._send,
             server=self.name,
             prefix=self._prefix,
             options=self._options,
-            others=[tool.name for tool in self if tool.name not in ours],
+            others=[tool.name for tool in self if tool.name not in from_server],
         )
-        self.problems = (*problems, *unusable)
+        self.problems = (*problems, *invalid)
         for problem in self.problems[:_MAX_LOGGED]:
             log.warning(
                 "a tool of an MCP server is left out: %s",
@@ -176,29 +176,31 @@ def connect_stdio(
     reconnect: bool = True,
     **options: Unpack[ToolOptions],
 ) -> MCPTools:
-    """Starts a server and has its tools, for as long as the ``async with`` block lasts.
+    """Start a server and use its tools for the duration of an ``async with`` block.
 
     Example:
         async with connect_stdio("uvx", ["mcp-server-time"]) as tools:
             agent = Agent(model, tools)
 
     Args:
-        command: The program. It ends with the block, and so does whatever it started.
-        args: Its arguments.
-        env: Its environment, on top of a few variables such as ``PATH``: it does not get ours.
-        cwd: Where it runs.
-        stderr: Where what it logs goes; by default to our own standard error.
-        name: What the server is called in messages; by default after the command.
-        prefix: What the names of its tools begin with, before a ``_``.
-        include: Which of its tools are used: their names at the server, or a function that is
-            given the definition. By default all.
-        connect_timeout: How long it may take to say what it offers, in seconds.
-        reconnect: Whether a call starts the server anew where it has ended. A call that was under
-            way then fails; it is not sent twice.
-        **options: How the tools are run; see `ToolOptions`.
+        command: Program to run. It is terminated with its child processes at the end of the block.
+        args: Arguments of the program.
+        env: Environment variables, in addition to a few such as ``PATH``. The program does not
+            inherit the environment of this process.
+        cwd: Working directory of the program.
+        stderr: File for the standard error of the program; defaults to that of this process.
+        name: Name of the server in messages; defaults to the name of the command.
+        prefix: Prefix of the names of its tools, joined with ``_``.
+        include: Names of the tools to use, as the server has them, or a predicate of definitions.
+            Defaults to all.
+        connect_timeout: Timeout for the handshake and the listing of tools, in seconds.
+        reconnect: If true, a call restarts a server that has ended. Calls that were in flight
+            fail; they are not sent again.
+        **options: Options of the tools; see `ToolOptions`.
 
     Raises:
-        ToolServerError: It cannot be started, or is no MCP server; raised by ``async with``.
+        ToolServerError: The server cannot be started, or does not implement MCP; raised by
+            ``async with``.
     """
     parameters = StdioServerParameters(
         command=os.fspath(command),
@@ -229,23 +231,24 @@ def connect_http(
     reconnect: bool = True,
     **options: Unpack[ToolOptions],
 ) -> MCPTools:
-    """Connects to a server over streamable HTTP, for as long as the ``async with`` block lasts.
+    """Connect to a server over streamable HTTP for the duration of an ``async with`` block.
 
     Args:
-        url: The endpoint, such as ``http://localhost:8000/mcp``.
-        headers: What each request carries besides, such as ``Authorization``.
-        auth: What signs each request, such as an ``OAuthClientProvider`` of the SDK.
-        name: What the server is called in messages; by default after its host.
-        prefix: What the names of its tools begin with, before a ``_``.
-        include: Which of its tools are used: their names at the server, or a function that is
-            given the definition. By default all.
-        connect_timeout: How long it may take to say what it offers, in seconds.
-        reconnect: Whether a call connects anew where the connection was lost. A call that was
-            under way then fails; it is not sent twice.
-        **options: How the tools are run; see `ToolOptions`.
+        url: URL of the endpoint, such as ``http://localhost:8000/mcp``.
+        headers: Further headers of each request, such as ``Authorization``.
+        auth: Authentication of each request, such as an ``OAuthClientProvider`` of the SDK.
+        name: Name of the server in messages; defaults to its host.
+        prefix: Prefix of the names of its tools, joined with ``_``.
+        include: Names of the tools to use, as the server has them, or a predicate of definitions.
+            Defaults to all.
+        connect_timeout: Timeout for the handshake and the listing of tools, in seconds.
+        reconnect: If true, a call reconnects after the connection was lost. Calls that were in
+            flight fail; they are not sent again.
+        **options: Options of the tools; see `ToolOptions`.
 
     Raises:
-        ToolServerError: It cannot be reached, or is no MCP server; raised by ``async with``.
+        ToolServerError: The server cannot be reached, or does not implement MCP; raised by
+            ``async with``.
     """
     return MCPTools(
         name or urlsplit(url).hostname or url,
@@ -270,7 +273,7 @@ async def _stdio(
 async def _http(
     url: str, headers: Mapping[str, str] | None, auth: httpx2.Auth | None
 ) -> AsyncGenerator[TransportStreams, None]:
-    # How long a tool may take is not for the transport to say.
+    # The timeouts of calls apply, not one of the transport.
     timeout = httpx2.Timeout(_HTTP_TIMEOUT, read=None)
     client = httpx2.AsyncClient(
         headers=headers,

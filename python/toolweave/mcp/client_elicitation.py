@@ -1,4 +1,4 @@
-"""What a server asks the user, put to the user by the tool that asks (elicitation)."""
+"""Elicitation in the client: questions of a server, sent to the user through the running tool."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from ..tools import ToolContext
 
 
-async def ask(
+async def answer_elicitation(
     context: ToolContext, params: mcp_types.ElicitRequestParams
 ) -> mcp_types.ElicitResult | mcp_types.ErrorData:
-    """The user's answer, as the protocol has it.
+    """Ask the user a question of a server, and return the answer in the form of the protocol.
 
-    A question that leads to a URL is asked as yes or no.
+    A request to visit a URL becomes a yes-or-no question.
     """
     try:
         if isinstance(params, mcp_types.ElicitRequestURLParams):

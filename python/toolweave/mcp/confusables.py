@@ -1,8 +1,8 @@
-"""Names that look like others: letters of several scripts in one, or of another than they seem.
+"""Detection of confusable names: mixed scripts, and letters that resemble those of another script.
 
-A person who is asked about a `pay` in Cyrillic letters reads "pay". The rules are those that UTS 39
-calls highly restrictive, with scripts told by the names of characters; its table of confusable
-characters is boiled down to the letters that pass for lower-case Latin ones.
+A user who approves a `pay` in Cyrillic letters reads "pay". The rules are those of the level
+"highly restrictive" of UTS 39. Scripts are derived from character names, and the table of
+confusable characters is reduced to those that resemble lower-case Latin letters.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ _COMPATIBLE_SCRIPTS = (
     frozenset({"LATIN", "CJK", "BOPOMOFO"}),
     frozenset({"LATIN", "CJK", "HANGUL"}),
 )
-"""Scripts that are written side by side; what is not here stands alone."""
+"""Scripts that may be mixed, as sets; any other script stands alone."""
 
 _SCRIPTLESS_PREFIXES = frozenset(
     {"FULLWIDTH", "HALFWIDTH", "MODIFIER", "MASCULINE", "FEMININE", "MICRO"}
 )
-"""What the names of letters begin with that belong to several scripts, or say so further on."""
+"""First words of character names that are not the name of a script."""
 
 _LATIN_LOOKALIKES = str.maketrans(
-    # Cyrillic, Greek, Armenian, and Latin letters of their own.
+    # Cyrillic, Greek, Armenian, and other Latin letters.
     "авԁеһіїјкӏмнорԛгѕтцѵѡԝхуүпαβγεηικνοπρτυωχϲϳհոսցքօյıɑɡʟс",
     "abdehiijklmhopqrstuvwwxyynabyenikvonptuwxcjhnugqojiaglc",
 )
-"""Lower-case letters, and the Latin ones that they pass for."""
+"""Lower-case letters, and the Latin letters that they resemble."""
 
 
 def mixed_scripts(name: str) -> str | None:
-    """The scripts that a name mixes though nobody writes them together, as a sentence has them."""
+    """Return the incompatible scripts of a name as text, such as "Cyrillic and Latin"."""
     scripts = {script for ch in name if (script := _script(ch))}
     if len(scripts) < 2 or any(scripts <= together for together in _COMPATIBLE_SCRIPTS):
         return None
@@ -39,7 +39,7 @@ def mixed_scripts(name: str) -> str | None:
 
 
 def is_confusable(name: str, other: str) -> bool:
-    """Whether one of two names can be taken for the other. Plain ASCII can be told apart."""
+    """Return True if two names look the same. ASCII names never do."""
     return not (name.isascii() and other.isascii()) and _skeleton(name) == _skeleton(other)
 
 

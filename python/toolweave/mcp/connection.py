@@ -1,4 +1,4 @@
-"""A server that is connected to, and connected to again when it was lost."""
+"""Connection to an MCP server, with reconnects."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ log = logging.getLogger("toolweave.mcp")
 
 
 class Connection:
-    """A server that is connected to, and connected to again after it was lost.
+    """A connection to a server that is reopened after it is lost.
 
-    A call that was under way when the server went is never sent twice: it may have been served.
-    The next call connects anew.
+    A call that was in flight when the connection was lost is never sent again, since the server may
+    have run it. The next call reconnects.
 
     Args:
-        name: What the server is called in messages.
-        transport: Makes a way to the server, for each connection.
-        connect_timeout: How long the handshake may take, in seconds.
-        reconnect: Whether to connect again.
-        on_listing: Given what the server lists, each time it is listed.
+        name: Name of the server in messages.
+        transport: Function that creates a transport, for each session.
+        connect_timeout: Timeout of the handshake, in seconds.
+        reconnect: If true, reconnect when the connection is lost.
+        on_listing: Callback for each listing of tools.
     """
 
     def __init__(
@@ -59,19 +59,19 @@ class Connection:
 
     @property
     def connected(self) -> bool:
-        """Whether the server is there, as far as is known."""
+        """True if the server is connected, as far as is known."""
         return self._session is not None and not self._session.lost
 
     @property
     def instructions(self) -> str | None:
-        """What the server says about the use of its tools."""
+        """Instructions of the server for the use of its tools."""
         return None if self._session is None or self._session.lost else self._session.instructions
 
     async def open(self) -> None:
-        """Connects, and lists the tools.
+        """Connect, and list the tools.
 
         Raises:
-            ToolServerError: The server cannot be reached, or does not answer as one.
+            ToolServerError: The server cannot be reached, or does not implement the protocol.
         """
         session = MCPSession(self._transport(), self._mark_stale)
         try:
@@ -109,18 +109,18 @@ class Connection:
             )
 
     async def close(self) -> None:
-        """Disconnects for good."""
+        """Disconnect, and allow no reconnect."""
         self._closed = True
         await self._disconnect()
 
     async def call(
         self, name: str, arguments: Mapping[str, Any], context: ToolContext, *, repeatable: bool
     ) -> mcp_types.CallToolResult:
-        """Calls a tool.
+        """Call a tool.
 
         Raises:
-            ToolFailed: The server refuses the call, or was lost during it.
-            TransientToolError: The server was lost, and the call may be sent again.
+            ToolFailed: The server rejected the call, or the connection was lost during it.
+            TransientToolError: The connection was lost, and the call may be retried.
         """
         for attempt in (1, 2):
             session = await self._connected_session()
@@ -128,7 +128,7 @@ class Connection:
                 result = await session.call(name, dict(arguments), context)
             except MCPError as err:
                 if err.code == mcp_types.INVALID_REQUEST and err.message == "Session terminated":
-                    # A restarted server knows nothing of the session, and did not look at the call.
+                    # A restarted server does not know the session, and has not run the call.
                     if attempt == 1 and self._reconnect:
                         await self._drop(session)
                         continue
@@ -143,16 +143,16 @@ class Connection:
                     f"MCP server {self._name!r} did not answer as the protocol says"
                 ) from err
             if not self._fresh.is_set():
-                # A tool that the call brought is there when the model is told of it.
+                # A tool that the call added must be available when the model reads the result.
                 await self._wait_until_fresh()
             return result
         raise AssertionError("unreachable")
 
     async def refresh(self) -> None:
-        """Lists the tools again.
+        """List the tools again.
 
         Raises:
-            ToolFailed: The connection is lost and is not made again.
+            ToolFailed: The connection is lost, and reconnects are disabled.
             TransientToolError: The server cannot be reached.
         """
         session = await self._connected_session()
@@ -190,10 +190,10 @@ class Connection:
             await session.close()
 
     def _lost_error(self, *, repeatable: bool) -> ToolFailed | TransientToolError:
-        said = f"MCP server {self._name!r} broke off while the tool was running"
+        message = f"MCP server {self._name!r} broke off while the tool was running"
         if repeatable:
-            return TransientToolError(said)
-        return ToolFailed(f"{said}; whether the tool has done its work is not known")
+            return TransientToolError(message)
+        return ToolFailed(f"{message}; whether the tool has done its work is not known")
 
     def _mark_stale(self) -> None:
         self._fresh.clear()
@@ -211,7 +211,7 @@ class Connection:
                 if not self._stale.is_set():
                     self._fresh.set()
         finally:
-            self._fresh.set()  # Nobody is left to wait for.
+            self._fresh.set()  # Release waiters, since no further listing will come.
 
     async def _list(self, session: MCPSession) -> None:
         await self._on_listing(*await session.tools())
@@ -224,8 +224,8 @@ class Connection:
 
 
 def _is_connection_lost(err: MCPError) -> bool:
-    # The SDK says with this code, which servers use for errors of their own as well, that no
-    # answer will come; its messages tell the two apart.
+    # The SDK reports a lost connection with this code, which servers also use for their own
+    # errors; the messages distinguish the two.
     return err.code == mcp_types.CONNECTION_CLOSED and err.message.startswith(
         ("Connection closed", "SSE stream")
     )

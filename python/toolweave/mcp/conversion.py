@@ -1,4 +1,4 @@
-"""Tools and results of ours, as the protocol has them."""
+"""Conversion of tools and results to MCP types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def tool_definition(tool: Tool[..., Any]) -> mcp_types.Tool:
-    """A tool as it is listed."""
+    """Return the definition of a tool for listings."""
     return mcp_types.Tool(
         name=tool.name,
         description=tool.description,
@@ -28,15 +28,15 @@ def tool_definition(tool: Tool[..., Any]) -> mcp_types.Tool:
 
 
 def call_result(result: ToolResult, tool: Tool[..., Any] | None) -> mcp_types.CallToolResult:
-    """A result as it is sent: its text, and the object that it is, if it is one."""
+    """Return a result as MCP content: its text, and its value if that is an object."""
     content: list[mcp_types.ContentBlock] = [mcp_types.TextContent(text=result.result)]
     if result.is_error:
         return mcp_types.CallToolResult(content=content, is_error=True)
     value = _json_value(result.value)
-    announced = None if tool is None else _output_schema(tool)
-    # Clients refuse an answer without the object that was announced, and say less about it.
-    if announced is not None and (fault := _schema_violation(announced, value)) is not None:
-        message = f"Tool {result.name!r} returned what does not fit its own schema: {fault}"
+    schema = None if tool is None else _output_schema(tool)
+    # Clients reject results that violate the output schema, with a less specific error.
+    if schema is not None and (violation := _schema_violation(schema, value)) is not None:
+        message = f"Tool {result.name!r} returned what does not fit its own schema: {violation}"
         return mcp_types.CallToolResult(
             content=[mcp_types.TextContent(text=message)], is_error=True
         )
@@ -46,7 +46,7 @@ def call_result(result: ToolResult, tool: Tool[..., Any] | None) -> mcp_types.Ca
 
 
 def _input_schema(parameters: dict[str, Any] | None) -> dict[str, Any]:
-    """The schema as every version of the protocol takes it: `object`, and no boolean schemas."""
+    """Return the schema for all versions of the protocol: `object`, without boolean schemas."""
     schema = {**(parameters or {}), "type": "object"}
     properties = schema.get("properties")
     if isinstance(properties, Mapping):
@@ -64,7 +64,7 @@ def _as_object_schema(schema: Any) -> Any:
 
 
 def _output_schema(tool: Tool[..., Any]) -> dict[str, Any] | None:
-    """What the tool says that it returns, where that is an object."""
+    """Return the output schema of a tool if that is an object."""
     returns = tool.contract.returns
     return returns if isinstance(returns, dict) and returns.get("type") == "object" else None
 

@@ -1,4 +1,4 @@
-"""A server's definitions of its tools, as tools of ours."""
+"""Conversion of a server's tool definitions to tools."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
     from ..tools.options import ToolOptions
 
 MAX_DESCRIPTION_CHARS = 4096
-"""A longer description is cut: what a server writes there is part of every prompt."""
+"""Maximum length of a description. Longer ones are truncated, since every prompt has them."""
 
 MAX_TOOLS = 1000
-"""Further tools of a server are left out."""
+"""Maximum number of tools of a server. Further ones are omitted."""
 
 ToolSender = Callable[
     [str, Mapping[str, Any], ToolContext, bool], Awaitable[mcp_types.CallToolResult]
 ]
-"""Calls a server's tool: by its name there, and whether the call may be sent twice."""
+"""Function that calls a tool by the server's name for it. The flag is true for a call that may be
+sent twice."""
 
 
 async def build_tools(
@@ -40,14 +41,14 @@ async def build_tools(
     options: ToolOptions | None = None,
     others: Collection[str] = (),
 ) -> tuple[dict[str, Tool[..., Any]], list[ToolProblem]]:
-    """The tools that can be used, by the server's names, and what is wrong with the others.
+    """Return the valid tools, by the server's names, and the problems of the others.
 
     Args:
-        listing: What the server lists.
-        send: Calls a tool of the server.
-        server: What the server is called.
-        prefix: What the names of the tools begin with, before a ``_``.
-        options: How the tools are run.
+        listing: Definitions of the server.
+        send: Function that calls a tool of the server.
+        server: Name of the server.
+        prefix: Prefix of the names of the tools, joined with ``_``.
+        options: Options of the tools.
         others: Names of further tools that the model is shown.
     """
     tools: dict[str, Tool[..., Any]] = {}
@@ -75,7 +76,7 @@ async def build_tools(
 
 
 def _confusable_problem(name: str, others: Iterable[str]) -> str | None:
-    """What is wrong with a name that looks like another."""
+    """Return the problem of a name that resembles another; None if there is none."""
     if name.isascii():
         others = (other for other in others if not other.isascii())
     if scripts := mixed_scripts(name):
@@ -90,7 +91,7 @@ def _tool(
     definition: mcp_types.Tool, name: str, send: ToolSender, server: str, options: ToolOptions
 ) -> Tool[..., Any]:
     hints = definition.annotations or mcp_types.ToolAnnotations()
-    # Without effect, or without a further one: it may be shared, and sent twice.
+    # A read-only or idempotent tool: its calls may be shared, and sent twice.
     repeatable = bool(hints.read_only_hint or hints.idempotent_hint)
     schema = object_fields((definition.meta or {}).get(OUTPUT_SCHEMA))
     output = Validator(schema) if schema else None

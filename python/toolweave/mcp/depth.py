@@ -1,7 +1,7 @@
-"""What a server sends, cut where it is nested so deep that the SDK would not parse it.
+"""Depth limit for the JSON of a server, which the SDK cannot parse beyond a certain depth.
 
-One tool whose schema is nested deeper than the parser goes would cost the whole listing. Cut,
-the listing is read, and the tool is left out for what stands in the place of the cut.
+Without it, one tool with a schema nested too deep makes the whole listing unreadable. With it, the
+listing can be parsed, and the tool is omitted because of the marker in its definition.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from collections.abc import AsyncIterator
 import httpx2
 
 MAX_DEPTH = 180
-"""The parser of the SDK goes to 200. No schema that is nested so deep can be used."""
+"""Maximum depth of JSON. The parser of the SDK accepts 200; no valid schema is nested so deep."""
 
 CUT_MARKER = "\uffffnested too deep"
-"""Stands where something was cut."""
+"""Marker in place of a removed value."""
 
 _STRUCTURAL = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
 def limit_depth(text: str) -> str:
-    """The JSON text, with `CUT_MARKER` in the place of what is nested deeper than `MAX_DEPTH`."""
+    """Return the JSON text with `CUT_MARKER` in place of values nested deeper than `MAX_DEPTH`."""
     if text.count("{") + text.count("[") <= MAX_DEPTH:
         return text
     kept: list[str] = []
@@ -37,12 +37,12 @@ def limit_depth(text: str) -> str:
                 start = found.end()
             level -= 1
     if level > MAX_DEPTH:
-        return text  # It has no end, and is no JSON anyway.
+        return text  # It is incomplete, and therefore not JSON.
     return "".join((*kept, text[start:]))
 
 
 async def limit_response_depth(response: httpx2.Response) -> None:
-    """Cuts what a response will bring; a hook of an HTTP client."""
+    """Limit the depth of a response; a hook of an HTTP client."""
     if "content-encoding" in response.headers or not isinstance(
         response.stream, httpx2.AsyncByteStream
     ):
@@ -56,7 +56,7 @@ async def limit_response_depth(response: httpx2.Response) -> None:
 
 
 class _DepthLimitedStream(httpx2.AsyncByteStream):
-    """Bytes of JSON, or of events whose data is JSON."""
+    """Stream of JSON, or of events with JSON data, with limited depth."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, *, by_line: bool) -> None:
         self._stream = stream

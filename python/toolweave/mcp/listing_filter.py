@@ -1,10 +1,9 @@
-"""What a server lists, judged tool by tool before the SDK reads it.
+"""Filter that validates the tools of a listing one by one, before the SDK parses the listing.
 
-The SDK refuses a whole page of `tools/list` for one tool that is not as the protocol says, and it
-holds results to the `outputSchema` of the server with a validator that a hostile pattern keeps
-busy for ever. So a malformed tool is taken out here, on record, and an output schema is put
-where only we look for it. What passes is handed on beside the listing, so that thousands of tools
-are not read again in one go.
+The SDK rejects a whole page of `tools/list` because of one malformed tool, and validates results
+against the `outputSchema` with a validator that a hostile pattern can block forever. Therefore,
+malformed tools are removed here and recorded, and output schemas are moved to a private field. The
+valid tools are passed along in `_meta`, so that thousands of them are not parsed again at once.
 """
 
 from __future__ import annotations
@@ -31,39 +30,39 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 OUTPUT_SCHEMA = "toolweave/outputSchema"
-"""Where in a tool's `_meta` its output schema stands."""
+"""Key of the output schema in a tool's `_meta`."""
 
 TOOLS = "toolweave/tools"
-"""Where in the `_meta` of a page the tools stand that passed."""
+"""Key of the valid tools in the `_meta` of a page."""
 
 MAX_DEFINITION_BYTES = 256 * 1024
-"""A tool whose definition is longer as JSON is left out."""
+"""Maximum size of a definition as JSON. Tools with longer ones are omitted."""
 
 
 @dataclass(frozen=True)
 class ToolProblem:
-    """A tool of a server that is left out, or is not quite as the server has it."""
+    """Problem of a tool of a server, which is omitted or changed."""
 
     name: str
-    """The tool, as the server calls it; empty if it has no name."""
+    """Name of the tool on the server; empty if it has none."""
     message: str
-    """What is wrong with it."""
+    """Description of the problem."""
 
 
 class ListingFilter:
-    """Takes the tools out of a listing that the SDK would refuse it for.
+    """Filter that removes malformed tools from listings.
 
     Args:
-        version: The version of the protocol that was agreed on, as soon as it is known.
+        version: Function that returns the negotiated version of the protocol.
     """
 
     def __init__(self, version: Callable[[], str]) -> None:
         self._version = version
         self.problems: list[ToolProblem] = []
-        """What was taken out since this list was last emptied."""
+        """Problems of removed tools since this list was last cleared."""
 
     async def process(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
-        """Screen what came from the server, in place."""
+        """Filter a message of the server in place, and return it."""
         if isinstance(item, ValidationError):
             item = _parse_too_deep(item)
         if not isinstance(item, SessionMessage):
@@ -77,10 +76,10 @@ class ListingFilter:
             passed = [self._accept(definition) async for definition in in_slices(listed)]
             meta: object = message.result.get("_meta")
             if meta is not None and not isinstance(meta, dict):
-                return item  # The SDK refuses the page.
+                return item  # The SDK rejects the page.
             tools = [tool for tool in passed if tool is not None]
             message.result["_meta"] = {**cast("dict[str, object]", meta or {}), TOOLS: tools}
-            # All that the SDK keeps of a tool; it reads a page at once.
+            # Only the fields that the SDK needs, since it parses a page at once.
             message.result["tools"] = [
                 {"name": tool.name, "inputSchema": tool.input_schema} for tool in tools
             ]
@@ -102,13 +101,13 @@ class ListingFilter:
         return passed
 
     def _read(self, tool: dict[str, Any], output_schema: object) -> mcp_types.Tool | str:
-        """The tool, or what is wrong with it."""
+        """Return the tool, or a description of its problem."""
         text = json.dumps([tool, output_schema])
         if len(text) > MAX_DEFINITION_BYTES:
             return f"its definition is longer than {MAX_DEFINITION_BYTES // 1024} KiB"
         if json.dumps(CUT_MARKER) in text:
             return f"its definition is nested too deep; at most {MAX_DEPTH} levels are read"
-        # What the protocol demands of a page, apart from its tools.
+        # The required fields of a page.
         page = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", "tools": [tool]}
         try:
             methods.validate_server_result("tools/list", self._version(), page)
@@ -120,13 +119,13 @@ class ListingFilter:
 
 
 def tools_of_page(page: mcp_types.ListToolsResult) -> list[mcp_types.Tool]:
-    """The tools on a page that was screened."""
+    """Return the tools of a filtered page."""
     passed: object = (page.meta or {}).get(TOOLS)
     return cast("list[mcp_types.Tool]", passed) if isinstance(passed, list) else page.tools
 
 
 def _parse_too_deep(error: ValidationError) -> SessionMessage | Exception:
-    """The message that could not be parsed, if it is only nested too deep."""
+    """Parse a message again with its depth limited, if only its nesting was too deep."""
     first = error.errors(include_url=False)[0]
     text = first["input"]
     if first["type"] != "json_invalid" or not isinstance(text, str):
@@ -136,10 +135,10 @@ def _parse_too_deep(error: ValidationError) -> SessionMessage | Exception:
     except ValidationError:
         return error
     if isinstance(message, mcp_types.JSONRPCResponse) and "tools" not in message.result:
-        # Half a result would pass for a whole one.
-        said = f"the answer is nested deeper than {MAX_DEPTH} levels"
-        fault = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message=said)
-        return SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=message.id, error=fault))
+        # A truncated result would look like a complete one.
+        text = f"the answer is nested deeper than {MAX_DEPTH} levels"
+        data = mcp_types.ErrorData(code=mcp_types.PARSE_ERROR, message=text)
+        return SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=message.id, error=data))
     return SessionMessage(message)
 
 
@@ -147,19 +146,19 @@ def _parse_too_deep(error: ValidationError) -> SessionMessage | Exception:
 async def filtered(
     transport: Transport, listing_filter: ListingFilter, on_end: Callable[[], None]
 ) -> AsyncGenerator[TransportStreams, None]:
-    """The transport, with all that comes through it screened.
+    """Enter a transport, and filter its incoming messages.
 
     Args:
-        transport: Not entered yet.
-        listing_filter: Filter that each message goes through.
-        on_end: Called when nothing more will come.
+        transport: Transport that has not been entered yet.
+        listing_filter: Filter for each message.
+        on_end: Callback for the end of the stream.
     """
     async with transport as (incoming, outgoing):
         yield _FilteredStream(incoming, listing_filter, on_end), outgoing
 
 
 class _FilteredStream:
-    """A stream of messages from a server that looks at each of them."""
+    """Stream of messages from a server that filters each of them."""
 
     def __init__(
         self,
@@ -173,7 +172,7 @@ class _FilteredStream:
 
     @property
     def last_context(self) -> Any:
-        """The contextvars of the sender, by which the SDK tells which call a message is for."""
+        """Context of the sender, with which the SDK assigns messages to calls."""
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:

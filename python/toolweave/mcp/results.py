@@ -1,4 +1,4 @@
-"""What a server's tool answered, as a result of ours."""
+"""Conversion of the results of a server's tools to values."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def tool_output(name: str, result: mcp_types.CallToolResult, output: Validator | None) -> Any:
-    """What the call returns.
+    """Return the value of a call.
 
-    Structured content where there is any, otherwise the text of all parts. Models read text: in
-    the place of an image, a recording or a link stands a line that says what it is.
+    This is the structured content, if there is any, and otherwise the text of all parts. Images,
+    audio and links are replaced by a line that describes them, since models read text.
 
     Args:
-        name: The tool, for messages.
-        result: The answer.
-        output: What structured content is held to.
+        name: Name of the tool, for messages.
+        result: Result of the call.
+        output: Validator of structured content.
 
     Raises:
-        ToolFailed: The tool says that it failed, or what it says does not fit its schema.
+        ToolFailed: The tool reported an error, or its result violates its schema.
     """
     text = "\n".join(_text(part) for part in result.content)
     if result.is_error:
@@ -46,10 +46,10 @@ def tool_output(name: str, result: mcp_types.CallToolResult, output: Validator |
 
 
 def unwrap_result(schema: Mapping[str, Any], value: Any) -> Any:
-    """A value without the object that the protocol's older versions wrap it in.
+    """Return a value without the object that older versions of the protocol wrap it in.
 
-    There a result has to be an object, so SDKs write 5 as ``{"result": 5}``, with a schema that
-    has this one property.
+    In those, a result must be an object, so SDKs write 5 as ``{"result": 5}``, with a schema that
+    has only this property.
     """
     wraps = list(object_fields(schema.get("properties"))) == ["result"]
     fields = object_fields(value)
@@ -57,7 +57,7 @@ def unwrap_result(schema: Mapping[str, Any], value: Any) -> Any:
 
 
 def object_fields(value: object) -> Mapping[str, Any]:
-    """The fields of a JSON object; none of anything else."""
+    """Return the fields of a JSON object; an empty mapping for any other value."""
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 

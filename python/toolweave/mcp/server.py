@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("toolweave.mcp")
 
 LOOPBACK = ("127.0.0.1:*", "localhost:*", "[::1]:*")
-"""The hosts that a server on this machine alone is asked for."""
+"""Values of the ``Host`` header for a server on the loopback interface."""
 
 _Context = ServerRequestContext[Any, Any]
 
@@ -47,17 +47,18 @@ def mcp_server(
     version: str = __version__,
     instructions: str | None = None,
 ) -> Server[Any]:
-    """The tools as a server of the SDK, for transports other than the two here.
+    """Return an SDK server with the tools, for transports other than stdio and HTTP.
 
-    Calls run through the executor: arguments are validated, and its limits, approvals and
-    observers hold. What a tool returns is the text of the answer, and its structured content if
-    it is a JSON object. Progress goes to the client, and its cancellation reaches the tool.
+    Calls run in the executor: arguments are validated, and its limits, approvals and observers
+    apply. The value that a tool returns becomes the text of the result, and its structured content
+    if it is a JSON object. Progress is sent to the client, and cancellations by the client reach
+    the tool.
 
     Args:
-        tools: The tools, or an executor that has them. It may be shared with others.
-        name: What the server is called.
-        version: Its version.
-        instructions: What a client should know of the use of the tools.
+        tools: Tools, or an executor with tools, which may be shared.
+        name: Name of the server.
+        version: Version of the server.
+        instructions: Instructions for the use of the tools, for clients.
     """
     check_text("name", name)
     check_text("version", version)
@@ -80,14 +81,14 @@ async def serve_stdio(
     name: str = "toolweave",
     instructions: str | None = None,
 ) -> None:
-    """Serves a client at standard input and output, until it leaves.
+    """Serve a client over standard input and output until it disconnects.
 
-    What tools print goes to standard error meanwhile.
+    Meanwhile, the standard output of tools is redirected to standard error.
 
     Args:
-        tools: The tools, or an executor that has them.
-        name: What the server is called.
-        instructions: What the client should know of the use of the tools.
+        tools: Tools, or an executor with tools.
+        name: Name of the server.
+        instructions: Instructions for the use of the tools, for the client.
     """
     server = mcp_server(tools, name=name, instructions=instructions)
     async with stdio_server() as (incoming, outgoing):
@@ -102,18 +103,18 @@ def http_app(
     path: str = "/mcp",
     allowed_hosts: Sequence[str] = LOOPBACK,
 ) -> Starlette:
-    """An ASGI application that serves clients over streamable HTTP.
+    """Return an ASGI application that serves clients over streamable HTTP.
 
-    It has no authentication: put that in front of it. Mounted in another application, its
-    lifespan has to be run by that one.
+    It has no authentication; add that in front of it. If you mount it in another application, that
+    application must run its lifespan.
 
     Args:
-        tools: The tools, or an executor that has them.
-        name: What the server is called.
-        instructions: What clients should know of the use of the tools.
-        path: Where the endpoint is.
-        allowed_hosts: Which values of the ``Host`` header are served, with ``:*`` for any port,
-            so that no web page reaches a server on this machine by a name of its own.
+        tools: Tools, or an executor with tools.
+        name: Name of the server.
+        instructions: Instructions for the use of the tools, for clients.
+        path: Path of the endpoint.
+        allowed_hosts: Accepted values of the ``Host`` header, with ``:*`` for any port. This
+            prevents web pages from reaching a local server by DNS rebinding.
     """
     check_text("path", path)
     hosts = list(check_items("allowed_hosts", allowed_hosts, str, "a sequence of strings"))
@@ -137,26 +138,26 @@ async def serve_http(
     instructions: str | None = None,
     path: str = "/mcp",
 ) -> None:
-    """Serves clients over streamable HTTP until it is interrupted. For more, see `http_app`.
+    """Serve clients over streamable HTTP until interrupted. See `http_app` for more control.
 
     Args:
-        tools: The tools, or an executor that has them.
-        host: The address that it listens on.
-        port: The port; 0 for any that is free.
-        name: What the server is called.
-        instructions: What clients should know of the use of the tools.
-        path: Where the endpoint is.
+        tools: Tools, or an executor with tools.
+        host: Address to listen on.
+        port: Port to listen on; 0 for any free port.
+        name: Name of the server.
+        instructions: Instructions for the use of the tools, for clients.
+        path: Path of the endpoint.
     """
     import uvicorn
 
-    written = f"[{host}]" if ":" in host else host
-    hosts = LOOPBACK if f"{written}:*" in LOOPBACK else (*LOOPBACK, f"{written}:*")
+    url_host = f"[{host}]" if ":" in host else host
+    hosts = LOOPBACK if f"{url_host}:*" in LOOPBACK else (*LOOPBACK, f"{url_host}:*")
     app = http_app(tools, name=name, instructions=instructions, path=path, allowed_hosts=hosts)
     await uvicorn.Server(uvicorn.Config(app, host=host, port=port)).serve()
 
 
 class _Server(Server[Any]):
-    """A server that says, to older clients as well, that its tools may change."""
+    """Server that announces changes of its tools to older clients as well."""
 
     def create_initialization_options(
         self,
@@ -172,7 +173,7 @@ class _Server(Server[Any]):
 
 
 class _Service:
-    """Answers the requests of clients."""
+    """Handlers of the requests of clients."""
 
     def __init__(self, executor: ToolExecutor) -> None:
         self.bus = InMemorySubscriptionBus()
@@ -191,8 +192,8 @@ class _Service:
         self, context: _Context, request: mcp_types.CallToolRequestParams
     ) -> mcp_types.CallToolResult:
         call = ToolCall(f"mcp-{next(self._numbers)}", request.name, request.arguments or {})
-        # The SDK cancels in a way that comes again at every `await`, until the task is through. In
-        # a task of its own the executor can see its tools off.
+        # The SDK repeats a cancellation at every `await` until the task ends. In a separate task,
+        # the executor can wait for its tools to end.
         serving = asyncio.create_task(self._serve(context, call))
         try:
             return await asyncio.shield(serving)
@@ -217,8 +218,8 @@ class _Service:
                     case ToolQuestion():
                         await self._ask(context, event)
                     case ToolDeferred():
-                        later = "The result comes later, by another way"
-                        result = ToolResult(call.id, call.name, later, is_error=True)
+                        text = "The result comes later, by another way"
+                        result = ToolResult(call.id, call.name, text, is_error=True)
                     case ToolResult() if event.tool_call_id == call.id:
                         result = event
                     case _:
@@ -232,12 +233,12 @@ class _Service:
         try:
             self._executor.resolve(event.key, answer, is_error=refused)
         except ValidationError:
-            # The client has not held its user to the schema.
+            # The client has not enforced the schema.
             message = "The user's answer does not fit the question"
             self._executor.resolve(event.key, message, is_error=True)
 
     async def _announce_changes(self, context: _Context) -> None:
-        """Says that there are other tools than before, if a tool has seen to that."""
+        """Notify the client if a call has changed the tools."""
         version = self._executor.toolset.version
         if version == self._version:
             return
@@ -248,7 +249,7 @@ class _Service:
 
 
 async def _report_progress(context: _Context, value: Any, number: int) -> None:
-    """Sends progress: the numbers and the message that a value has, or else its text."""
+    """Send progress: the numbers and message in a value, or otherwise its text."""
     if _is_number(value):
         await context.session.report_progress(value)
         return

@@ -1,4 +1,4 @@
-"""What a tool of ours asks the user, put to the user by the client (elicitation)."""
+"""Elicitation by the server: questions of tools, sent to the user through the client."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ _ANSWER = "answer"
 async def elicit_from_client(
     context: ServerRequestContext[Any, Any], question: str, schema: Mapping[str, Any] | None
 ) -> tuple[Any, bool]:
-    """The answer, and whether it is a refusal.
+    """Ask the user a question, and return the answer; the flag is true for a refusal.
 
-    The protocol asks for forms: an object. Any other answer is the one field of a form.
+    The protocol requires a form, which is an object. For any other schema, the answer is the only
+    field of a form.
 
     Args:
-        context: The request of the client that the tool serves.
-        question: What the tool wants to know.
-        schema: What the answer has to fit.
+        context: Request of the client for the call of the tool.
+        question: Question of the tool.
+        schema: JSON Schema of the answer.
     """
     session = context.session
     wanted = mcp_types.ClientCapabilities(elicitation=mcp_types.ElicitationCapability())
     if not session.can_send_request or not session.check_client_capability(wanted):
         return "The user cannot be asked over this connection", True
-    asked = dict(schema or {"type": "string"})
-    whole = asked.get("type") == "object"
-    form = asked if whole else _form(asked)
+    answer_schema = dict(schema or {"type": "string"})
+    is_form = answer_schema.get("type") == "object"
+    form = answer_schema if is_form else _form(answer_schema)
     try:
         answer = await session.elicit_form(question, form, related_request_id=context.request_id)
     except (MCPError, ValueError):
@@ -40,7 +41,7 @@ async def elicit_from_client(
     if answer.action != "accept":
         return "The user did not want to answer", True
     content = answer.content or {}
-    return (content, False) if whole else (content.get(_ANSWER), False)
+    return (content, False) if is_form else (content.get(_ANSWER), False)
 
 
 def _form(schema: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One connection to an MCP server, held by a task of its own."""
+"""Session with an MCP server, held open by a task."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mcp.client import IncomingMessage, Transport
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
 from .. import __version__
-from .client_elicitation import ask
+from .client_elicitation import answer_elicitation
 from .listing_filter import ListingFilter, ToolProblem, filtered, tools_of_page
 
 if TYPE_CHECKING:
@@ -26,24 +26,25 @@ if TYPE_CHECKING:
 log = logging.getLogger("toolweave.mcp")
 
 MAX_PAGES = 100
-"""How many pages of `tools/list` are read."""
+"""Maximum number of pages of `tools/list`."""
 
 _RELISTEN_DELAY = 1.0
-# The call that a request of the server belongs to, where the transport can tell.
+# The call that a request of the server belongs to, if the transport knows it.
 _current_call: contextvars.ContextVar[ToolContext | None] = contextvars.ContextVar(
     "toolweave_mcp_calling", default=None
 )
 
 
 class MCPSession:
-    """One connection, from its handshake to its end. It does not come back.
+    """One session, from its handshake to its end. It cannot be reopened.
 
-    The SDK's cancel scopes have to be left by the task that entered them, and whoever connects may
-    well leave in another. So a task of the link's own enters, waits, and leaves.
+    The SDK's cancel scopes must be exited by the task that entered them, but a session may be
+    closed by another task than the one that opened it. Therefore, the session has a task that
+    enters them, waits, and exits.
 
     Args:
-        transport: How to reach the server; not entered yet.
-        on_tools_changed: Called when the server says that its tools have changed.
+        transport: Transport to the server, not entered yet.
+        on_tools_changed: Callback for changes of the server's tools.
     """
 
     def __init__(
@@ -66,25 +67,26 @@ class MCPSession:
 
     @property
     def lost(self) -> bool:
-        """Whether nobody is there any more."""
+        """True if the session has ended."""
         return self._closing.is_set() or self._task is None or self._task.done()
 
     @property
     def instructions(self) -> str | None:
-        """What the server says about the use of its tools."""
+        """Instructions of the server for the use of its tools."""
         return self._client.instructions
 
     @property
     def announces_changes(self) -> bool:
-        """Whether the server says when its tools change."""
+        """True if the server reports changes of its tools."""
         tools = self._client.server_capabilities.tools
         return bool(tools and tools.list_changed)
 
     async def open(self, timeout: float) -> None:
-        """Connects and shakes hands, within so many seconds.
+        """Connect and complete the handshake within `timeout` seconds.
 
         Raises:
-            Exception: Whatever the transport or the SDK raises; `TimeoutError` if it takes longer.
+            TimeoutError: The timeout has expired.
+            Exception: Any exception of the transport or the SDK.
         """
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task = asyncio.create_task(self._run(ready), name="toolweave-mcp-link")
@@ -98,24 +100,24 @@ class MCPSession:
             raise
 
     async def close(self) -> None:
-        """Says goodbye and waits until all is gone: a server's process, too."""
+        """End the session, and wait until everything is closed, including a server's process."""
         self._closing.set()
         cancelled: asyncio.CancelledError | None = None
-        # The SDK bounds every step of its goodbye; leaving earlier would leak the process.
+        # Every step of the SDK's shutdown has a timeout; returning earlier would leak the process.
         while self._task is not None and not self._task.done():
             try:
                 await asyncio.wait({self._task})
-            except asyncio.CancelledError as err:  # noqa: PERF203 - it is waited for again
+            except asyncio.CancelledError as err:  # noqa: PERF203 - wait again
                 cancelled = err
         if cancelled is not None:
             raise cancelled
 
     async def tools(self) -> tuple[list[mcp_types.Tool], list[ToolProblem]]:
-        """All pages of the server's tools, and what is wrong with those left out.
+        """Return all pages of the server's tools, and the problems of omitted ones.
 
         Raises:
-            MCPError: The server refuses, or is gone.
-            ValidationError: The answer is not as the protocol says.
+            MCPError: The server rejected the request, or the connection was lost.
+            ValidationError: The response violates the protocol.
         """
         self._filter.problems.clear()
         tools: list[mcp_types.Tool] = []
@@ -141,12 +143,12 @@ class MCPSession:
     async def call(
         self, name: str, arguments: dict[str, Any], context: ToolContext
     ) -> mcp_types.CallToolResult:
-        """Calls a tool. Cancelling this tells the server.
+        """Call a tool. A cancellation is sent to the server.
 
         Raises:
-            MCPError: The server refuses, or is gone.
-            ValidationError: The answer is not as the protocol says.
-            InputRequiredRoundsExceededError: The server asks and asks.
+            MCPError: The server rejected the request, or the connection was lost.
+            ValidationError: The response violates the protocol.
+            InputRequiredRoundsExceededError: The server asked too many questions.
         """
 
         async def show(progress: float, total: float | None, message: str | None) -> None:
@@ -161,18 +163,18 @@ class MCPSession:
             return await self._client.call_tool(name, arguments, progress_callback=show)
 
     async def listen(self) -> None:
-        """Keeps the subscription by which newer servers say that their tools have changed."""
+        """Keep a subscription to changes of tools, which newer protocol versions require."""
         if self._client.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            return  # They say so unasked.
+            return  # Older servers send notifications without a subscription.
         while not self.lost:
             try:
                 async with self._client.listen(tools_list_changed=True) as events:
                     async for _ in events:
-                        pass  # `_on_message` has heard of it, too.
+                        pass  # `_on_message` handles the event.
             except (MCPError, RuntimeError, TimeoutError) as err:
                 log.debug("subscription to changes of tools ended: %s", err)
             await asyncio.sleep(_RELISTEN_DELAY)
-            self._on_tools_changed()  # There is no replay of what was missed.
+            self._on_tools_changed()  # Missed events are not replayed.
 
     async def _run(self, ready: asyncio.Future[None]) -> None:
         _current_call.set(None)
@@ -180,7 +182,7 @@ class MCPSession:
             async with self._client:
                 ready.set_result(None)
                 await self._closing.wait()
-        except BaseException as err:  # noqa: BLE001 - told to whoever waits
+        except BaseException as err:  # noqa: BLE001 - raised by `open`
             if not ready.done():
                 ready.set_exception(root_cause(err))
             elif isinstance(err, Exception):
@@ -192,7 +194,7 @@ class MCPSession:
         try:
             return self._client.protocol_version
         except RuntimeError:
-            return LATEST_HANDSHAKE_VERSION  # Before the handshake nothing is listed.
+            return LATEST_HANDSHAKE_VERSION  # There is no listing before the handshake.
 
     async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, mcp_types.ToolListChangedNotification):
@@ -211,21 +213,21 @@ class MCPSession:
     async def _elicit(
         self, context: ClientRequestContext, params: mcp_types.ElicitRequestParams
     ) -> mcp_types.ElicitResult | mcp_types.ErrorData:
-        del context  # It knows the request, and nothing of the call.
-        asking = _current_call.get()
-        if asking is None and len(self._calls) == 1:
-            (asking,) = self._calls
-        if asking is None:
-            # The calls may be those of different users: better no answer than the wrong one's.
+        del context  # It has the request, but not the call.
+        call = _current_call.get()
+        if call is None and len(self._calls) == 1:
+            (call,) = self._calls
+        if call is None:
+            # The calls may be of different users, so the question must not go to any of them.
             return mcp_types.ErrorData(
                 code=mcp_types.INVALID_REQUEST,
                 message=f"{len(self._calls)} calls are open, and the question belongs to none",
             )
-        return await ask(asking, params)
+        return await answer_elicitation(call, params)
 
 
 def root_cause(err: BaseException) -> BaseException:
-    """What went wrong, out of the groups that task groups wrap it in."""
+    """Return the first exception inside exception groups."""
     while True:
         nested: tuple[BaseException, ...] = getattr(err, "exceptions", ())
         if not nested:
@@ -234,7 +236,7 @@ def root_cause(err: BaseException) -> BaseException:
 
 
 def error_summary(err: BaseException) -> str:
-    """The first line of what an error says, bounded: it is the server's text."""
+    """Return the first line of an error's text, truncated because the server controls it."""
     cause = root_cause(err)
     first = str(cause).strip().partition("\n")[0][:500]
     return first or type(cause).__name__
