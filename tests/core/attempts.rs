@@ -1,5 +1,5 @@
-//! Tags of tools that are no clean call: which are attempts, which are prose, and which hold
-//! several calls.
+//! Tags of tools that are not well-formed calls: attempts at calls, prose, and tags with several
+//! calls.
 
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use toolweave::{
 
 use crate::calls::{pieces, read};
 
-/// Tools with names of their own, and with names that HTML elements have.
+/// Names that HTML does not have; `HTML` has names of HTML elements.
 const OWN: [&str; 3] = ["GetWeather", "book_table", "math.factorial"];
 const HTML: [&str; 5] = ["summary", "Select", "BUTTON", "search", "h1"];
 
@@ -20,7 +20,7 @@ fn tools() -> Vec<FunctionContract> {
     OWN.iter().chain(&HTML).map(|name| FunctionContract::new(*name).unwrap()).collect()
 }
 
-/// The events of a reply, which must not depend on how it is cut.
+/// Return the events of a reply, after checking that they do not depend on the split.
 fn events(reply: &str, options: &Options) -> Vec<Event> {
     let whole = joined(read(&tools(), options, [reply], Ending::Complete));
     for size in [1, 3] {
@@ -30,7 +30,7 @@ fn events(reply: &str, options: &Options) -> Vec<Event> {
     whole
 }
 
-/// The events without news of calls on their way, neighbouring texts in one piece.
+/// Return the events without starts and fragments of calls, with adjacent texts joined.
 fn joined(events: Vec<Event>) -> Vec<Event> {
     let mut joined: Vec<Event> = Vec::new();
     for event in events {
@@ -43,18 +43,18 @@ fn joined(events: Vec<Event>) -> Vec<Event> {
     joined
 }
 
-/// Prose that cannot be taken for JSON and has nothing of markup.
+/// Generate prose that cannot be mistaken for JSON or markup.
 fn prose() -> impl Strategy<Value = String> {
     "[A-Za-zé.,:;=()\\[\\]\" \n-]{0,60}"
         .prop_filter("a body with something in it", |text| !text.trim().is_empty())
 }
 
-/// Whole lines before a tag, none of which is code.
+/// Generate whole lines without code, to precede a tag.
 fn lines() -> impl Strategy<Value = String> {
     prop::collection::vec("[A-Za-z.,]{0,12}\n", 0..3).prop_map(|lines| lines.concat())
 }
 
-/// What may stand around JSON in a tag.
+/// Text around JSON in a tag.
 const FRAMES: [(&str, &str); 5] =
     [("", ""), ("\n", "\n"), ("\n```json\n", "\n```\n"), ("```\n", "```"), (" ", "\r\n")];
 
@@ -135,7 +135,7 @@ proptest! {
         let (payload, arguments) = if quotes {
             (arguments.to_string(), arguments)
         } else {
-            // A key without quotes and a comma too many.
+            // A key without quotes and a superfluous comma.
             let long = "words ".repeat(150);
             (format!("{{text: \"{long}\",}}"), json!({"text": long}))
         };
@@ -161,7 +161,7 @@ proptest! {
         all in prop::collection::vec(arguments(), 2..5),
         closed in any::<bool>(),
     ) {
-        // Nothing is told of an element of HTML before a key is.
+        // For an HTML element, nothing is reported before a key.
         prop_assume!(open != "<summary>" || all[0] != json!({}));
         let written: Vec<_> = all.iter().map(Value::to_string).collect();
         let tags = format!("{open}{before}{}{after}{}", written.join(between), if closed { shut } else { "" });
@@ -238,7 +238,7 @@ proptest! {
         let result = format!("<tool_response{name}>{body}{}", if closed { "</tool_response>" } else { "" });
         let sentence = format!("{before}{result}");
         prop_assert_eq!(events(&sentence, &Options::default()), [Event::Text(sentence)]);
-        // Nothing is a call in it, but what follows it may be one.
+        // Nothing in it is a call, but the text after it may have calls.
         let line = format!("{before}<tool_response{name}>{{}} <GetWeather>{{}}</GetWeather>");
         let end = if closed { "</tool_response>" } else { "\n" };
         let reported = events(&format!("{line}{end}<GetWeather/>"), &Options::default());

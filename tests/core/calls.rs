@@ -22,7 +22,7 @@ pub(crate) fn contracts(tools: &Value) -> Vec<FunctionContract> {
     tools.as_array().unwrap().iter().map(contract).collect()
 }
 
-/// The options of a case, by the names that Python gives them, and how its reply ends.
+/// Return the options of a case, from their Python names, and the ending of its reply.
 pub(crate) fn options(given: &Value) -> (Options, Ending) {
     let mut options = Options::default();
     let mut ending = Ending::Complete;
@@ -69,7 +69,8 @@ pub(crate) fn read<'c>(
     events
 }
 
-/// The events as the cases write them: neighbouring deltas joined, starts and fragments left out.
+/// Return the events in the format of the cases: adjacent deltas joined, without starts and
+/// fragments.
 pub(crate) fn written(events: Vec<Event>) -> Vec<Value> {
     let mut written: Vec<Value> = Vec::new();
     for event in events {
@@ -145,7 +146,7 @@ pub(crate) fn pieces(reply: &str, size: usize) -> Vec<&str> {
     pieces
 }
 
-/// The files of a folder below `tests/cases`, with their paths.
+/// Return the files of a folder below `tests/cases`, with their paths.
 pub(crate) fn cases(folder: &str) -> Vec<(String, Value)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(folder);
     let mut files: Vec<_> =

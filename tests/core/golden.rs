@@ -1,8 +1,8 @@
-//! Golden cases: what both suites read.
+//! Golden cases, which the Rust and Python suites share.
 
 use serde_json::Value;
 
-/// The cases of one file below `tests/cases`.
+/// Return the cases of one file below `tests/cases`.
 pub(crate) fn cases(path: &str) -> Vec<Value> {
     let path = format!("{}/tests/cases/{path}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).expect(&path);

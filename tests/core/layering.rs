@@ -1,5 +1,5 @@
-//! The floors of `src/lib.rs`, kept: modules point downwards, siblings in no circle, and only
-//! `src/python/` knows of Python.
+//! Checks of the layers in `src/lib.rs`: modules use only lower layers, siblings form no cycles,
+//! and only `src/python/` uses Python crates.
 
 mod source;
 
@@ -11,27 +11,26 @@ use std::{
 
 use self::source::{outline, tokens};
 
-/// Crates that only the bindings may name.
+/// Crates that only the bindings may use.
 const PYTHON_CRATES: [&str; 4] = ["jiter", "pyo3", "pyo3_async_runtimes", "pythonize"];
 
-/// Modules whose files are parts of one whole, and so may name each other: the parser is one
-/// state machine, with a file for the steps of each state; a class of messages makes itself from
-/// JSON, which takes knowing all of them.
+/// Modules whose files may use each other: the parser is one state machine, with a file for each
+/// state; a message class creates itself from JSON, which involves all classes.
 const SINGLE_UNITS: [&str; 2] = ["parser", "python::message"];
 
-/// A module by the names that lead to it from the crate's root.
+/// A module, as the path from the crate's root.
 type Module = Vec<String>;
 
-/// One file: its path below `src`, and what it holds.
+/// A file: its path below `src`, and its content.
 type File = (String, String);
 
-/// Which modules there are, what each imports, and which names which.
+/// The modules, their imports and their references.
 #[derive(Default)]
 struct Map {
     modules: BTreeSet<Module>,
-    /// What a name means in a module that has imported it.
+    /// The meaning of a name in a module that has imported it.
     imports: BTreeMap<(Module, String), Module>,
-    /// The module that names something, and the way to that from the root.
+    /// Pairs of a module and a path from the root that it uses.
     references: BTreeSet<(Module, Module)>,
 }
 
@@ -57,7 +56,7 @@ impl Map {
         map
     }
 
-    /// A path as seen from a module, from the root; nothing if it leads out of the crate.
+    /// Return a path in a module as a path from the root, or None if it leaves the crate.
     fn absolute(&self, module: &[String], path: &[&str]) -> Option<Module> {
         let mut from = module.to_vec();
         let mut rest = path;
@@ -78,7 +77,7 @@ impl Map {
         Some(join(&from, rest))
     }
 
-    /// The module that defines what a path leads to, whatever it is imported through.
+    /// Return the module that defines the target of a path, through all re-exports.
     fn definer(&self, target: &[String]) -> Module {
         let mut target = target.to_vec();
         for _ in 0..=self.imports.len() {
@@ -95,7 +94,7 @@ impl Map {
     }
 }
 
-/// The module that a file holds.
+/// Return the module of a file.
 fn home(path: &str) -> Module {
     let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
     path.split('/').filter(|part| *part != "lib").map(str::to_owned).collect()
@@ -110,7 +109,7 @@ fn join(module: &[String], path: &[impl AsRef<str>]) -> Module {
         .collect()
 }
 
-/// All that is wrong with how the modules of a crate lean on each other.
+/// Return all violations of the layers by the modules of a crate.
 fn faults(files: &[File]) -> Vec<String> {
     let map = Map::of(files);
     let lib = files.iter().find(|(path, _)| path == "lib.rs").map_or("", |(_, text)| text);
@@ -119,7 +118,7 @@ fn faults(files: &[File]) -> Vec<String> {
         outline(&lexed).modules.iter().filter_map(|m| m.first().copied()).collect();
     let mut faults = Vec::new();
 
-    // What leads to what among the modules of one parent.
+    // The uses among the modules of one parent.
     let mut siblings: BTreeMap<Module, BTreeSet<(String, String)>> = BTreeMap::new();
     for (module, target) in &map.references {
         let definer = map.definer(target);
@@ -159,7 +158,7 @@ fn faults(files: &[File]) -> Vec<String> {
     faults
 }
 
-/// The names that lie on a circle of edges, or between two circles.
+/// Return the names on a cycle of edges, or between two cycles.
 fn circle(mut edges: BTreeSet<(String, String)>) -> BTreeSet<String> {
     loop {
         let sources: BTreeSet<_> = edges.iter().map(|(from, _)| from.clone()).collect();
@@ -172,7 +171,7 @@ fn circle(mut edges: BTreeSet<(String, String)>) -> BTreeSet<String> {
     }
 }
 
-/// All Rust files below a folder, by their path from `src`.
+/// Return all Rust files below a folder, with their paths from `src`.
 fn read(src: &Path) -> Vec<File> {
     let mut files = Vec::new();
     let mut folders = vec![src.to_owned()];
@@ -199,7 +198,7 @@ fn modules_use_lower_layers_and_only_the_bindings_use_python() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// A small crate of two floors and bindings, with the given files besides.
+/// Return a small crate of two layers and bindings, with additional files.
 fn sample(more: &[(&str, &str)]) -> Vec<String> {
     let lib = ("lib.rs", "pub mod low;\npub mod high;\n#[cfg(feature = \"python\")]\nmod python;");
     let given: BTreeMap<_, _> = [lib, ("low.rs", ""), ("high/mod.rs", ""), ("python/mod.rs", "")]

@@ -1,4 +1,4 @@
-//! Integration tests: the crate as a Rust user sees it, one module an area.
+//! Integration tests: the crate as a Rust user sees it, with one module for each area.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! The counts of JSON text are those of what it is parsed into, however it is split.
+//! Counts of JSON text equal those of the parsed value, for every split.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Values, depth, and the length of the longest number or word.
+/// Return number of values, depth, and length of the longest number or word.
 fn counts(value: &Value) -> (usize, usize, usize) {
     let inner: Vec<_> = match value {
         Value::Array(items) => items.iter().map(counts).collect(),

@@ -1,9 +1,9 @@
-//! What mending and fitting make of given cases, and how their cost grows.
+//! Golden cases of repair and coercion, and their cost.
 
 use serde_json::{Value, json};
 use toolweave::{
     message::{Repair, RepairKind},
-    repair::{coerce, repair_json, coerce_partially, replace_lone_surrogates},
+    repair::{coerce, coerce_partially, repair_json, replace_lone_surrogates},
     validator::Validator,
 };
 
@@ -56,7 +56,8 @@ fn golden_values_are_coerced() {
 fn a_change_of_type_is_recorded_with_both_values() {
     let schema = json!({"properties": {"days": {"type": "integer"}}});
     let validator = Validator::new(&schema).unwrap();
-    let coerced = coerce(&json!({"days": "4"}), &schema, &|value| validator.is_valid(value)).unwrap();
+    let coerced =
+        coerce(&json!({"days": "4"}), &schema, &|value| validator.is_valid(value)).unwrap();
     let repair = Repair {
         path: "/days".to_owned(),
         kind: RepairKind::Type,
@@ -84,8 +85,8 @@ fn depth_is_limited() {
     assert!(repair_json(&format!("{}1,{}", "[".repeat(128), "]".repeat(128))).is_none());
 }
 
-/// The work is counted in time, of which the best of three is taken; what was quadratic took
-/// thirty times as long on eight times the text, and more.
+/// Check the time, the best of three attempts; quadratic cost would take thirty times as long for
+/// eight times the text.
 #[test]
 fn repair_takes_linear_time() {
     let broken = [
@@ -121,7 +122,7 @@ fn repair_takes_linear_time() {
             };
             (0..3).map(|_| measure()).fold(f64::MAX, f64::min)
         };
-        // A busy machine makes one try slow, or three; what grows with the square fails them all.
+        // A busy machine may slow down one attempt, or three; quadratic cost fails them all.
         let fair = |_| {
             let (small, large) = (time(2_000), time(16_000));
             large < 30.0 * small + 0.01

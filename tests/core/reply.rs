@@ -1,10 +1,10 @@
-//! The golden cases of `tests/cases/reply`: replies with calls in text and native calls.
+//! The golden cases of `tests/cases/reply`: replies with inline calls and native calls.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use toolweave::{
-    calls::{self, Event, InvalidToolCall, CallValidator, Tool, JsonValues, CallOutcome},
+    calls::{self, CallOutcome, CallValidator, Event, InvalidToolCall, JsonValues, Tool},
     contract::FunctionContract,
     message::ToolCall,
     parser::{Ending, FoundCall, Frame, Parser, Sink},
@@ -14,7 +14,7 @@ use toolweave::{
 
 use crate::calls as cases;
 
-/// Judges calls and writes events down.
+/// A sink that validates calls and records events.
 struct Collector {
     validator: CallValidator<Validator>,
     ids: BTreeMap<usize, String>,
@@ -36,7 +36,7 @@ impl Collector {
         }
     }
 
-    /// Writes more of something, or the beginning of it.
+    /// Append to the last event of the same kind, or begin a new one.
     fn append(&mut self, event: Value, field: &str) {
         match self.written.last_mut() {
             Some(last)

@@ -1,4 +1,4 @@
-//! What is found for a query, by given cases.
+//! Golden cases of search.
 
 use serde_json::{Value, json};
 use toolweave::search::Index;

@@ -1,4 +1,4 @@
-//! What a validator says of values and schemas, hostile ones included.
+//! Results of validation, for hostile schemas and values as well.
 
 use std::time::{Duration, Instant};
 
@@ -87,7 +87,7 @@ fn numbers_with_huge_exponents_are_refused() {
     assert_eq!(Validator::new(&schema).unwrap_err().path(), "/multipleOf");
 }
 
-/// A definition that names the next one twice, `levels` times.
+/// Return a schema of `levels` definitions, each of which references the next one twice.
 fn doubling(levels: usize, step: impl Fn(Value) -> Value) -> Value {
     let next = |level| json!({"$ref": format!("#/$defs/a{level}")});
     let mut defs: Map<String, Value> = (0..levels)
@@ -100,7 +100,7 @@ fn doubling(levels: usize, step: impl Fn(Value) -> Value) -> Value {
     json!({"$ref": "#/$defs/a0", "$defs": defs})
 }
 
-/// Every definition names every one.
+/// Return a schema in which every definition references every definition.
 fn fully_connected(size: usize) -> Value {
     let all: Value = (0..size).map(|at| json!({"$ref": format!("#/$defs/a{at}")})).collect();
     let definition = json!({"anyOf": all, "type": "null"});
@@ -108,7 +108,7 @@ fn fully_connected(size: usize) -> Value {
     json!({"$ref": "#/$defs/a0", "$defs": defs})
 }
 
-/// A chain of definitions that judges one level of the value and starts over.
+/// Return a chain of definitions that evaluates one level of the value and starts over.
 fn chain(length: usize) -> Value {
     let mut defs: Map<_, _> = (0..length)
         .map(|at| (format!("a{at}"), json!({"$ref": format!("#/$defs/a{}", at + 1)})))
@@ -117,7 +117,7 @@ fn chain(length: usize) -> Value {
     json!({"$ref": "#/$defs/a0", "$defs": defs})
 }
 
-/// Alternatives that agree all the way down, so that every level doubles the errors.
+/// Return nested alternatives that are equal, so that every level doubles the errors.
 fn tree() -> Value {
     json!({"$ref": "#/$defs/node", "$defs": {"node": {"anyOf": [
         {"type": "object", "properties": {"a": {"$ref": "#/$defs/node"}}, "required": ["a"]},
@@ -128,7 +128,7 @@ fn tree() -> Value {
 
 #[test]
 fn hostile_schemas_and_values_are_bounded() {
-    // Each of these took forever, or the stack, before there were limits.
+    // Without limits, each of these would run forever or overflow the stack.
     let mut schemas =
         vec![tree(), json!({"pattern": "^(a+)+\\1$"}), json!({"pattern": "(?=(a*)*b)a"})];
     schemas.extend([8, 11, 40].map(|levels| doubling(levels, |next| next)));

@@ -1,7 +1,7 @@
-//! The price of a verdict is linear in the bytes of the value, whatever the keyword and the shape.
+//! The cost of validation is linear in the bytes of the value, for every keyword and shape.
 //!
-//! The unit is the time that it takes to parse the same text, so that neither the machine nor the
-//! profile that the suite is built with matters.
+//! The unit is the time of parsing the same text, so that neither the machine nor the build profile
+//! matters.
 
 use std::{
     fmt::Write,
@@ -12,20 +12,20 @@ use std::{
 use serde_json::{Value, json};
 use toolweave::validator::Validator;
 
-/// How long a value's text is.
+/// Length of a value's text.
 const BYTES: usize = 6_000;
-/// How many times as long as to parse the text it may take to judge the value.
+/// Maximum time of validation, as a multiple of the time of parsing the text.
 const FACTOR: u32 = 40;
-/// What any verdict may take beside.
+/// Additional time allowed for any value.
 const CONSTANT: Duration = Duration::from_millis(500);
-/// What an explanation may take beside. It is bounded by a number of looks, whatever the value.
+/// Additional time allowed for an explanation, which has a fixed budget of visits.
 const EXPLANATION: Duration = Duration::from_millis(500);
-/// How often a measurement that is over its budget is repeated, on a machine that has more to do.
+/// Number of attempts of a measurement that exceeds its limit, for busy machines.
 const TRIES: usize = 4;
-/// How many pairs of a schema and a value that are too dear are shown.
+/// Number of failing pairs of schema and value that are shown.
 const SHOWN: usize = 5;
 
-/// Time of this thread on a processor, where the system tells.
+/// Return the CPU time of this thread, or the wall time if the system does not provide it.
 fn now() -> Duration {
     let reported = fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanos = reported.and_then(|text| text.split_whitespace().next()?.parse().ok());
@@ -44,7 +44,7 @@ fn time<T>(run: impl FnOnce() -> T) -> (Duration, T) {
     (now().saturating_sub(start), result)
 }
 
-/// An array of about [`BYTES`] bytes, all items different.
+/// Return an array of about [`BYTES`] bytes, with unique items.
 fn items(item: impl Fn(usize) -> String) -> String {
     let mut text = String::from("[");
     for at in 0.. {
@@ -57,7 +57,7 @@ fn items(item: impl Fn(usize) -> String) -> String {
     text + "]"
 }
 
-/// Nested arrays without a leaf, all different: the bits of `at` say where they open and close.
+/// Return nested arrays without leaves, a different shape for each `at`: its bits are the brackets.
 fn shape(at: usize) -> String {
     (0..14).fold(String::from("[]"), |inner, bit| {
         if at >> bit & 1 == 0 { format!("[{inner}]") } else { format!("[{inner},[]]") }
@@ -92,7 +92,7 @@ fn shapes() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Judges every item and every member.
+/// Return a schema that applies `schema` to every item and every member.
 fn each(schema: &Value) -> Value {
     json!({"items": schema, "additionalProperties": schema})
 }
@@ -162,7 +162,7 @@ fn keywords() -> Vec<Value> {
     schemas
 }
 
-/// Runs `measure` until it keeps to `limit`, at most [`TRIES`] times.
+/// Repeat `measure` until it keeps to `limit`, at most [`TRIES`] times.
 fn within_limit(limit: Duration, mut measure: impl FnMut() -> Duration) -> Result<(), Duration> {
     let mut least = Duration::MAX;
     for _ in 0..TRIES {

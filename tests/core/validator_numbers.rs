@@ -1,4 +1,4 @@
-//! Numbers are judged by their digits, to the same verdicts as by exact arithmetic.
+//! Numbers are validated by their digits, with the same results as exact arithmetic.
 
 use proptest::{collection::vec, prelude::*};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ fn parse(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// Digits of which many are zeros and nines, where carrying and cutting goes wrong.
+/// Generate digits with many zeros and nines, where carrying and truncation are critical.
 fn digits(most: usize) -> impl Strategy<Value = String> {
     let digit = prop_oneof![Just('0'), Just('9'), prop::char::range('0', '9')];
     vec(digit, 1..=most).prop_map(|digits| {
@@ -35,16 +35,17 @@ fn limit() -> impl Strategy<Value = String> {
     prop_oneof![integer(5), integer(60), decimal(4, 4), decimal(30, 50), scientific()]
 }
 
-/// Numbers with an exponent that the crate would write out.
+/// Generate numbers with an exponent that the crate would expand.
 fn scientific() -> impl Strategy<Value = String> {
     (decimal(3, 6), -320..300_i32).prop_map(|(digits, exponent)| format!("{digits}e{exponent}"))
 }
 
-/// Numbers, those near a limit among them.
+/// Generate numbers, some of them near a limit.
 fn number(limit: String) -> impl Strategy<Value = String> {
     let adjacent = limit.clone();
     let longer = (0..80_usize, any::<bool>()).prop_map(move |(zeros, more)| {
-        let (digits, exponent) = adjacent.find('e').map_or((&*adjacent, ""), |at| adjacent.split_at(at));
+        let (digits, exponent) =
+            adjacent.find('e').map_or((&*adjacent, ""), |at| adjacent.split_at(at));
         let point = if digits.contains('.') { "" } else { "." };
         let last = if more { "1" } else { "0" };
         format!("{digits}{point}{}{last}{exponent}", "0".repeat(zeros))
@@ -75,7 +76,8 @@ proptest! {
     ) {
         let schema = json!({"multipleOf": parse(divisor), "minimum": parse("-1e300")});
         let value = if is_multiple && !value.contains('.') {
-            // A whole number is a multiple of any that divides ten. None begins with a zero.
+            // An integer that ends in zero is a multiple of every divisor of ten. None begins with
+            // a zero.
             let digits = value.strip_suffix('0').filter(|rest| rest.len() < 2);
             parse(&format!("{}{factor}0000000", digits.unwrap_or(&value)))
         } else {

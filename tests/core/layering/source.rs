@@ -1,6 +1,6 @@
-//! Rust source, read just closely enough to see which modules it names.
+//! A reader of Rust source that finds the modules it uses.
 
-/// The words and marks of a source, without comments, strings and characters.
+/// Return the words and punctuation of a source, without comments, strings and characters.
 pub(super) fn tokens(source: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = source;
@@ -32,7 +32,7 @@ pub(super) fn tokens(source: &str) -> Vec<&str> {
     found
 }
 
-/// The length of the block comment that a text begins with, comments within it included.
+/// Return the length of the block comment at the start of a text, nested comments included.
 fn block_comment(text: &str) -> usize {
     let mut depth = 0;
     let mut at = 0;
@@ -54,7 +54,7 @@ fn block_comment(text: &str) -> usize {
     text.len()
 }
 
-/// The length of the string that a text begins with.
+/// Return the length of the string at the start of a text.
 fn string(text: &str) -> usize {
     let mut escaped = false;
     for (at, ch) in text.char_indices().skip(1) {
@@ -68,7 +68,7 @@ fn string(text: &str) -> usize {
     text.len()
 }
 
-/// The length of the raw string that a text begins with, if it does.
+/// Return the length of the raw string at the start of a text, if there is one.
 fn raw_string(text: &str) -> Option<usize> {
     let body = ["r", "br", "cr"].iter().find_map(|prefix| text.strip_prefix(prefix))?;
     let quoted = body.trim_start_matches('#');
@@ -79,7 +79,7 @@ fn raw_string(text: &str) -> Option<usize> {
     Some(text.len() - inside.len() + end)
 }
 
-/// The length of the character that a text begins with, or of a lifetime's apostrophe.
+/// Return the length of the character at the start of a text, or of a lifetime's apostrophe.
 fn character(text: &str) -> usize {
     let mut chars = text.char_indices().skip(1);
     let escaped = chars.next().is_some_and(|(_, ch)| ch == '\\');
@@ -93,28 +93,28 @@ fn character(text: &str) -> usize {
     }
 }
 
-/// A path that a source names, and where it stands.
+/// A path in a source, with its position.
 #[derive(Debug, PartialEq)]
 pub(super) struct Reference<'s> {
-    /// The modules written in the file itself around it, outermost first.
+    /// The enclosing modules in the file itself, outermost first.
     pub(super) within: Vec<&'s str>,
-    /// The path as written; a `use` of several names gives one for each.
+    /// The path as written; a `use` of several names has one for each.
     pub(super) path: Vec<&'s str>,
-    /// The name that a `use` makes for it.
+    /// The name that a `use` binds.
     pub(super) binds: Option<&'s str>,
 }
 
-/// What a source declares and names.
+/// The declarations and references of a source.
 #[derive(Debug, Default)]
 pub(super) struct Outline<'s> {
-    /// Every `mod`, with the modules around it; with or without a body.
+    /// All `mod`s with their enclosing modules, with or without a body.
     pub(super) modules: Vec<Vec<&'s str>>,
     pub(super) references: Vec<Reference<'s>>,
 }
 
 pub(super) fn outline<'s>(tokens: &[&'s str]) -> Outline<'s> {
     let mut reader = Reader { tokens, at: 0, out: Outline::default() };
-    // The modules that are open, each with the number of braces open around it.
+    // The open modules, each with its number of enclosing braces.
     let mut open: Vec<(&str, usize)> = Vec::new();
     let mut braces = 0_usize;
     while let Some(token) = reader.next() {
@@ -170,7 +170,7 @@ impl<'s> Reader<'_, 's> {
         token
     }
 
-    /// Reads `a::b::{c, d as e, f::*}` onwards from `prefix`.
+    /// Read `a::b::{c, d as e, f::*}`, starting from `prefix`.
     fn path(&mut self, within: &[&'s str], prefix: &[&'s str], in_use: bool) {
         let mut path = prefix.to_vec();
         loop {
@@ -190,7 +190,7 @@ impl<'s> Reader<'_, 's> {
                 self.at += 1;
                 return;
             } else {
-                // `a::<T>`: the rest is no path.
+                // `a::<T>`: the rest is not a path.
                 break;
             }
             if self.peek() != "::" {
