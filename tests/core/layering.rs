@@ -37,15 +37,15 @@ struct Map {
 impl Map {
     fn of(files: &[File]) -> Self {
         let mut map = Self::default();
-        let lexed: Vec<_> = files.iter().map(|(path, text)| (home(path), tokens(text))).collect();
-        let outlines: Vec<_> = lexed.iter().map(|(home, tokens)| (home, outline(tokens))).collect();
-        for (home, outline) in &outlines {
-            map.modules.insert((*home).clone());
-            map.modules.extend(outline.modules.iter().map(|module| join(home, module)));
+        let lexed: Vec<_> = files.iter().map(|(path, text)| (module_of(path), tokens(text))).collect();
+        let outlines: Vec<_> = lexed.iter().map(|(module_of, tokens)| (module_of, outline(tokens))).collect();
+        for (module_of, outline) in &outlines {
+            map.modules.insert((*module_of).clone());
+            map.modules.extend(outline.modules.iter().map(|module| join(module_of, module)));
         }
-        for (home, outline) in &outlines {
+        for (module_of, outline) in &outlines {
             for reference in &outline.references {
-                let module = join(home, &reference.within);
+                let module = join(module_of, &reference.within);
                 let Some(target) = map.absolute(&module, &reference.path) else { continue };
                 if let Some(name) = reference.binds {
                     map.imports.insert((module.clone(), name.to_owned()), target.clone());
@@ -78,7 +78,7 @@ impl Map {
     }
 
     /// Return the module that defines the target of a path, through all re-exports.
-    fn definer(&self, target: &[String]) -> Module {
+    fn defining_module(&self, target: &[String]) -> Module {
         let mut target = target.to_vec();
         for _ in 0..=self.imports.len() {
             let known = |length: &usize| self.modules.contains(&target[..*length]);
@@ -95,7 +95,7 @@ impl Map {
 }
 
 /// Return the module of a file.
-fn home(path: &str) -> Module {
+fn module_of(path: &str) -> Module {
     let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
     path.split('/').filter(|part| *part != "lib").map(str::to_owned).collect()
 }
@@ -110,30 +110,30 @@ fn join(module: &[String], path: &[impl AsRef<str>]) -> Module {
 }
 
 /// Return all violations of the layers by the modules of a crate.
-fn faults(files: &[File]) -> Vec<String> {
+fn violations(files: &[File]) -> Vec<String> {
     let map = Map::of(files);
     let lib = files.iter().find(|(path, _)| path == "lib.rs").map_or("", |(_, text)| text);
     let lexed = tokens(lib);
     let floors: Vec<_> =
         outline(&lexed).modules.iter().filter_map(|m| m.first().copied()).collect();
-    let mut faults = Vec::new();
+    let mut violations = Vec::new();
 
     // The uses among the modules of one parent.
     let mut siblings: BTreeMap<Module, BTreeSet<(String, String)>> = BTreeMap::new();
     for (module, target) in &map.references {
-        let definer = map.definer(target);
-        let (Some(from), Some(to)) = (module.first(), definer.first()) else {
+        let defining_module = map.defining_module(target);
+        let (Some(from), Some(to)) = (module.first(), defining_module.first()) else {
             if !module.is_empty() && target.iter().all(|name| name == "*") {
-                faults.push(format!("{} takes the whole crate", module.join("::")));
+                violations.push(format!("{} takes the whole crate", module.join("::")));
             }
             continue;
         };
         let floor = |name: &str| floors.iter().position(|floor| *floor == name);
         if floor(to) > floor(from) {
-            faults.push(format!("{} uses {}, a floor above", module.join("::"), target.join("::")));
+            violations.push(format!("{} uses {}, a floor above", module.join("::"), target.join("::")));
         }
-        let shared = module.iter().zip(&definer).take_while(|(a, b)| a == b).count();
-        if let (Some(from), Some(to)) = (module.get(shared), definer.get(shared))
+        let shared = module.iter().zip(&defining_module).take_while(|(a, b)| a == b).count();
+        if let (Some(from), Some(to)) = (module.get(shared), defining_module.get(shared))
             && shared > 0
         {
             let edges = siblings.entry(module[..shared].to_vec()).or_default();
@@ -141,25 +141,25 @@ fn faults(files: &[File]) -> Vec<String> {
         }
     }
     for (parent, edges) in siblings {
-        let (parent, circle) = (parent.join("::"), circle(edges));
-        if !circle.is_empty() && !SINGLE_UNITS.contains(&parent.as_str()) {
-            let names: Vec<_> = circle.into_iter().collect();
-            faults.push(format!("in {parent}, a circle: {}", names.join(", ")));
+        let (parent, cycle) = (parent.join("::"), cycle(edges));
+        if !cycle.is_empty() && !SINGLE_UNITS.contains(&parent.as_str()) {
+            let names: Vec<_> = cycle.into_iter().collect();
+            violations.push(format!("in {parent}, a circle: {}", names.join(", ")));
         }
     }
     for (path, text) in files {
         let named: BTreeSet<_> = tokens(text).into_iter().collect();
         for name in PYTHON_CRATES.iter().filter(|name| named.contains(*name)) {
-            if home(path).first().is_none_or(|module| module != "python") {
-                faults.push(format!("{path} names {name}"));
+            if module_of(path).first().is_none_or(|module| module != "python") {
+                violations.push(format!("{path} names {name}"));
             }
         }
     }
-    faults
+    violations
 }
 
 /// Return the names on a cycle of edges, or between two cycles.
-fn circle(mut edges: BTreeSet<(String, String)>) -> BTreeSet<String> {
+fn cycle(mut edges: BTreeSet<(String, String)>) -> BTreeSet<String> {
     loop {
         let sources: BTreeSet<_> = edges.iter().map(|(from, _)| from.clone()).collect();
         let targets: BTreeSet<_> = edges.iter().map(|(_, to)| to.clone()).collect();
@@ -194,8 +194,8 @@ fn read(src: &Path) -> Vec<File> {
 fn modules_use_lower_layers_and_only_the_bindings_use_python() {
     let files = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     assert!(files.iter().any(|(path, _)| path == "python/mod.rs"), "the sources were not found");
-    let faults = faults(&files);
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let violations = violations(&files);
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
 }
 
 /// Return a small crate of two layers and bindings, with additional files.
@@ -207,7 +207,7 @@ fn sample(more: &[(&str, &str)]) -> Vec<String> {
         .collect();
     let files: Vec<File> =
         given.iter().map(|(path, text)| (path.to_string(), text.to_string())).collect();
-    faults(&files)
+    violations(&files)
 }
 
 #[test]
@@ -230,13 +230,13 @@ fn an_upward_use_is_found_however_it_is_written() {
         "pub(crate) use crate::high as other;",
         "#[cfg(test)] mod tests { use crate::high::A; }",
     ] {
-        let faults = sample(&[("low.rs", text)]);
+        let violations = sample(&[("low.rs", text)]);
         let all =
-            faults.iter().all(|fault| fault.starts_with("low") && fault.contains("uses high"));
-        assert!(all && !faults.is_empty(), "{text}: {faults:?}");
+            violations.iter().all(|fault| fault.starts_with("low") && fault.contains("uses high"));
+        assert!(all && !violations.is_empty(), "{text}: {faults:?}");
     }
-    let faults = sample(&[("low.rs", "mod deep;"), ("low/deep.rs", "use super::super::high::A;")]);
-    assert_eq!(faults, ["low::deep uses high::A, a floor above"]);
+    let violations = sample(&[("low.rs", "mod deep;"), ("low/deep.rs", "use super::super::high::A;")]);
+    assert_eq!(violations, ["low::deep uses high::A, a floor above"]);
     assert_eq!(
         sample(&[("high/mod.rs", "use crate::python;")]),
         ["high uses python, a floor above"]
@@ -266,24 +266,24 @@ fn glob_imports_of_the_crate_are_found() {
 
 #[test]
 fn a_cycle_of_siblings_is_found() {
-    let faults = sample(&[
+    let violations = sample(&[
         ("high/mod.rs", "mod a; mod b; mod c; mod d;"),
         ("high/a.rs", "use super::b::B;"),
         ("high/b.rs", "use crate::high::c;"),
         ("high/c.rs", "fn f() { super::a::g() }"),
         ("high/d.rs", "use super::a::A;"),
     ]);
-    assert_eq!(faults, ["in high, a circle: a, b, c"]);
+    assert_eq!(violations, ["in high, a circle: a, b, c"]);
 }
 
 #[test]
 fn a_cycle_through_a_re_export_is_found() {
-    let faults = sample(&[
+    let violations = sample(&[
         ("high/mod.rs", "mod a; mod b; pub use a::A; pub use self::b::{B as C, D};"),
         ("high/a.rs", "use super::C;"),
         ("high/b.rs", "use super::A; mod tests { use super::*; }"),
     ]);
-    assert_eq!(faults, ["in high, a circle: a, b"]);
+    assert_eq!(violations, ["in high, a circle: a, b"]);
 }
 
 #[test]

@@ -9,17 +9,17 @@ fn parse(text: &str) -> Value {
 }
 
 /// Generate digits with many zeros and nines, where carrying and truncation are critical.
-fn digits(most: usize) -> impl Strategy<Value = String> {
+fn digits(limit: usize) -> impl Strategy<Value = String> {
     let digit = prop_oneof![Just('0'), Just('9'), prop::char::range('0', '9')];
-    vec(digit, 1..=most).prop_map(|digits| {
+    vec(digit, 1..=limit).prop_map(|digits| {
         let text: String = digits.into_iter().collect();
         let text = text.trim_start_matches('0');
         if text.is_empty() { "0".to_owned() } else { text.to_owned() }
     })
 }
 
-fn integer(most: usize) -> impl Strategy<Value = String> {
-    (any::<bool>(), digits(most)).prop_map(
+fn integer(limit: usize) -> impl Strategy<Value = String> {
+    (any::<bool>(), digits(limit)).prop_map(
         |(negative, digits)| {
             if negative { format!("-{digits}") } else { digits }
         },
