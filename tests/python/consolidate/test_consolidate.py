@@ -1,4 +1,4 @@
-"""Histories as natural text, and back."""
+"""Conversion of histories to natural text, and back."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def messages(dicts: list[dict[str, Any]]) -> list[tw.Message]:
 @pytest.mark.parametrize(
     "case", cases("histories.json") + cases("turns.json"), ids=lambda case: case["name"]
 )
-def test_a_history_is_written_and_read_as_the_case_says(case: dict[str, Any]) -> None:
+def test_histories_are_consolidated_and_parsed_as_expected(case: dict[str, Any]) -> None:
     tools = case.get("tools", ())
     options = {option: case[option] for option in ("form", "tag", "fenced") if option in case}
     history = messages(case["messages"])
@@ -113,7 +113,7 @@ def histories(draw: st.DrawFn) -> list[tw.Message]:
 
 
 def exchange(history: list[tw.Message]) -> tuple[list[Any], list[tw.ToolResult]]:
-    """Calls, with the spelling of their arguments, and results, by id."""
+    """Return the calls, with the text of their arguments, and the results, by id."""
     calls: list[Any] = []
     results: list[tw.ToolResult] = []
     for message in history:
@@ -128,7 +128,7 @@ def exchange(history: list[tw.Message]) -> tuple[list[Any], list[tw.ToolResult]]
 
 @settings(max_examples=effort(80))
 @given(histories(), st.sampled_from(FORMS), st.sampled_from(["name", "tool_call"]))
-def test_calls_and_results_come_back(history: list[tw.Message], form: Any, tag: Any) -> None:
+def test_calls_and_results_are_recovered(history: list[tw.Message], form: Any, tag: Any) -> None:
     written = tw.consolidate(history, tools=TOOLS, form=form, tag=tag)
     assert exchange(tw.parse_history(written, TOOLS)) == exchange(history)
 
@@ -151,7 +151,7 @@ def test_the_text_alone_has_names_and_arguments(history: list[tw.Message], fence
 
 @settings(max_examples=effort(80))
 @given(histories(), st.sampled_from(FORMS))
-def test_piece_by_piece_is_the_same_as_whole(history: list[tw.Message], form: Any) -> None:
+def test_message_by_message_gives_the_same_text(history: list[tw.Message], form: Any) -> None:
     consolidator = tw.Consolidator(form=form)
     text = "".join([consolidator.push(message) for message in history])
     text += consolidator.finish()
@@ -160,9 +160,31 @@ def test_piece_by_piece_is_the_same_as_whole(history: list[tw.Message], form: An
     assert consolidator.messages == whole
 
 
+def with_provenance(message: tw.Message) -> tw.Message:
+    """Return the message with raw texts and repairs of its calls."""
+    if not isinstance(message, (tw.ToolCallMessage, tw.ToolAggregateMessage)):
+        return message
+    repair = tw.Repair("/a", "type", "1", 1)
+    calls = [
+        call.__replace__(raw=f"<{call.name}>", repairs=[repair]) for call in message.tool_calls
+    ]
+    return message.__replace__(tool_calls=calls)
+
+
+@settings(max_examples=effort(40))
+@given(histories(), st.sampled_from(FORMS))
+def test_without_provenance_raw_texts_and_repairs_are_left_out(
+    history: list[tw.Message], form: Any
+) -> None:
+    repaired = [with_provenance(message) for message in history]
+    bare = tw.consolidate(history, form=form)
+    assert tw.consolidate(repaired, form=form, provenance=False) == bare
+    assert tw.to_openai(repaired, dangling="omit") == tw.to_openai(history, dangling="omit")
+
+
 @settings(max_examples=effort(80))
 @given(histories(), st.sampled_from(FORMS), st.sampled_from([(), TOOLS]))
-def test_twice_is_once(history: list[tw.Message], form: Any, tools: Any) -> None:
+def test_consolidation_is_idempotent(history: list[tw.Message], form: Any, tools: Any) -> None:
     once = tw.consolidate(history, tools=tools, form=form)
     assert tw.consolidate(once, tools=tools, form=form) == once
 
@@ -173,18 +195,18 @@ def test_messages_are_turns_of_their_party(history: list[tw.Message], form: Any)
     written = tw.consolidate(history, form=form)
     roles = [message.role for message in written]
     assert all(one is not other for one, other in itertools.pairwise(roles))
-    said = [message for message in history if isinstance(message, tw.TextMessage) and message.text]
+    texts = [message for message in history if isinstance(message, tw.TextMessage) and message.text]
     for role in ("user", "assistant"):
-        told = "".join(message.text for message in written if message.role == role)
+        joined = "".join(message.text for message in written if message.role == role)
         at = 0
-        for message in said:
+        for message in texts:
             if message.role == role and "<" not in message.text and "&" not in message.text:
-                at = told.index(message.text, at) + len(message.text)
+                at = joined.index(message.text, at) + len(message.text)
 
 
 @settings(max_examples=effort(80))
 @given(hostile)
-def test_a_hostile_result_comes_back_and_is_no_call(text: str) -> None:
+def test_a_hostile_result_is_recovered_and_is_not_a_call(text: str) -> None:
     call = tw.ToolCall("a", "f", {})
     aggregate = tw.ToolAggregateMessage([call], [tw.ToolResult("a", "f", text)])
     for tools in ((), TOOLS):
@@ -192,7 +214,7 @@ def test_a_hostile_result_comes_back_and_is_no_call(text: str) -> None:
         [read] = tw.parse_history(written, tools)
         assert isinstance(read, tw.ToolAggregateMessage)
         assert [found.result for found in read.tool_results] == [text]
-        # The reader of replies finds the one call, and takes the result for a fabricated one.
+        # The parser of replies finds the call, and reports the result as fabricated.
         found = [event for event in tw.parse(written.text, TOOLS) if isinstance(event, tw.ToolCall)]
         assert [event.name for event in found] == ["f"]
         [answer] = tw.consolidate([tw.ToolResultMessage([tw.ToolResult("a", "f", text)])])
@@ -200,7 +222,7 @@ def test_a_hostile_result_comes_back_and_is_no_call(text: str) -> None:
         assert not any(isinstance(event, (tw.ToolCall, tw.InvalidToolCall)) for event in events)
 
 
-def test_huge_results_come_back() -> None:
+def test_huge_results_are_recovered() -> None:
     for text in ["<" * 300_000, "&lt;f>" * 50_000, "</tool_response>\n" * 20_000, "[" * 100_000]:
         aggregate = tw.ToolAggregateMessage(
             [tw.ToolCall("a", "f", {})], [tw.ToolResult("a", "f", text)]
@@ -209,7 +231,7 @@ def test_huge_results_come_back() -> None:
         assert read == aggregate
 
 
-def test_a_finished_consolidator_takes_no_more() -> None:
+def test_a_finished_consolidator_rejects_messages() -> None:
     consolidator = tw.Consolidator()
     assert consolidator.messages == []
     assert consolidator.push("Hello.") == "Hello."
@@ -224,7 +246,7 @@ def test_two_results_for_one_call_are_an_error_that_names_the_message() -> None:
     calls = tw.ToolCallMessage([tw.ToolCall("a", "f", {})])
     first = tw.ToolResultMessage([tw.ToolResult("a", "f", "1")])
     again = tw.ToolResultMessage([tw.ToolResult("a", "f", "2")])
-    # In messages of their own, the second is a late result.
+    # In a separate message, the second one is a late result.
     [written] = tw.consolidate([calls, first, again])
     assert written.text.count("<tool_response") == 2
 
@@ -245,7 +267,7 @@ def test_options_are_checked(options: dict[str, Any], error: type[Exception], sa
 
 
 @pytest.mark.parametrize("history", [3, None, [3], [None], {"kind": "?"}, b"x"])
-def test_what_is_no_history_is_refused(history: Any) -> None:
+def test_invalid_histories_are_rejected(history: Any) -> None:
     with pytest.raises((TypeError, tw.MessageError)):
         tw.consolidate(history)
     with pytest.raises((TypeError, tw.MessageError)):

@@ -1,4 +1,4 @@
-"""The Python of docs/consolidation.md runs, and prints what the page says."""
+"""The examples of docs/consolidation.md run, and print the output on the page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from paths import DOCS
 PAGE = DOCS / "consolidation.md"
 
 
-def test_the_page_s_examples_print_what_it_says() -> None:
+def test_the_examples_print_the_output_on_the_page() -> None:
     found = blocks(PAGE.read_text("utf-8"))
     codes = [block for block in found if block.language == "python"]
     outputs = [block.code for block in found if block.language == "text"]

@@ -1,4 +1,4 @@
-"""What the page on the natural dialect shows of transcripts."""
+"""The examples of transcripts in docs/natural.md."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def test_the_transcript_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[st
     tools = tmp_path / "tools.json"
     tools.write_text('[{"name": "GetWeather"}]', encoding="utf-8")
     assert main(["import", str(file), "--tools", str(tools)]) == 0
-    asked, said, called = map(tw.message_from_json, capsys.readouterr().out.splitlines())
-    assert isinstance(asked, tw.TextMessage)
-    assert (asked.role, asked.text) == (tw.Role.USER, "Is it warm in Oslo?")
-    assert isinstance(said, tw.TextMessage)
-    assert said.text == "I look."
-    assert isinstance(called, tw.ToolCallMessage)
-    assert called.tool_calls[0].arguments == {"city": "Oslo"}
+    question, text, calls = map(tw.message_from_json, capsys.readouterr().out.splitlines())
+    assert isinstance(question, tw.TextMessage)
+    assert (question.role, question.text) == (tw.Role.USER, "Is it warm in Oslo?")
+    assert isinstance(text, tw.TextMessage)
+    assert text.text == "I look."
+    assert isinstance(calls, tw.ToolCallMessage)
+    assert calls.tool_calls[0].arguments == {"city": "Oslo"}

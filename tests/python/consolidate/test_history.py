@@ -1,4 +1,4 @@
-"""Transcripts: what assistants wrote is read, what others wrote is never a call."""
+"""Parsing of transcripts: only assistants' texts contain calls."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def results(history: list[tw.Message]) -> list[tw.ToolResult]:
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
-def test_a_transcript_is_read_as_the_case_says(case: dict[str, Any]) -> None:
+def test_transcripts_are_parsed_as_expected(case: dict[str, Any]) -> None:
     transcript = [tw.message_from_dict(fields) for fields in case["transcript"]]
     history = tw.parse_history(transcript, case["tools"])
     assert [message.to_dict() for message in history] == case["history"]
@@ -61,7 +61,7 @@ pieces = st.lists(
 
 @settings(max_examples=effort(200))
 @given(pieces)
-def test_an_assistants_calls_are_those_that_a_parser_finds(reply: str) -> None:
+def test_an_assistants_calls_are_those_that_the_parser_finds(reply: str) -> None:
     found = [event for event in tw.parse(reply, TOOLS) if isinstance(event, tw.ToolCall)]
     for transcript in (reply, assistant(reply), [{"role": "assistant", "content": reply}]):
         read = calls(tw.parse_history(transcript, TOOLS))
@@ -72,28 +72,30 @@ def test_an_assistants_calls_are_those_that_a_parser_finds(reply: str) -> None:
 
 @settings(max_examples=effort(100))
 @given(st.lists(st.tuples(st.sampled_from(["user", "tool", "system"]), pieces), max_size=4))
-def test_nobody_else_makes_a_call_or_answers_none(said: list[tuple[str, str]]) -> None:
-    history = tw.parse_history([tw.TextMessage(text, role=role) for role, text in said], TOOLS)
+def test_only_assistants_make_calls_and_only_calls_have_results(
+    turns: list[tuple[str, str]],
+) -> None:
+    history = tw.parse_history([tw.TextMessage(text, role=role) for role, text in turns], TOOLS)
     assert calls(history) == []
     assert results(history) == []
 
 
 @settings(max_examples=effort(100))
 @given(pieces, pieces, st.sampled_from(["single", "split"]))
-def test_hostile_results_come_back_from_both_forms(answer: str, said: str, form: Any) -> None:
+def test_hostile_results_are_recovered_from_both_forms(answer: str, text: str, form: Any) -> None:
     call = tw.ToolCall("a", "f", {"text": answer})
     result = tw.ToolResult("a", "f", answer, duration=0.5)
     history: list[tw.Message] = [
-        tw.TextMessage(said, role="user"),
+        tw.TextMessage(text, role="user"),
         tw.ToolAggregateMessage([call], [result]),
     ]
     read = tw.parse_history(tw.consolidate(history, tools=TOOLS, form=form), TOOLS)
     assert calls(read) == [call]
     assert results(read) == [result]
-    assert "".join(m.text for m in read if isinstance(m, tw.TextMessage)) == said
+    assert "".join(m.text for m in read if isinstance(m, tw.TextMessage)) == text
 
 
-def test_a_history_that_was_read_can_be_gone_on_with() -> None:
+def test_a_parsed_history_can_be_continued() -> None:
     transcript = [
         {"role": "user", "content": "How warm is it in Oslo?"},
         {"role": "assistant", "content": 'I look.\n<GetWeather>{"city": "Oslo"}</GetWeather>'},
@@ -126,7 +128,7 @@ def test_a_history_that_was_read_can_be_gone_on_with() -> None:
         (None, {}, TypeError, "a list of messages"),
     ],
 )
-def test_what_cannot_be_read_is_an_error_that_says_where(
+def test_invalid_transcripts_are_errors_with_a_location(
     transcript: Any, options: dict[str, Any], error: type[Exception], says: str
 ) -> None:
     with pytest.raises(error, match=says):
@@ -146,7 +148,7 @@ def test_what_cannot_be_read_is_an_error_that_says_where(
         "---\n",
     ],
 )
-def test_a_huge_transcript_is_read_in_one_pass(shape: str) -> None:
+def test_a_huge_transcript_is_parsed_in_one_pass(shape: str) -> None:
     text = shape * (1_000_000 // len(shape))
     transcript = [assistant(text), assistant("<f>{}</f>"), tw.TextMessage(text, role="user")]
     tw.parse_history(transcript, TOOLS)

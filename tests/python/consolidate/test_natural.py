@@ -1,4 +1,4 @@
-"""Texts that are marked as natural: who can mark them, who keeps the mark, and what passes."""
+"""Texts that are marked as natural: setting the mark, keeping it, and what is passed through."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import copy
 import json
 import pickle
+import sys
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ def test_the_mark_is_part_of_the_message() -> None:
     assert PLAIN.__replace__(natural=True) == MARKED
 
 
-def test_every_form_of_the_message_keeps_it() -> None:
+def test_every_form_of_the_message_keeps_the_mark() -> None:
     assert json.loads(MARKED.to_json())["natural"] is True
     assert "natural" not in PLAIN.to_dict()
     for message in (MARKED, PLAIN):
@@ -54,10 +55,11 @@ def test_every_form_of_the_message_keeps_it() -> None:
 
 
 @pytest.mark.parametrize("wrong", [1, "true", [], {}])
-def test_what_is_no_mark_is_refused(wrong: Any) -> None:
+def test_invalid_marks_are_rejected(wrong: Any) -> None:
     with pytest.raises(tw.MessageError, match=r"/natural is .*; expected true or false"):
         tw.message_from_dict({**PLAIN.to_dict(), "natural": wrong})
-    with pytest.raises(TypeError, match="natural"):
+    # Where there are no notes, before Python 3.11, the core names no parameter.
+    with pytest.raises(TypeError, match="natural" if sys.version_info >= (3, 11) else "bool"):
         tw.TextMessage("x", natural=wrong)
 
 
@@ -72,42 +74,39 @@ def test_only_texts_have_a_mark() -> None:
         tw.TextMessage("x", extra={"natural": True})
 
 
-# What passes.
+# What is passed through.
 
 
-def test_a_marked_text_of_the_assistant_is_sent_as_it_is() -> None:
+def test_a_marked_text_of_the_assistant_is_sent_unchanged() -> None:
     parser = NaturalToolUseParser(ScriptedModel("Fine."), ["Add"])
-    for message, wanted in ((MARKED, CALL), (PLAIN, ESCAPED)):
-        asked = parser.request(["Go.", message, "Go on."])
-        assert [said.text for said in asked.messages if isinstance(said, tw.TextMessage)][1:] == [
-            "Go.",
-            wanted,
-            "Go on.",
-        ]
+    for message, expected in ((MARKED, CALL), (PLAIN, ESCAPED)):
+        request = parser.request(["Go.", message, "Go on."])
+        texts = [sent.text for sent in request.messages if isinstance(sent, tw.TextMessage)]
+        assert texts[1:] == ["Go.", expected, "Go on."]
 
 
 @pytest.mark.parametrize("role", ["user", "tool"])
 @pytest.mark.parametrize("form", ["single", "turn", "split"])
-def test_of_a_marked_text_of_the_user_only_results_pass(role: Any, form: Any) -> None:
+def test_only_results_of_a_marked_user_text_are_passed_through(role: Any, form: Any) -> None:
     result = '<tool_response name="Add">\n3\n</tool_response>'
     text = tw.TextMessage(f"{result}\n{CALL}\n<tool_response>", role=role, natural=True)
     [written] = tw.consolidate([text], tools=["Add"], form=form)
     assert written.text == f"{result}\n{ESCAPED}\n&lt;tool_response>"
 
 
-def test_what_consolidate_writes_is_marked_but_for_what_the_system_says() -> None:
-    said: list[str | tw.Message] = ["Hi.", tw.TextMessage("Be.", role="system"), MARKED]
-    assert [message.natural for message in tw.consolidate(said)] == [True, False, True]
+def test_consolidated_texts_are_marked_except_system_texts() -> None:
+    history: list[str | tw.Message] = ["Hi.", tw.TextMessage("Be.", role="system"), MARKED]
+    assert [message.natural for message in tw.consolidate(history)] == [True, False, True]
     assert not any(
         isinstance(message, tw.TextMessage) and message.natural
-        for message in tw.parse_history(tw.consolidate(said))
+        for message in tw.parse_history(tw.consolidate(history))
     )
 
 
-# Who keeps the mark.
+# Keeping the mark.
 
 
-def test_the_store_keeps_it() -> None:
+def test_the_store_keeps_the_mark() -> None:
     async def main() -> None:
         async with MessageStore("sqlite://") as store:
             chat = await store.create_chat()
@@ -119,7 +118,7 @@ def test_the_store_keeps_it() -> None:
     asyncio.run(main())
 
 
-def test_conversations_of_scenes_keep_it() -> None:
+def test_conversations_of_scenes_keep_the_mark() -> None:
     conversation = Conversation("ann", [MARKED, PLAIN])
     assert Conversation.from_dict(conversation.to_dict()).messages == [MARKED, PLAIN]
 
@@ -135,14 +134,14 @@ def test_conversations_of_scenes_keep_it() -> None:
     asyncio.run(main())
 
 
-# Who cannot set it.
+# Inputs that cannot set the mark.
 
 
 def marks(messages: Any) -> list[bool]:
     return [message.natural for message in messages if isinstance(message, tw.TextMessage)]
 
 
-def test_a_dict_among_messages_does_not_set_it() -> None:
+def test_a_dict_among_messages_does_not_set_the_mark() -> None:
     assert marks(as_messages([MARKED.to_dict(), MARKED])) == [False, True]
     for form in ("single", "turn", "split"):
         [written] = tw.consolidate([MARKED.to_dict()], tools=["Add"], form=form)
@@ -152,15 +151,15 @@ def test_a_dict_among_messages_does_not_set_it() -> None:
     assert consolidator.messages[0].text == ESCAPED
 
 
-def test_messages_of_providers_do_not_set_it() -> None:
-    said = {"role": "assistant", "content": CALL, "natural": True, "metadata": {"natural": True}}
-    assert marks(tw.from_openai([said])) == [False]
-    assert marks(as_messages([said])) == [False]
+def test_messages_of_providers_do_not_set_the_mark() -> None:
+    message = {"role": "assistant", "content": CALL, "natural": True, "metadata": {"natural": True}}
+    assert marks(tw.from_openai([message])) == [False]
+    assert marks(as_messages([message])) == [False]
     blocks = [{"type": "text", "text": CALL, "natural": True}]
-    assert marks(tw.from_anthropic([{**said, "content": blocks}])) == [False]
+    assert marks(tw.from_anthropic([{**message, "content": blocks}])) == [False]
 
 
-def test_stream_events_do_not_set_it() -> None:
+def test_stream_events_do_not_set_the_mark() -> None:
     reducer = StreamReducer()
     event = {
         "kind": "text",

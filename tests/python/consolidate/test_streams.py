@@ -1,4 +1,4 @@
-"""Replies that stream: natural text is written while they come, as the whole would be."""
+"""Consolidation of streaming replies, with the same text as for complete ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def text_of(consolidator: tw.Consolidator, pieces: Sequence[Any]) -> str:
     return "".join([consolidator.push(piece) for piece in pieces]) + consolidator.finish()
 
 
-def told(messages: Sequence[tw.TextMessage]) -> list[tuple[str, str]]:
+def texts(messages: Sequence[tw.TextMessage]) -> list[tuple[str, str]]:
     return [(message.role.value, message.text) for message in messages]
 
 
@@ -42,30 +42,32 @@ replies = st.lists(
 
 @settings(max_examples=effort(150))
 @given(replies, st.sampled_from(FORMS), st.integers(1, 7), st.booleans())
-def test_pieces_are_the_whole(reply: list[Any], form: Any, size: int, native: bool) -> None:
+def test_streaming_gives_the_same_text(
+    reply: list[Any], form: Any, size: int, native: bool
+) -> None:
     history: list[Any] = []
     pieces: list[Any] = []
     results: list[tw.ToolResult] = []
-    for at, said in enumerate(reply):
-        if isinstance(said, str):
-            pieces += [tw.TextDelta(said[cut : cut + size]) for cut in range(0, len(said), size)]
+    for at, part in enumerate(reply):
+        if isinstance(part, str):
+            pieces += [tw.TextDelta(part[cut : cut + size]) for cut in range(0, len(part), size)]
             if history and isinstance(history[-1], str):
-                said = history.pop() + said
-            history.append(said)
+                part = history.pop() + part
+            history.append(part)
             continue
-        # White space alone between calls stands behind them.
+        # White space between calls is moved behind them.
         blank = history[1:] and isinstance(history[-1], str) and history[-1].isspace()
         behind = [history.pop()] if blank and not isinstance(history[-2], str) else []
-        arguments, answer = said
+        arguments, answer = part
         call = tw.ToolCall(str(at), "f", arguments)
         if native:
             pieces.append(tw.ToolCallUpdate(call.id, at, "f", ""))
             written = tw.ToolAggregateMessage([call], []).to_json()
             start = written.index('"arguments":') + len('"arguments":')
-            spelled = written[start : written.index(',"index"', start)]
+            literal = written[start : written.index(',"index"', start)]
             pieces += [
-                tw.ToolCallUpdate(None, at, None, spelled[cut : cut + size])
-                for cut in range(0, len(spelled), size)
+                tw.ToolCallUpdate(None, at, None, literal[cut : cut + size])
+                for cut in range(0, len(literal), size)
             ]
         else:
             pieces += [tw.ToolCallStart(at, call.id, "f"), tw.ToolCallDelta(at, "{}"), call]
@@ -78,17 +80,17 @@ def test_pieces_are_the_whole(reply: list[Any], form: Any, size: int, native: bo
             answers = [*before.tool_results, *answers]
         history += [tw.ToolAggregateMessage(calls, answers, generation_id="g"), *behind]
     messages = [
-        tw.TextMessage(said, role="assistant", generation_id="g") if isinstance(said, str) else said
-        for said in history
+        tw.TextMessage(part, role="assistant", generation_id="g") if isinstance(part, str) else part
+        for part in history
     ]
     whole = tw.consolidate(messages, tools=["f"], form=form)
     consolidator = tw.Consolidator(tools=["f"], form=form)
     text = text_of(consolidator, [*pieces, STOP, *reversed(results)])
     assert text == "".join(message.text for message in whole)
-    assert told(consolidator.messages) == told(whole)
+    assert texts(consolidator.messages) == texts(whole)
 
 
-def test_text_is_written_while_it_comes_and_calls_when_they_are_whole() -> None:
+def test_text_is_written_immediately_and_calls_once_they_are_complete() -> None:
     consolidator = tw.Consolidator(tools=["f"], form="turn", tag="name")
     steps = [
         (tw.TextDelta("I look"), "I look"),
@@ -105,8 +107,8 @@ def test_text_is_written_while_it_comes_and_calls_when_they_are_whole() -> None:
         (tw.TextDelta("One."), "One."),
         (STOP, ""),
     ]
-    for piece, wanted in steps:
-        assert consolidator.push(piece) == wanted  # type: ignore[arg-type]
+    for piece, expected in steps:
+        assert consolidator.push(piece) == expected  # type: ignore[arg-type]
     assert consolidator.finish() == ""
     assert [message.role.value for message in consolidator.messages] == [
         "assistant",
@@ -115,7 +117,7 @@ def test_text_is_written_while_it_comes_and_calls_when_they_are_whole() -> None:
     ]
 
 
-def test_a_call_that_never_becomes_whole_is_not_written() -> None:
+def test_an_incomplete_call_is_not_written() -> None:
     consolidator = tw.Consolidator(form="turn")
     pieces = [
         tw.TextDelta("A"),
@@ -129,7 +131,7 @@ def test_a_call_that_never_becomes_whole_is_not_written() -> None:
 
 
 def add(a: int, b: int) -> int:
-    """Adds."""
+    """Add two numbers."""
     return a + b
 
 
@@ -142,7 +144,7 @@ async def model(messages: Sequence[tw.Message]) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_what_an_agent_yields_is_written_as_its_history(form: Any) -> None:
+def test_events_of_an_agent_are_consolidated_like_its_history(form: Any) -> None:
     async def main() -> None:
         consolidator = tw.Consolidator(tools=["add"], form=form)
         written = ""
@@ -155,13 +157,13 @@ def test_what_an_agent_yields_is_written_as_its_history(form: Any) -> None:
         assert result is not None
         whole = tw.consolidate(result.messages[1:], tools=["add"], form=form)
         assert written == "".join(message.text for message in whole)
-        assert told(consolidator.messages) == told(whole)
+        assert texts(consolidator.messages) == texts(whole)
         assert written.count("<tool_call ") == 2
 
     asyncio.run(main())
 
 
-def test_a_huge_reply_in_small_pieces_takes_time_in_proportion() -> None:
+def test_a_huge_reply_in_small_pieces_takes_linear_time() -> None:
     consolidator = tw.Consolidator(form="turn")
     for piece in [tw.TextDelta("<"), *[tw.TextDelta(" ")] * 20_000]:
         assert consolidator.push(piece) == ""
@@ -175,7 +177,7 @@ def test_a_huge_reply_in_small_pieces_takes_time_in_proportion() -> None:
     assert "y" * 20_000 in consolidator.push(STOP)
 
 
-def test_reports_of_the_executor_are_no_part_of_the_history() -> None:
+def test_events_of_the_executor_are_not_part_of_the_history() -> None:
     consolidator = tw.Consolidator()
     events: list[Any] = [
         tw.ToolStarted("a", "f", {}),
@@ -189,7 +191,7 @@ def test_reports_of_the_executor_are_no_part_of_the_history() -> None:
     assert consolidator.messages == []
 
 
-def test_what_is_no_piece_is_refused() -> None:
+def test_invalid_pieces_are_rejected() -> None:
     with pytest.raises(TypeError):
         tw.Consolidator().push(3)  # type: ignore[arg-type]
     consolidator = tw.Consolidator()

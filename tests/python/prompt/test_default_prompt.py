@@ -1,4 +1,4 @@
-"""Laws of the default prompt: what it must not name, what examples show, and where it ends."""
+"""Properties of the default prompt: names it must not contain, its examples, and its end."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_the_prompt_names_no_tag_of_results_and_has_no_end_marker(
 
 
 def shown(contract: tw.FunctionContract) -> Any:
-    """The arguments in the example of a contract."""
+    """Return the arguments in the example of a contract."""
     fenced = tw.render_contracts([contract]).rpartition("\nExample:\n")[2]
     return json.loads(fenced.partition("```json\n")[2].rpartition("\n```\n")[0])
 
@@ -109,7 +109,7 @@ def test_examples_show_required_parameters_only(schema: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "wanted"),
+    ("rule", "expected"),
     [
         ({"minProperties": 1}, {"a"}),
         ({"anyOf": [{"required": ["b"]}, {"required": ["a"]}]}, {"b"}),
@@ -117,12 +117,12 @@ def test_examples_show_required_parameters_only(schema: dict[str, Any]) -> None:
         ({"not": {"maxProperties": 1}}, {"a", "b"}),
     ],
 )
-def test_an_optional_parameter_is_shown_where_nothing_fits_without_it(
-    rule: dict[str, Any], wanted: set[str]
+def test_optional_parameters_are_shown_if_the_example_is_invalid_without_them(
+    rule: dict[str, Any], expected: set[str]
 ) -> None:
     properties = {"a": {"type": "integer"}, "b": {"type": "integer"}}
     schema = {"type": "object", "properties": properties, **rule}
-    assert set(shown(tw.FunctionContract("f", parameters=schema))) == wanted
+    assert set(shown(tw.FunctionContract("f", parameters=schema))) == expected
 
 
 HOSTILE = """\
@@ -134,7 +134,7 @@ around = st.lists(st.sampled_from(HOSTILE.split("|")), max_size=8).map("\n".join
 
 @settings(max_examples=effort(100))
 @given(around, contracts, contracts, styles, styles, around)
-def test_text_around_the_section_stays(
+def test_text_around_the_section_is_unchanged(
     before: str,
     tools: list[tw.FunctionContract],
     others: list[tw.FunctionContract],
@@ -168,11 +168,11 @@ def test_a_section_with_the_end_marker_of_version_0_1_is_replaced(
     [
         "# Tool Calls\n\nCall your mother.",
         "# Tool Calls\n\nMine.\n\n*End of Tool Calls*",
-        # A prompt of one's own around the same descriptions.
+        # A custom prompt around the same descriptions.
         f"# Tool Calls\n\nMy words.\n\n{tw.render_contracts(['f'])}",
     ],
 )
-def test_a_heading_of_the_same_words_is_left_alone(own: str) -> None:
+def test_the_same_heading_above_other_text_is_unchanged(own: str) -> None:
     prompt = tw.system_prompt(["g"], own)
     assert prompt.startswith(f"{own}\n\n---\n\n# Tool Calls\n\nYou can call")
     assert tw.system_prompt([], prompt) == own

@@ -1,4 +1,4 @@
-"""Contracts as Markdown, and the section on tools in a system prompt."""
+"""Rendering of contracts as Markdown, and the section on tools in a system prompt."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def style(case: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("case", cases("render.json"), ids=lambda case: case["name"])
-def test_contracts_are_rendered_as_the_case_says(case: dict[str, Any]) -> None:
+def test_contracts_are_rendered_as_expected(case: dict[str, Any]) -> None:
     assert tw.render_contracts(contracts(case), **style(case)) == case["markdown"]
 
 
 @pytest.mark.parametrize("case", cases("system.json"), ids=lambda case: case["name"])
-def test_a_system_prompt_is_written_as_the_case_says(case: dict[str, Any]) -> None:
+def test_system_prompts_are_written_as_expected(case: dict[str, Any]) -> None:
     prompt = tw.system_prompt(contracts(case), case["existing"], **style(case))
     assert prompt == case["prompt"]
     assert tw.system_prompt(contracts(case), prompt, **style(case)) == prompt
 
 
 def example(markdown: str) -> Any:
-    """The arguments in the example of one contract; None where there is no example."""
+    """Return the arguments in the example of a contract; None if there is no example."""
     if "\nExample: none (" in markdown:
         return None
     fenced = markdown.rpartition("\nExample:\n")[2]
@@ -81,17 +81,17 @@ schemas = st.recursive(
 
 @settings(max_examples=effort(100))
 @given(st.dictionaries(st.sampled_from(["p", "q", "r s"]), schemas, max_size=3))
-def test_the_example_fits_the_schema(properties: dict[str, Any]) -> None:
+def test_the_example_matches_the_schema(properties: dict[str, Any]) -> None:
     schema = {"type": "object", "properties": properties, "required": list(properties)}
     shown = example(tw.render_contracts([tw.FunctionContract("f", parameters=schema)]))
     assert shown is not None
     tw.Validator(schema).validate(shown)
 
 
-def test_every_contract_of_real_questions_has_an_example_that_fits() -> None:
+def test_contracts_of_real_questions_have_valid_examples() -> None:
     questions = SHARED / "data" / "bfcl" / "calls.jsonl"
     if not questions.exists():
-        pytest.skip(f"{questions} is not there")
+        pytest.skip(f"{questions} does not exist")
     seen = 0
     for line in questions.read_text(encoding="utf-8").splitlines():
         for function in json.loads(line)["functions"]:
@@ -112,7 +112,7 @@ lines = st.sampled_from(
     st.lists(st.sampled_from(["f", "g", "h"]), unique=True),
     st.lists(st.sampled_from(["f", "g", "h"]), unique=True),
 )
-def test_a_system_prompt_is_written_once(
+def test_system_prompt_is_idempotent(
     existing: str | None, tools: list[str], others: list[str]
 ) -> None:
     prompt = tw.system_prompt(tools, existing)
