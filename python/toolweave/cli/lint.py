@@ -157,7 +157,7 @@ def _print_text(checked: Iterable[CheckedFile]) -> None:
         count_noun(number, kind) for number, kind in ((errors, "error"), (warnings, "warning"))
     ]
     counts = ", ".join(kind for kind in kinds if not kind.startswith("0 "))
-    sys.stdout.write(f"{counts or 'nothing to say'}; {where}\n")
+    sys.stdout.write(f"{counts or 'no problems'}; {where}\n")
 
 
 def _json_line(name: str, found: Diagnostic) -> str:

@@ -55,7 +55,7 @@ def test_a_file_without_faults_is_clean(tmp_path: Path, capsys: pytest.CaptureFi
     file = tmp_path / "tools.xml"
     file.write_text(CLEAN, "utf-8")
     assert main(["lint", "--strict", str(file)]) == 0
-    assert capsys.readouterr() == ("nothing to say; 1 tool in 1 file\n", "")
+    assert capsys.readouterr() == ("no problems; 1 tool in 1 file\n", "")
 
 
 def test_a_fault_is_shown_with_its_line_and_a_mark_under_it(
@@ -204,7 +204,7 @@ def test_lint_needs_nothing_that_is_extra(tmp_path: Path) -> None:
 
 
 def drawn(text: str, offset: int, length: int) -> str:
-    """What a terminal draws in some cells, by rich's reckoning, accents on it included."""
+    """Return the characters in some cells by rich's widths, with combining characters."""
     found, at = "", 0
     for character in text:
         wide = cell_len(character)

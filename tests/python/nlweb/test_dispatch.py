@@ -1,4 +1,4 @@
-"""What NLWeb's own dispatcher does with what was chosen."""
+"""Tests of selected tools in NLWeb's own dispatcher."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALLOWED = SelectionPolicy(strategy="each", prefilter=None, allowed_handlers=("nl
 
 
 async def served(scores: Any, *tools: Any, handlers: Any = None, **options: Any) -> Handler:
-    """A handler whose query went all the way."""
+    """Return a handler whose query was routed and dispatched."""
     handler = options.pop("handler", None) or Handler()
     registry = Registry(handlers or {}, tools)
     selector = make_selector(registry, Scores(**scores), **options)
@@ -39,7 +39,7 @@ def serve(scores: Any, *tools: Any, **options: Any) -> Handler:
 
 
 def error(text: str) -> dict[str, Any]:
-    """What both versions of NLWeb's client show as an error."""
+    """Return an error as both versions of NLWeb's client show it."""
     return {"message_type": "error", "message": text, "content": text, "sender_type": "system"}
 
 
@@ -91,11 +91,11 @@ def test_without_allowed_handlers_what_is_imported_is_nlweb_s_to_decide() -> Non
     elsewhere = tool("details", handler="nlweb_site_that_is_gone.Details")
     handler = serve({"details": 95}, SEARCH, elsewhere)
     assert handler.tool_routing_results[0]["tool"].handler_class == elsewhere.handler
-    # NLWeb's fault, which allowing handlers avoids.
+    # A bug of NLWeb that allowed handlers avoid.
     assert handler.searched == [[]]
 
 
-# What NLWeb's dispatcher could not run.
+# Handlers that NLWeb's dispatcher cannot run itself.
 
 
 class Registered(Details):
@@ -157,7 +157,7 @@ def test_a_registered_handler_that_hangs_is_stopped() -> None:
     assert stopped.is_set()
     text = "The tool 'details' did not finish in time."
     assert done.messages[1:] == [error(text)]
-    # Over the items that were thrown away there is nothing to find.
+    # NLWeb has discarded the items that a search would need.
     assert done.searched == []
 
 
@@ -207,8 +207,8 @@ def test_what_a_handler_in_python_returns_is_the_answer(
     state = {"message_sender": object()} if newer else {}
     done = serve(CHOSEN, SEARCH, DETAILS, handlers={"details": returns}, handler=Handler(**state))
     texts = [expected] if isinstance(expected, str) else expected
-    # August's client shows `answer`; November keeps `content`, and takes the user for the sender
-    # of what does not say.
+    # The client of August shows `answer`. November stores `content`, and by default the user as
+    # the sender.
     assert done.messages[1:] == [
         {"message_type": "nlws", "answer": text, "content": text, "sender_type": "assistant"}
         for text in texts

@@ -1,4 +1,4 @@
-"""What is read from a handler of NLWeb's: query, type, site, and what prompts ask for."""
+"""Tests of the query, type, site and placeholders read from NLWeb's handlers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The NLWeb that this runs in: without being told anything, its tools, model and switches serve."""
+"""Tests of the defaults: the tools, model and settings of the running NLWeb."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ LLM = """
 
 @pytest.fixture
 def nlweb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A server of NLWeb that is under way: its packages are loaded, its models not yet."""
+    """A running NLWeb server, with its packages loaded but not its models."""
     for name, text in {"__init__": "", "config": CONFIG, "llm": LLM, "router": ROUTER}.items():
         file = tmp_path / "code" / "core" / f"{name}.py"
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def test_one_import_is_all_it_takes() -> None:
     handler = Handler(query_params={"llm_level": ["low"]})
     assert chosen(handler) == ["details"]
     assert handler.tool_routing_results[0]["result"] == {"score": 86, "item_name": "Pad Thai"}
-    # NLWeb's own, to the letter: the structure goes along by itself.
+    # Exactly NLWeb's own prompts: the structure is a separate argument.
     prompts = sorted(prompt for prompt, *_ in model().asked)
     assert prompts == ["tool=details spicy noodles", "tool=search spicy noodles"]
     for prompt, structure, level, query_params in model().asked:
@@ -346,7 +346,7 @@ def test_an_option_that_means_nothing_is_refused(options: Any, message: str) -> 
         configure(**options)
 
 
-# What the documentation says to change is changed in files that say what NLWeb's own say there.
+# The changes in the documentation are applied to files with the same lines as NLWeb's own.
 
 BASE_HANDLER = """
     import core.ranking as ranking
@@ -399,7 +399,7 @@ def test_what_the_documentation_changes_is_all_it_takes(tmp_path: Path, state: s
 
 
 def applied(change: str, text: str) -> str:
-    """A text with a change made to it, wherever it fits and however deep it is indented."""
+    """Apply a diff to a text, at any indentation."""
     lines = textwrap.dedent(text).splitlines()
     old = [line[1:].strip() for line in change.splitlines() if line[0] in "- "]
     new = [line[1:] for line in change.splitlines() if line[0] in "+ "]

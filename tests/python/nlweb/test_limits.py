@@ -1,4 +1,4 @@
-"""How many calls are made at once, and how long anybody waits."""
+"""Tests of concurrency limits and timeouts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOOLS = (SEARCH, *(tool(f"t{number}", handler="a.B") for number in range(5)))
 
 
 async def serve(queries: int, scorer: Any, **options: Any) -> tuple[float, list[Handler]]:
-    """How long it takes to route so many queries at once, in seconds."""
+    """Route queries at once, and return the duration in seconds with the handlers."""
     selector = make_selector(Registry({}, TOOLS), scorer, **options)
     handlers = [Handler(f"query {number}") for number in range(queries)]
     began = now()

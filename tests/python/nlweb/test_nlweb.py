@@ -1,4 +1,4 @@
-"""The class that takes the place of NLWeb's own, with a handler of NLWeb's shape."""
+"""Tests of the class that replaces NLWeb's own, with handlers like NLWeb's."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def routed(handler: Handler, scorer: Any, *tools: Any, **options: Any) -> 
 
 
 def route(scorer: Any, *tools: Any, handler: Handler | None = None, **options: Any) -> Handler:
-    """A handler whose query was routed."""
+    """Return a handler whose query was routed."""
     handler = Handler() if handler is None else handler
     return asyncio.run(routed(handler, scorer, *tools, **options))
 
@@ -109,7 +109,7 @@ def test_a_score_of_ninety_ends_it() -> None:
     assert sorted(cancelled) == ["tool=compare", "tool=search"]
 
 
-# What loses NLWeb the selection, or the whole query.
+# Replies with which NLWeb loses the selection, or the whole query.
 
 
 @pytest.mark.parametrize("score", ["85", "85.0", " 85 ", "85%", 85.0])
@@ -327,7 +327,7 @@ def test_since_november_the_choice_is_sent_in_debug_mode_only_and_never_as_the_u
 
 
 def kept_by_november(message: dict[str, Any]) -> dict[str, Any]:
-    """What NLWeb keeps of a message for a reply that is one JSON document."""
+    """Return the fields of a message that NLWeb stores for a reply in one JSON document."""
     return {
         "sender_type": message.get("sender_type", "user"),
         "message_type": message.get("message_type", "query"),
@@ -361,7 +361,7 @@ def test_what_no_structure_names_does_not_reach_handlers_in_python() -> None:
 
 
 class AlwaysReplying:
-    """A scorer with one reply."""
+    """Scorer with one reply."""
 
     def __init__(self, reply: dict[str, Any]) -> None:
         self.reply = reply
@@ -479,7 +479,7 @@ def test_what_is_logged_does_not_hold_what_was_asked(caplog: pytest.LogCaptureFi
 
 
 def nlweb_chooses(scores: list[tuple[str, int]]) -> tuple[str, int] | None:
-    """What NLWeb does with scores that come in document order and are numbers."""
+    """Return NLWeb's choice for numeric scores in document order."""
     for name, score in scores:
         if score >= 90:
             return name, score

@@ -1,4 +1,4 @@
-"""What NLWeb's model is sent: as many calls and characters as NLWeb sends, structures included."""
+"""Tests that NLWeb's model is sent as many calls and characters as by NLWeb itself."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from toolweave.nlweb.tools import RELEASED, NLWebTools, TypeHierarchy
 from toolweave.selection.benchmark import LabelledQuery, labelled_queries
 
 ASKED = "Provide a valid JSON response matching this schema: "
-"""What NLWeb's provider for OpenAI puts before the structure."""
+"""Text that NLWeb's provider for OpenAI puts before the structure."""
 
 
 class Size(NamedTuple):
-    """What was sent for some queries."""
+    """Calls and characters sent for some queries."""
 
     calls: int = 0
     characters: int = 0
@@ -37,7 +37,7 @@ class Size(NamedTuple):
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
-    """What NLWeb's model is asked; to `choose` it names the fallback."""
+    """Requests to NLWeb's model, which answers `choose` with the fallback."""
     module, found = ModuleType("core.llm"), list[tuple[str, Any]]()
 
     async def ask_llm(prompt: str, structure: Any, **_: Any) -> Any:
@@ -50,7 +50,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
 
 
 def by_nlweb(tools: NLWebTools, query: LabelledQuery) -> Size:
-    """What NLWeb sends: each prompt with the query in it, each with its structure."""
+    """Return the size of NLWeb's requests: each prompt with the query, and its structure."""
     size = Size()
     for tool in tools.tools_for(query.item_type, query.site):
         prompt = (tool.prompt or "").replace("{request.query}", query.query)
@@ -94,6 +94,6 @@ def test_as_much_is_sent_as_nlweb_sends_and_the_page_says_how_much(
         f"{choose.characters / count:,.0f} | {words.characters / count:,.0f}"
     )
     page = (DOCS / "nlweb.md").read_text("utf-8")
-    # What `choose` tells of a tool is its own affair.
+    # The size of prompts of `choose` is not compared.
     cells = re.escape(" | ".join(row.split(" | ")[:3]))
     assert re.search(rf"^\| .* \| {cells} \| ", page, re.MULTILINE), row

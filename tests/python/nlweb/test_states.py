@@ -1,4 +1,4 @@
-"""Files of NLWeb's two states, and of its forks, by NLWeb's own rules."""
+"""Tests of files of both versions of NLWeb and of its forks, by NLWeb's own rules."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def _never(prompt: str, schema: object) -> Any:
     raise AssertionError((prompt, schema))
 
 
-# NLWeb's own lookup, as it is documented to be.
+# NLWeb's own lookup, as documented.
 
 
 def november(
@@ -95,9 +95,9 @@ def november(
         block = next((one for one in blocks if one[0] == "default"), None)
     if block is None:
         return []
-    lineage = [item_type] if item_type == "Item" else [item_type, "Item"]
+    supertypes = [item_type] if item_type == "Item" else [item_type, "Item"]
     found: dict[str, None] = {}
-    for kind in reversed(lineage):
+    for kind in reversed(supertypes):
         for name, tools in block[1]:
             if name == kind:
                 found.update(dict.fromkeys(tools))
@@ -159,7 +159,7 @@ def test_types_are_what_a_fork_says_they_are() -> None:
     tools = by_nlweb(xml, own)
     assert names(tools, "Truck") == ["search", "drive", "load"]
     assert names(tools, "{http://nlweb.ai/base}Essay") == ["search"]
-    # What is as in the releases, or is not listed, schema.org knows better.
+    # Types as in the releases, or not listed, follow schema.org.
     assert names(tools, "Recipe") == ["search", "cite"]
     assert names(tools, "Book") == ["search", "cite"]
 

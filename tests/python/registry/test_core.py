@@ -41,7 +41,7 @@ def real(name: str) -> bytes:
 
 
 def plain(entry: ToolEntry) -> dict[str, Any]:
-    """What an entry says, without what it leaves out."""
+    """Return the fields of an entry, without empty ones."""
     fields = {
         "name": entry.name,
         "type": entry.type,

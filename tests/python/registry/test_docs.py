@@ -1,4 +1,4 @@
-"""The page on registries shows what is: its blocks run, and print what they say."""
+"""Tests that the blocks of the page on registries run and print the documented output."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Block]:
     [file] = [block for block in found if block.language == "xml"]
     (tmp_path / "tools.xml").write_text(file.code, "utf-8")
     monkeypatch.chdir(tmp_path)
-    # An example has a module of the name that the page makes up, and its tests load it.
+    # An example has a module with the name used on the page, and its tests load it.
     elsewhere = [path for path in sys.path if not Path(path, "kitchen.py").exists()]
     monkeypatch.setattr(sys, "path", elsewhere)
     monkeypatch.delitem(sys.modules, "kitchen", raising=False)

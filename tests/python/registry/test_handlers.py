@@ -1,4 +1,4 @@
-"""Handlers that are registered in Python: which tools they serve, and what they add."""
+"""Tests of handlers registered in Python: the tools they serve and the tools they add."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from toolweave.registry import ToolRegistry
 
 
 class Details:
-    """Says more about one item."""
+    """Describe one item."""
 
     def __init__(self, params: dict[str, Any], handler: object) -> None:
         self.params, self.handler = params, handler
@@ -24,7 +24,7 @@ class Details:
 
 
 async def other(item_name: str) -> str:
-    """Says something else about one item.
+    """Describe one item differently.
 
     Args:
         item_name: Its name.
@@ -105,7 +105,7 @@ def test_a_function_without_a_tool_makes_one() -> None:
     assert names(registry, "Thing") == []
     assert entry.method == "builtin"
     assert entry.arguments == {"item_name": "Its name."}
-    assert "Says something else about one item." in (entry.prompt or "")
+    assert "Describe one item differently." in (entry.prompt or "")
     assert list(entry.parameters["properties"]) == ["item_name"]
     assert registry.handler_for(entry) is other
 
@@ -117,7 +117,7 @@ def test_what_nlweb_hands_over_is_no_parameter_of_the_tool() -> None:
         return f"{item_name} {handler}"
 
     async def everything(params: dict[str, Any], handler: Request) -> str:
-        "Does everything."
+        "Handle everything."
         return f"{params} {handler}"
 
     registry = ToolRegistry()
@@ -125,7 +125,7 @@ def test_what_nlweb_hands_over_is_no_parameter_of_the_tool() -> None:
     registry.handler("everything")(everything)
     assert list(entry_of(registry, "Thing", "details").parameters["properties"]) == ["item_name"]
     assert entry_of(registry, "Thing", "everything").parameters["properties"] == {}
-    assert "Does everything." in (entry_of(registry, "Thing", "everything").prompt or "")
+    assert "Handle everything." in (entry_of(registry, "Thing", "everything").prompt or "")
 
 
 def test_a_class_without_a_tool_makes_one_with_what_is_given() -> None:
@@ -142,7 +142,7 @@ def test_a_class_without_a_tool_makes_one_with_what_is_given() -> None:
     assert (entry.prompt, entry.examples) == ("Rate {request.query}.", ("What is in a pie?",))
     assert (entry.arguments, entry.return_struc) == ({"item_name": "Its name."}, structure)
     registry.handler("plain")(Details)
-    assert "Says more about one item." in (entry_of(registry, "Thing", "plain").prompt or "")
+    assert "Describe one item." in (entry_of(registry, "Thing", "plain").prompt or "")
 
 
 def test_what_is_given_comes_before_what_the_file_says() -> None:
@@ -162,13 +162,13 @@ def test_handlers_survive_a_reload_and_so_do_their_tools(tmp_path: Path) -> None
     file.write_text(registry_of(Thing=DETAILS.replace("ask for", "want") + SEARCH), "utf-8")
     assert registry.reload() is True
     assert names(registry, "Recipe") == ["details", "search", "more"]
-    # Its prompt is that of the file as it is now.
+    # Its prompt is from the reloaded file.
     assert "want details" in (entry_of(registry, "Recipe", "details").prompt or "")
     assert registry.handler_for(entry_of(registry, "Recipe", "details")) is other
     file.write_text(registry_of(Thing=SEARCH), "utf-8")
     assert registry.reload() is True
-    # Nobody else describes it any more, so its function does.
-    assert "Says something else" in (entry_of(registry, "Recipe", "details").prompt or "")
+    # The file no longer describes it, so its function does.
+    assert "Describe one item differently" in (entry_of(registry, "Recipe", "details").prompt or "")
     assert names(registry, "Thing") == ["search", "more"]
 
 

@@ -1,4 +1,4 @@
-"""What `lint` says of handlers, and that it runs none of them to find out."""
+"""Tests that `lint` checks handlers without running them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from toolweave.registry import ToolRegistry
 from toolweave.registry.imports import HandlerResolver
 
 TOUCHES_A_FILE = "import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n"
-"""A module that is imported leaves a file behind."""
+"""Source of a module that creates a file when it is imported."""
 
 MODULE = f"""{TOUCHES_A_FILE}
 from collections import OrderedDict as Ordered, abc

@@ -1,4 +1,4 @@
-"""A large registry that changes is read beside the event loop."""
+"""Tests that a large registry is reloaded off the event loop."""
 
 from __future__ import annotations
 

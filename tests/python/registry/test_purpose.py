@@ -1,4 +1,4 @@
-"""What a model reads of a tool: all that its prompt says, but for the query and the scores."""
+"""Tests of descriptions of tools: their prompts without the query and the scores."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def words(text: str) -> set[str]:
 
 
 def read(prompt: str) -> tuple[str, str]:
-    """What a model reads that is asked about the tool, and one that may call it."""
+    """Return the descriptions for a model that scores the tool and for one that may call it."""
     tool = entry("helper", prompt=prompt)
     asked = describe(tool, item_type="Thing", site=None, examples=0, prompt_chars=None)
     return asked.text, description_of(tool) or ""

@@ -1,4 +1,4 @@
-"""A registry: what it is read from, what Python adds to it, and what a reload changes."""
+"""Tests of loading, extending and reloading registries."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_writing_replaces_a_file_whole_and_keeps_its_permissions(tmp_path: Path)
     before = target.stat().st_ino
     with target.open(encoding="utf-8") as reader:
         ToolRegistry.loads(SHOP).write(link)
-        # Whoever has it open goes on reading what was there.
+        # A reader that has it open still reads the old content.
         assert reader.read() == "old"
     assert link.is_symlink()
     assert target.stat().st_mode & 0o777 == 0o640
@@ -290,13 +290,13 @@ def test_reloads_and_registrations_in_many_threads_lose_nothing(file: Path) -> N
 def test_asking_again_gives_what_was_given_before() -> None:
     registry = ToolRegistry.loads(SHOP)
     assert registry.tools_for("Recipe") is registry.tools_for("Recipe")
-    # It cannot be changed, so nobody's change reaches another.
+    # It is immutable, so callers cannot affect each other.
     assert isinstance(registry.tools_for("Recipe"), tuple)
 
 
 @tool
 async def convert(amount: float, currencies: list[str], rounded: bool = False) -> str:
-    """Converts money.
+    """Convert money.
 
     Args:
         amount: How much, as in {this} or {this: one}.
@@ -308,7 +308,7 @@ async def convert(amount: float, currencies: list[str], rounded: bool = False) -
 
 def test_tools_become_entries_that_say_what_the_tools_say() -> None:
     def greet(name: str) -> str:
-        "Says hello."
+        "Say hello."
         return f"Hello {name}"
 
     registry = ToolRegistry.from_tools([convert, greet], type="schema:Offer", site="bank")
@@ -331,7 +331,7 @@ def test_tools_become_entries_that_say_what_the_tools_say() -> None:
     prompt = entry.render({"request.query": "10 dollars in yen?", "this": "nothing"})
     assert "How much, as in (this) or {this: one}." in prompt
     assert "10 dollars in yen?" in prompt
-    assert "Converts money." in prompt
+    assert "Convert money." in prompt
     assert "- currencies: Into which ones." in prompt
     assert entry.schema is not None
     assert entry.schema["required"] == ["score", "amount", "currencies"]

@@ -1,4 +1,4 @@
-"""Registries from parts of files, several files, folders and URLs, and what is taken out again."""
+"""Tests of registries from fragments, several files, folders and URLs, and of removals."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def test_tools_that_were_registered_can_be_removed_again() -> None:
 
     @registry.handler("details", type="Movie")
     def details(title: str) -> str:
-        "Says more."
+        "Say more."
         return title
 
     registry.handler("search", type="Movie")(details)

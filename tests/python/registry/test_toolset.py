@@ -48,7 +48,7 @@ def test_the_tools_of_a_type_are_tools_for_a_model(registry: ToolRegistry) -> No
     assert isinstance(tools, Toolset)
     details, substitute = tools.contracts
     assert (details.name, substitute.name) == ("details", "substitute")
-    # Neither the query nor the demand for a score is a model's business that calls it.
+    # A model that calls the tool needs neither the query nor the demand for a score.
     assert details.description == (
         "The details tool gets more about one item.\n"
         "It scores high if the item is named. It needs its name.\n"
@@ -78,11 +78,11 @@ def test_a_tool_that_cannot_start_is_an_error_and_no_other_answers() -> None:
 
 def test_handlers_of_each_kind_run(registry: ToolRegistry) -> None:
     tools = registry.toolset("Recipe", "trattoria", allowed_handlers=["registry_handlers"])
-    # What a handler sends is its result where it returns nothing.
+    # The messages of a handler that returns nothing are its result.
     result = run(tools, "details", item_name="carbonara")
     assert result.value == {"message_type": "item_details", "item": "carbonara"}
     assert run(tools, "substitute", ingredient="eggs").value == "apple sauce"
-    # A name that no tag can hold is changed.
+    # A name that is not valid in a tag is changed.
     ordered = {"site": "trattoria", "type": "Recipe", "ordered": "carbonara"}
     assert run(tools, "order_a_dish", dish="carbonara").value == ordered
 
@@ -117,7 +117,7 @@ def test_several_messages_are_a_list() -> None:
 
 
 class Endpoint(BaseHTTPRequestHandler):
-    """Answers with what it was sent."""
+    """Server that echoes requests."""
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
@@ -182,11 +182,11 @@ def test_a_handler_that_takes_too_long_is_stopped() -> None:
 def test_tools_come_out_as_they_went_in() -> None:
     @tool(requires_approval=True)
     async def pay(amount: float, currency: str = "EUR") -> str:
-        "Pays."
+        "Pay."
         return f"{amount} {currency}"
 
     def greet(name: str) -> str:
-        "Says hello."
+        "Say hello."
         return f"Hello {name}"
 
     tools = ToolRegistry.from_tools([pay, greet]).toolset("Offer")
@@ -200,12 +200,12 @@ def test_what_a_function_leaves_out_it_need_not_be_given() -> None:
 
     @registry.handler("convert", type="Offer")
     def convert(amount: float, currencies: list[str], rounded: bool = True) -> str:
-        "Converts money."
+        "Convert money."
         return f"{amount} {currencies} {rounded}"
 
     tools = registry.toolset("Offer")
     [contract] = tools.contracts
-    assert contract.description == "Converts money."
+    assert contract.description == "Convert money."
     assert contract.parameters is not None
     assert contract.parameters["required"] == ["amount", "currencies"]
     assert run(tools, "convert", amount=2.5, currencies=["JPY"]).value == "2.5 ['JPY'] True"
@@ -216,7 +216,7 @@ def test_what_a_function_leaves_out_it_need_not_be_given() -> None:
 def test_a_tool_under_another_name_is_called_by_that_name() -> None:
     @tool
     def greet(name: str) -> str:
-        "Says hello."
+        "Say hello."
         return f"Hello {name}"
 
     registry = ToolRegistry()
@@ -241,7 +241,7 @@ def test_a_toolset_follows_its_registry(tmp_path: Path) -> None:
     version = tools.version
     file.write_text(registry_of(Thing=SEARCH, Movie=DETAILS), "utf-8")
     registry.reload()
-    # What is as it was stays the same tool.
+    # Unchanged tools stay the same objects.
     assert list(tools) == [search]
     assert [tool.name for tool in films] == ["search", "details"]
     assert tools.version > version

@@ -1,4 +1,4 @@
-"""A registry that follows its file, in a real folder."""
+"""Tests of watches over files in a real folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-# What others do to the file, in no hurry: the loop has nothing else to do meanwhile.
+# Changes of the file by other programs; they may block the loop, which is idle.
 
 
 def write(file: Path, text: str) -> None:
@@ -36,7 +36,7 @@ def write(file: Path, text: str) -> None:
 
 
 def replace(file: Path, text: str) -> None:
-    """Replaces a file in one step, so that nobody sees it half written."""
+    """Replace a file in one step, so that it is never seen half written."""
     other = file.with_name("other")
     other.write_text(text, "utf-8")
     other.replace(file)
@@ -58,7 +58,7 @@ async def coming(reloads: RegistryWatch) -> Reload:
 
 
 async def changed(reloads: RegistryWatch) -> None:
-    """Waits until the registry has changed: between two writes a file may be seen half done."""
+    """Wait until the registry has changed, since a file may be read half written."""
     while not (await coming(reloads)).changed:
         pass
 
@@ -82,13 +82,13 @@ def test_an_editor_may_put_another_file_in_its_place(file: Path) -> None:
         registry = ToolRegistry.load(file)
         async with registry.watch() as reloads:
             for text in (TWO, ONE, TWO):
-                # As most editors save, and as we write.
+                # As most editors save, and as `ToolRegistry.write` does.
                 other = file.with_name(".tools.xml.swp")
                 other.write_text(text, "utf-8")
                 other.replace(file)
                 await changed(reloads)
                 assert registry.fingerprint == ToolRegistry.loads(text).fingerprint
-            # As others do: what was there becomes the backup.
+            # As other editors save: the old file becomes the backup.
             move_to_backup(file)
             write(file, ONE)
             await changed(reloads)

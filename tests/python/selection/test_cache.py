@@ -1,4 +1,4 @@
-"""The same question twice: kept, shared while it is under way, and never another's."""
+"""Tests of the cache of selections, and of sharing between questions in flight."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_another_model_is_another_matter() -> None:
 
         @name.setter
         def name(self, name: str) -> None:
-            """It has none of its own."""
+            """Ignore the name."""
 
     async def main() -> None:
         scorer = Several([named("search")])
@@ -141,7 +141,7 @@ def test_the_least_recently_used_selection_is_evicted_first() -> None:
 
 
 class Held:
-    """A scorer that answers when it is let."""
+    """Scorer that answers once it is released."""
 
     name = "held"
 
@@ -163,7 +163,7 @@ class Held:
 
 
 async def waiting(selector: ToolSelector, count: int) -> list[asyncio.Task[Selection]]:
-    """Tasks that ask the same, all under way."""
+    """Return tasks in progress that ask the same question."""
     tasks = [asyncio.create_task(selector.select("a")) for _ in range(count)]
     for _ in range(5):
         await asyncio.sleep(0)
@@ -246,7 +246,7 @@ def test_several_event_loops_may_use_one_selector_at_once() -> None:
 
 def test_a_selection_among_old_tools_is_not_cached_for_new_ones() -> None:
     class ReadAgain:
-        """Another thread reads it again, just after its tools were asked for."""
+        """Registry that is reloaded by another thread just after a lookup."""
 
         now = tools("search", "old")
 
@@ -268,7 +268,7 @@ def test_a_selection_among_old_tools_is_not_cached_for_new_ones() -> None:
 
 def test_one_snapshot_of_a_registry_is_used_for_a_selection() -> None:
     class ReadAgain:
-        """It is another one whenever it is asked."""
+        """Registry that changes with every access."""
 
         count = 0
 

@@ -1,4 +1,4 @@
-"""Calls of a selection: bounded, in time, and over when it is."""
+"""Tests of the calls of a selection: limits, timeouts and cancellation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EACH = SelectionPolicy(strategy="each")
 
 
 class Open:
-    """A scorer whose calls are open until they are let through, or cancelled."""
+    """Scorer whose calls stay open until they are answered or cancelled."""
 
     name = "open"
 
@@ -46,7 +46,7 @@ class Open:
         try:
             return await reply
         except asyncio.CancelledError:
-            # A scorer may need time to let go; whoever cancels it waits.
+            # A scorer may need time to stop; the canceller waits.
             await asyncio.sleep(0)
             self.cancelled += 1
             raise
@@ -55,7 +55,7 @@ class Open:
             self.changed.set()
 
     async def answer_one(self) -> None:
-        """Answers the call that has been open the longest, once there is one."""
+        """Answer the oldest open call, waiting for one if necessary."""
         while not self.open:
             self.changed.clear()
             await asyncio.wait_for(self.changed.wait(), PATIENCE)
@@ -66,7 +66,7 @@ class Open:
             await asyncio.wait_for(self.changed.wait(), PATIENCE)
 
     async def until(self, count: int) -> None:
-        """Waits until so many calls are open."""
+        """Wait until `count` calls are open."""
         while len(self.open) != count:
             self.changed.clear()
             await asyncio.wait_for(self.changed.wait(), PATIENCE)
@@ -234,7 +234,7 @@ async def test_slots_are_granted_in_order_and_returned_on_cancellation() -> None
     second.cancel()
     await asyncio.sleep(0)
     limiter.release()
-    # It is the first one's turn, but it is cancelled before it hears of it.
+    # The first is granted the slot, but cancelled before it is woken.
     first.cancel()
     await asyncio.gather(first, second, return_exceptions=True)
     await asyncio.wait_for(third, PATIENCE)
@@ -298,7 +298,7 @@ def test_slots_of_calls_that_never_begin_are_returned() -> None:
     async def main() -> None:
         task = asyncio.create_task(selector.select("x"))
         await asyncio.sleep(0)
-        # The calls have their places, but it is over before the loop comes to them.
+        # The calls have slots, but are cancelled before their tasks start.
         assert (limiter.free, scorer.asked) == (1, [])
         every = asyncio.all_tasks() - {asyncio.current_task()}
         for one in every:
@@ -317,13 +317,13 @@ async def test_a_queued_waiter_is_called_with_a_slot_and_returns_it_on_cancel() 
     _, second, third, _ = (
         limiter.enqueue(functools.partial(called.append, name)) for name in "abcd"
     )
-    # Nobody is called before the loop comes to it.
+    # Functions are called by the event loop only.
     assert (called, limiter.free) == ([], 0)
     await asyncio.sleep(0)
     assert called == ["a"]
     second.cancel()
     limiter.release()
-    # It is the third one's turn, but it leaves before it hears of it.
+    # The third is granted the slot, but cancelled before it is called.
     third.cancel()
     third.cancel()
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Reading replies with scores, and ranking by them, as Python sees it."""
+"""Tests of reading scores from replies and ranking by them, in the bindings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages on selection show what is: their blocks run, and the defaults are those."""
+"""Tests that the blocks of the pages on selection run, and that the defaults are documented."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sample_selections import ScriptedScorer, named
 from toolweave import SelectionPolicy, ToolRegistry
 
 WORDS = {None: "all", False: "no"}
-"""How the page says values that are no numbers."""
+"""Values that are not numbers, as the page writes them."""
 
 
 class Application:

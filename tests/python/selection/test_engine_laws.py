@@ -1,4 +1,4 @@
-"""Whatever a transport does, its calls are counted, bounded and answered once each."""
+"""Tests that calls are counted, limited and answered once with any transport."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ AFTER = st.sampled_from([0.0, 1.0, 2.0, 7.0])
 
 @dataclass
 class Scripted:
-    """A transport that does with each request what is written in it."""
+    """Transport whose behaviour is encoded in each request."""
 
     listener: CallListener
     linger: float
@@ -117,7 +117,7 @@ def test_calls_are_answered_once_and_return_their_slots(
             "late": (None, f"no reply within {TIMEOUT:g} s"),
             "ends": (None, "the call was cancelled by the scorer itself"),
         }
-        # The wait for a place is part of the timeout.
+        # The wait for a slot counts against the timeout.
         over = {(None, limiter_timeout(CallLimits(TIMEOUT, most, limiter))), wanted["late"]}
         may_wait = slots < min(most, len(outcomes))
         for position, answer in answers.items():

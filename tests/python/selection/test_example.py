@@ -1,4 +1,4 @@
-"""What a model is shown as the reply about one tool: an example, whatever the structure is."""
+"""Tests that a model is shown an example of the reply, whatever the structure is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from virtual_time import run
 
 
 def forms(registry: ToolRegistry, item_type: str = "Thing") -> list[Any]:
-    """The examples at the ends of the prompts of `each`, and that nothing is a schema."""
+    """Return the examples at the ends of the prompts of `each`."""
     scorer = ScriptedScorer([{"score": 10}] * 9)
     policy = SelectionPolicy(strategy="each", fallback=None)
     run(ToolSelector(registry, scorer, policy).select("Soup?", item_type=item_type))
@@ -40,7 +40,7 @@ def test_a_tool_of_a_python_handler_is_shown_as_an_example() -> None:
         course: Literal["starter", "main"] | None = None,
         tags: list[str] | None = None,
     ) -> None:
-        """Converts a recipe.
+        """Convert a recipe.
 
         Args:
             item_name: Its name.
@@ -49,7 +49,7 @@ def test_a_tool_of_a_python_handler_is_shown_as_an_example() -> None:
 
     @registry.handler("other")
     def other() -> None:
-        """Does nothing."""
+        """Return nothing."""
 
     assert forms(registry) == [
         {
@@ -70,11 +70,11 @@ def test_parameters_are_shown_as_an_example_for_several_tools(strategy: Any) -> 
 
     @registry.handler("convert")
     def convert(item_name: str, servings: int = 2) -> None:
-        """Converts a recipe."""
+        """Convert a recipe."""
 
     @registry.handler("other")
     def other() -> None:
-        """Does nothing."""
+        """Return nothing."""
 
     scorer = ScriptedScorer(["none"])
     policy = SelectionPolicy(strategy=strategy, attempts=1)

@@ -1,4 +1,4 @@
-"""The type of a query that nobody says: identified by the model, or the root."""
+"""Tests of the identification of the type of a query by a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for any scores, failures and orders of completion."""
+"""Properties that hold for any scores, failures and orders of completion."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ORDER = [tool.name for tool in REGISTRY.tools_for("Recipe")]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What comes of asking about one tool."""
+    """Outcome of asking about one tool."""
 
     reply: Any
     score: float | None
@@ -70,7 +70,7 @@ def select(outcomes: list[Outcome], **policy: Any) -> tuple[Selection, Scores]:
 
 
 def best(outcomes: list[Outcome]) -> str:
-    """The winner by the rules: the score, then the type, then the place; else the fallback."""
+    """Return the winner by score, then type, then position; else the fallback."""
     by_name = dict(zip(NAMES, outcomes, strict=True))
     kinds = dict(zip(NAMES, TYPES, strict=True))
 

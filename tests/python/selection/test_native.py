@@ -1,4 +1,4 @@
-"""Calls of a selection that are made natively keep every promise that calls make."""
+"""Tests that native calls behave like calls in tasks."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ in_every_way = pytest.mark.parametrize("way", [native, tasks, openai])
 
 
 async def over(task: asyncio.Task[Any]) -> Any:
-    """What a task comes to, in time."""
+    """Return the result of a task, with a timeout."""
     return await asyncio.wait_for(task, PATIENCE)
 
 
 class Watched(CallLimiter):
-    """A limiter that says when a place has been given back."""
+    """Limiter with an event for released slots."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
@@ -62,7 +62,7 @@ class Watched(CallLimiter):
 
 
 async def closed(served: Scoring, *names: str) -> None:
-    """Waits until the clients of these requests have gone."""
+    """Wait until the clients of these requests have disconnected."""
     await served.until_left(*names)
     assert served.open == {}
 
@@ -276,7 +276,7 @@ def test_a_call_without_a_slot_before_its_timeout_is_never_made(way: Any) -> Non
             for _ in range(10):
                 await asyncio.sleep(0)
             limiter.release()
-            # Those that were in line are too late; the one that was not has its own time.
+            # The queued calls have timed out; the third has a timeout of its own.
             await served.until_open("c")
             served.answer("c", scored(95))
             selection = await over(task)
@@ -300,7 +300,7 @@ async def test_a_selection_cancelled_while_waiting_takes_no_slot(way: Any) -> No
             await asyncio.sleep(0)
             task.cancel()
             if granted:
-                # It is its turn, but it is cancelled before it hears of it.
+                # It is granted the slot, but cancelled before it is woken.
                 limiter.release()
             with pytest.raises(asyncio.CancelledError):
                 await over(task)

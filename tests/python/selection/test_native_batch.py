@@ -1,4 +1,4 @@
-"""Requests that are made together: on any loop, in any thread, and with what servers refuse."""
+"""Tests of batched requests on any loop, in any thread, and with refused parameters."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def test_a_stopped_request_reports_no_outcome() -> None:
 
 
 class Proactor(asyncio.SelectorEventLoop):
-    """A loop that watches no sockets, as that of Windows."""
+    """Loop that cannot watch sockets, like the proactor loop on Windows."""
 
     def add_reader(self, *_: Any) -> None:  # type: ignore[override]
         raise NotImplementedError
@@ -177,7 +177,7 @@ async def test_every_request_is_a_span_in_that_of_the_selection() -> None:
         task = asyncio.create_task(ToolSelector(tools(*"abc"), model, policy).select("a secret"))
         await served.until_open(*"ab")
         served.answer("a", refused(500))
-        # The third begins when the first is known to be over.
+        # The third request starts once the first has ended.
         await served.until_open(*"bc")
         served.answer("b", scored(95))
         await asyncio.wait_for(task, PATIENCE)

@@ -1,4 +1,4 @@
-"""Whatever a server does, the native way to make calls and that of tasks come to the same."""
+"""Tests that native calls and calls in tasks give the same selections with any server."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def select(
     most: int = 8,
     **policy: Any,
 ) -> tuple[Selection, list[str]]:
-    """What a selection comes to, and who was asked."""
+    """Return a selection, and the names of the tools that were asked about."""
     clock = Clock()
 
     async def main() -> tuple[Selection, list[str]]:
@@ -67,7 +67,7 @@ def select(
             director = Director(served, limiter, replies, order, TIMEOUT, most)
             await asyncio.wait_for(director.direct(task), PATIENCE * 5)
             selection = await task
-            # Nothing is left: no place is taken, and nobody is waited for.
+            # Nothing is left: all slots are free, and no connection is open.
             assert limiter.free == slots
             await served.until(lambda: not served.open)
             assert served.most <= slots
@@ -77,7 +77,7 @@ def select(
 
 
 def same(one: Selection, other: Selection) -> None:
-    """Compare all but the time and the server, of which each has its own."""
+    """Compare selections except for their durations and servers."""
     assert without_server(one) == without_server(other)
 
 
@@ -108,7 +108,7 @@ def test_both_ways_come_to_the_same_for_all_that_a_server_can_do(
 def test_the_same_outcomes_give_the_same_winner_in_every_order(
     outcomes: list[Said | None], order: list[str], another: list[str], slots: int
 ) -> None:
-    # Who waits for the place of one that never answers may be too late.
+    # A call that waits for the slot of one that never answers may time out.
     assume(slots >= len(outcomes) or None not in outcomes)
     one, _ = select(True, outcomes, order, 6, early_stop=None)
     other, _ = select(True, outcomes, another, slots, early_stop=None)

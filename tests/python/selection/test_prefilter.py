@@ -1,4 +1,4 @@
-"""Which tools a model is asked about where there are many, and how many questions that takes."""
+"""Tests of the prefilter, and of rounds of requests about many tools."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine
 
 
 def shop(*extra: ToolEntry) -> RegistrySnapshot:
-    """A shop whose refunds come last, after tools that have nothing to do with them."""
+    """Return a shop whose refunds come last, after unrelated tools."""
     plain = [entry(f"tool_{word}", examples=[f"All about {word}"]) for word in NUMBERS]
     refund = entry("refund", examples=["I need a refund for my order"])
     return RegistrySnapshot.of([entry("search"), *plain, refund, *extra])
@@ -32,7 +32,7 @@ def names_of_all() -> list[str]:
 
 
 class Knows:
-    """A scorer that finds one tool wherever it is asked about, and else falls back."""
+    """Scorer that selects given tools whenever it is asked about them, else the fallback."""
 
     name = "knows"
 
@@ -119,7 +119,7 @@ def test_each_takes_the_best_of_all_rounds_and_stops_early() -> None:
     assert ["refund"] not in scorer.asked
     notes = {one.tool.name: one.note for one in selection.ranking}
     assert notes["refund"] == "not asked about: another tool had won"
-    # That search would do is no reason to stop.
+    # A high score of the fallback does not stop the rounds.
     scores = Scores({**dict.fromkeys(names_of_all(), 5), "search": 92, "refund": 95})
     assert name_of(select(shop(), scores, "Geld", **policy)) == "refund"
     late = select(shop(), Knows("refund"), "Geld", early_stop=None, **policy)
@@ -176,7 +176,7 @@ KEPT = 8
 
 
 def pool() -> tuple[list[ToolEntry], dict[tuple[str, str], str]]:
-    """All tools of the public files as those of one type, and their names there."""
+    """Return the tools of all public files as those of one type, with their new names."""
     found: list[ToolEntry] = []
     names: dict[tuple[str, str], str] = {}
     for file in sorted((SHARED / "data" / "nlweb").glob("*.xml")):
@@ -207,7 +207,7 @@ def test_the_right_tool_of_a_paraphrase_is_among_those_asked_about() -> None:
             for tool in file.tools_for(row["item_type"], row.get("site"))
             if tool.name in (row["tool"], *row.get("also", ()))
         }
-        # By words alone, and the first ones where too few have any.
+        # By words alone, filled up with the first tools.
         best = best_by_words(candidates, row["query"], KEPT)
         best += [at for at in range(len(tools)) if at not in best][: KEPT - len(best)]
         asked = [at for part in plan_rounds(candidates, row["query"]).rounds for at in part]

@@ -1,4 +1,4 @@
-"""What a model is told about tools and queries."""
+"""Tests of the prompts about tools and queries."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_description_is_cut_at_the_end_of_a_line_and_holds_so_many_examples() 
         "- Getting ingredients for a Recipe"
     )
     assert short.examples == ("One?",)
-    # The head of a list without its points says nothing.
+    # The heading of a list is dropped without its items.
     assert described(entry("x", prompt="It does.\nIt does:\n- this"), prompt_chars=20).text == (
         "It does."
     )
@@ -87,7 +87,7 @@ def test_function_parameters_are_described_in_words_with_the_required_ones_marke
 
     @registry.handler("weather")
     def weather(city: str, days: int = 1) -> None:
-        """Says what the weather will be.
+        """Forecast the weather.
 
         Args:
             city: Where.

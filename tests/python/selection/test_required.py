@@ -1,4 +1,4 @@
-"""Required parameters are required: in the schema, of the model, and of whoever runs the tool."""
+"""Tests that required parameters are enforced: in schemas, for models and in calls of tools."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def weather_registry(*, search: bool = True) -> ToolRegistry:
 
     @registry.handler("weather")
     def weather(city: str, days: int = 1) -> str:
-        "Says what the weather will be."
+        "Forecast the weather."
         return f"{city}: sun for {days}"
 
     return registry

@@ -1,4 +1,4 @@
-"""Running what was selected."""
+"""Tests of running the selected tool."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HERE = __name__
 
 
 class Details:
-    """A handler as NLWeb has them."""
+    """Handler with NLWeb's interface."""
 
     def __init__(self, params: dict[str, Any], handler: Any) -> None:
         self.params = params
@@ -86,18 +86,18 @@ def test_a_handler_that_is_registered_in_python_runs() -> None:
 
     @registry.handler("search")
     async def search(search_query: str) -> str:
-        """Finds recipes."""
+        """Find recipes."""
         return f"found {search_query}"
 
     @registry.handler("rest", type="Recipe")
     async def rest(minutes: int) -> str:
-        """Says how long dough has to rest."""
+        """Return how long dough has to rest."""
         return f"{minutes} minutes"
 
     scorer = ScriptedScorer([named("rest", 90, minutes="30")])
     selection = run(ToolSelector(registry, scorer).select("How long?", item_type="Recipe"))
     assert run(selection.run()).value == "30 minutes"
-    assert "Says how long dough has to rest." in scorer.prompts[0]
+    assert "Return how long dough has to rest." in scorer.prompts[0]
 
 
 def test_without_a_tool_there_is_nothing_to_run() -> None:

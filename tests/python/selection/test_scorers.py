@@ -1,4 +1,4 @@
-"""Who may be asked, how a policy is checked, and what is traced."""
+"""Tests of scorers, of checks of policies, and of traces."""
 
 from __future__ import annotations
 

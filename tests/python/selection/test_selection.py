@@ -1,4 +1,4 @@
-"""What a selector chooses, and what it says about it."""
+"""Tests of selections and their explanations."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def test_what_is_more_specific_the_registry_says_itself() -> None:
 
 
 class Holding:
-    """A registry that says what it holds in a snapshot."""
+    """Registry that wraps a snapshot."""
 
     def __init__(self, snapshot: RegistrySnapshot) -> None:
         self.snapshot = snapshot

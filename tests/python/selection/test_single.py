@@ -1,4 +1,4 @@
-"""A type with one tool: nothing to choose, but parameters to fill in."""
+"""Tests of types with a single tool, whose parameters a model fills in."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_handler_of_the_only_tool_gets_its_parameters() -> None:
 
     @registry.handler("details")
     def details(item_name: str) -> str:
-        "Says more about one item."
+        "Describe one item."
         return f"{item_name}: 20 minutes"
 
     scorer = ScriptedScorer([named("details", 90, item_name="ramen")])
