@@ -631,7 +631,7 @@ fn a_call_within_a_reply_keeps_its_position() {
         Message::new(Role::Assistant, Content::Text("One moment.".into())),
     ];
     let dicts = to_openai(&messages, Options::default()).unwrap();
-    assert_eq!(dicts.len(), 3, "a text after the calls of nobody knows which reply is the next");
+    assert_eq!(dicts.len(), 3, "a text without a generation id after calls begins the next reply");
     for message in &mut messages {
         message.envelope.generation_id = Some("g".into());
     }

@@ -241,7 +241,7 @@ fn check_call(call: &ToolCall, payload: &str, options: &Options) {
     let tool = tool(&call.name).expect("a call that can be run is one of a tool");
     assert!(call.arguments.is_object());
     assert!(fits(tool, &call.arguments), "{call:?} does not fit");
-    assert!(!(is_repaired(call) && options.repair == RepairMode::None), "{call:?} was mended");
+    assert!(!(is_repaired(call) && options.repair == RepairMode::None), "{call:?} was repaired");
     let clean = if payload.trim().is_empty() { Some(json!({})) } else { strict(payload) };
     match clean.filter(|arguments| fits(tool, arguments)) {
         Some(arguments) => {
