@@ -37,8 +37,10 @@ struct Map {
 impl Map {
     fn of(files: &[File]) -> Self {
         let mut map = Self::default();
-        let lexed: Vec<_> = files.iter().map(|(path, text)| (module_of(path), tokens(text))).collect();
-        let outlines: Vec<_> = lexed.iter().map(|(module_of, tokens)| (module_of, outline(tokens))).collect();
+        let lexed: Vec<_> =
+            files.iter().map(|(path, text)| (module_of(path), tokens(text))).collect();
+        let outlines: Vec<_> =
+            lexed.iter().map(|(module_of, tokens)| (module_of, outline(tokens))).collect();
         for (module_of, outline) in &outlines {
             map.modules.insert((*module_of).clone());
             map.modules.extend(outline.modules.iter().map(|module| join(module_of, module)));
@@ -124,13 +126,17 @@ fn violations(files: &[File]) -> Vec<String> {
         let defining_module = map.defining_module(target);
         let (Some(from), Some(to)) = (module.first(), defining_module.first()) else {
             if !module.is_empty() && target.iter().all(|name| name == "*") {
-                violations.push(format!("{} takes the whole crate", module.join("::")));
+                violations.push(format!("{} imports the whole crate", module.join("::")));
             }
             continue;
         };
         let floor = |name: &str| floors.iter().position(|floor| *floor == name);
         if floor(to) > floor(from) {
-            violations.push(format!("{} uses {}, a floor above", module.join("::"), target.join("::")));
+            violations.push(format!(
+                "{} uses {}, a layer above",
+                module.join("::"),
+                target.join("::")
+            ));
         }
         let shared = module.iter().zip(&defining_module).take_while(|(a, b)| a == b).count();
         if let (Some(from), Some(to)) = (module.get(shared), defining_module.get(shared))
@@ -144,7 +150,7 @@ fn violations(files: &[File]) -> Vec<String> {
         let (parent, cycle) = (parent.join("::"), cycle(edges));
         if !cycle.is_empty() && !SINGLE_UNITS.contains(&parent.as_str()) {
             let names: Vec<_> = cycle.into_iter().collect();
-            violations.push(format!("in {parent}, a circle: {}", names.join(", ")));
+            violations.push(format!("in {parent}, a cycle: {}", names.join(", ")));
         }
     }
     for (path, text) in files {
@@ -231,15 +237,17 @@ fn an_upward_use_is_found_however_it_is_written() {
         "#[cfg(test)] mod tests { use crate::high::A; }",
     ] {
         let violations = sample(&[("low.rs", text)]);
-        let all =
-            violations.iter().all(|fault| fault.starts_with("low") && fault.contains("uses high"));
-        assert!(all && !violations.is_empty(), "{text}: {faults:?}");
+        let all = violations
+            .iter()
+            .all(|violation| violation.starts_with("low") && violation.contains("uses high"));
+        assert!(all && !violations.is_empty(), "{text}: {violations:?}");
     }
-    let violations = sample(&[("low.rs", "mod deep;"), ("low/deep.rs", "use super::super::high::A;")]);
-    assert_eq!(violations, ["low::deep uses high::A, a floor above"]);
+    let violations =
+        sample(&[("low.rs", "mod deep;"), ("low/deep.rs", "use super::super::high::A;")]);
+    assert_eq!(violations, ["low::deep uses high::A, a layer above"]);
     assert_eq!(
         sample(&[("high/mod.rs", "use crate::python;")]),
-        ["high uses python, a floor above"]
+        ["high uses python, a layer above"]
     );
 }
 
@@ -259,8 +267,8 @@ fn comments_and_strings_are_not_uses() {
 
 #[test]
 fn glob_imports_of_the_crate_are_found() {
-    assert_eq!(sample(&[("low.rs", "use crate::*;")]), ["low takes the whole crate"]);
-    assert_eq!(sample(&[("low.rs", "use super::*;")]), ["low takes the whole crate"]);
+    assert_eq!(sample(&[("low.rs", "use crate::*;")]), ["low imports the whole crate"]);
+    assert_eq!(sample(&[("low.rs", "use super::*;")]), ["low imports the whole crate"]);
     assert_eq!(sample(&[("low.rs", "mod tests { use super::*; }")]), [""; 0]);
 }
 
@@ -273,7 +281,7 @@ fn a_cycle_of_siblings_is_found() {
         ("high/c.rs", "fn f() { super::a::g() }"),
         ("high/d.rs", "use super::a::A;"),
     ]);
-    assert_eq!(violations, ["in high, a circle: a, b, c"]);
+    assert_eq!(violations, ["in high, a cycle: a, b, c"]);
 }
 
 #[test]
@@ -283,7 +291,7 @@ fn a_cycle_through_a_re_export_is_found() {
         ("high/a.rs", "use super::C;"),
         ("high/b.rs", "use super::A; mod tests { use super::*; }"),
     ]);
-    assert_eq!(violations, ["in high, a circle: a, b"]);
+    assert_eq!(violations, ["in high, a cycle: a, b"]);
 }
 
 #[test]
