@@ -141,7 +141,7 @@ def test_every_message_comes_back_from_every_form(message: tw.Message) -> None:
 
 @given(st.lists(texts, max_size=5), json_objects, st.data())
 @settings(max_examples=effort(60), deadline=None)
-def test_cuts_and_the_order_of_results_do_not_show(
+def test_splits_and_the_order_of_results_do_not_matter(
     said: list[str], arguments: dict[str, Any], data: st.DataObject
 ) -> None:
     raw = json.dumps(arguments)
@@ -187,7 +187,7 @@ def test_cuts_and_the_order_of_results_do_not_show(
     )
 )
 @settings(max_examples=effort(60), deadline=None)
-def test_whatever_is_no_message_raises_a_clear_error(value: Any) -> None:
+def test_invalid_messages_raise_a_clear_error(value: Any) -> None:
     for read in (
         tw.message_from_dict,
         lambda v: tw.from_openai([v]),
@@ -284,7 +284,7 @@ def test_names_come_back_as_members_and_are_taken_as_strings() -> None:
     assert result.is_error, "an error code makes it an error"
 
 
-def test_kinds_have_the_role_that_suits_them() -> None:
+def test_kinds_have_default_roles() -> None:
     assert tw.TextMessage("x").role == "user"
     assert tw.ToolCallMessage([CALL]).role == "assistant"
     assert tw.ToolResultMessage([RESULT]).role == "tool"
@@ -298,7 +298,7 @@ def test_big_integers_stay_exact() -> None:
     assert back == call
 
 
-def test_objects_are_frozen_and_keep_no_reference_to_what_made_them() -> None:
+def test_objects_are_frozen_and_copy_their_arguments() -> None:
     arguments = {"x": [1]}
     call = tw.ToolCall("a", "f", arguments)
     arguments["x"].append(2)
@@ -309,7 +309,7 @@ def test_objects_are_frozen_and_keep_no_reference_to_what_made_them() -> None:
         tw.TextMessage("x").role = tw.Role.USER  # type: ignore[misc]
 
 
-def test_the_value_of_a_result_does_not_count() -> None:
+def test_the_value_of_a_result_is_not_compared() -> None:
     assert tw.ToolResult("a", "f", "1", value=object()) == RESULT
     assert tw.ToolResult("a", "f", "1", value=[1]).value == [1]
     assert "value" not in tw.ToolResultMessage([tw.ToolResult("a", "f", "1", value=3)]).to_json()
@@ -320,12 +320,12 @@ def test_repr_shows_what_is_there() -> None:
     assert repr(tw.TextDelta("x")) == "TextDelta(text='x')"
 
 
-def test_copies_can_differ() -> None:
+def test_copies_can_replace_fields() -> None:
     message = tw.TextMessage("x", metadata={"a": 1})
     assert message.__replace__(chat_id="c") == tw.TextMessage("x", metadata={"a": 1}, chat_id="c")
 
 
-def test_results_of_an_aggregate_stand_in_the_order_of_the_calls() -> None:
+def test_results_of_an_aggregate_are_in_the_order_of_the_calls() -> None:
     two = [tw.ToolCall("a", "f", {}), tw.ToolCall("b", "f", {}, index=1)]
     answers = [tw.ToolResult("b", "f", "2"), tw.ToolResult("a", "f", "1")]
     aggregate = tw.ToolAggregateMessage(two, answers)
@@ -336,7 +336,7 @@ def test_results_of_an_aggregate_stand_in_the_order_of_the_calls() -> None:
         tw.ToolAggregateMessage([CALL, CALL], [])
 
 
-def test_joining_goes_on_after_a_first_look() -> None:
+def test_joining_continues_after_finish() -> None:
     joiner = tw.Joiner(generation_id="g")
     joiner.push(CALL)
     joiner.push(tw.FinishUpdate(tw.FinishReason.TOOL_CALLS))
@@ -447,7 +447,7 @@ def deep(depth: int) -> Any:
         ),
     ],
 )
-def test_bad_input_raises_what_would_be_right(make: Any, error: type[Exception], says: str) -> None:
+def test_errors_state_what_would_be_valid(make: Any, error: type[Exception], says: str) -> None:
     with pytest.raises(error) as caught:
         make()
     notes = getattr(caught.value, "__notes__", [])

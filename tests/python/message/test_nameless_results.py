@@ -48,7 +48,7 @@ def test_a_result_has_the_name_of_the_latest_call_with_its_id(calls: Any) -> Non
     assert [result.name for result in answered.tool_results] == ["sub", "add"]
 
 
-def test_a_result_whose_call_nobody_made_is_refused_with_its_place() -> None:
+def test_a_result_without_a_call_is_refused_with_its_place() -> None:
     with pytest.raises(tw.MessageError) as caught:
         as_messages([USER, RESULTS])
     assert (caught.value.index, caught.value.path) == (1, "/toolResults/0/name")

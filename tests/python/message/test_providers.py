@@ -174,7 +174,7 @@ def test_conversations_come_back_from_anthropic(
     assert tw.from_anthropic(dicts, system=prompt) == messages
 
 
-def test_responses_of_openais_client_are_taken_as_they_are(openai_type: Any) -> None:
+def test_responses_of_openais_client_are_accepted(openai_type: Any) -> None:
     from openai.types.chat import ChatCompletion
 
     response = ChatCompletion.model_validate(
@@ -225,7 +225,7 @@ def test_responses_of_openais_client_are_taken_as_they_are(openai_type: Any) -> 
         tw.from_openai(response)
 
 
-def test_responses_of_anthropics_client_are_taken_as_they_are(
+def test_responses_of_anthropics_client_are_accepted(
     anthropic_type: Any,
 ) -> None:
     from anthropic.types import Message
@@ -264,7 +264,7 @@ def test_responses_of_anthropics_client_are_taken_as_they_are(
     ]
 
 
-def test_conversations_are_taken_in_any_form() -> None:
+def test_conversations_are_accepted_in_any_form() -> None:
     mixed = [
         "Hi",
         tw.TextMessage("Hello", role="assistant"),
@@ -329,18 +329,18 @@ def test_bad_conversations_are_refused_by_position(
     assert says in str(caught.value)
 
 
-def test_an_unknown_way_with_dangling_calls_is_refused() -> None:
+def test_an_unknown_dangling_option_is_refused() -> None:
     with pytest.raises(ValueError, match="answer, omit, raise"):
         tw.to_openai([], dangling="hope")  # type: ignore[arg-type]
 
 
-def test_only_the_clients_messages_are_read_as_such() -> None:
+def test_other_objects_are_not_read_as_messages() -> None:
     for read in (tw.from_openai, tw.from_anthropic):
         for item in ("x", tw.TextMessage("x"), 3):
             with pytest.raises(TypeError, match="message 0 must be a dict or a message of the"):
                 read([item])  # type: ignore[list-item]
 
 
-def test_any_mapping_is_taken() -> None:
+def test_any_mapping_is_accepted() -> None:
     message = MappingProxyType({"role": "user", "content": "x"})
     assert tw.from_openai([message]) == [tw.TextMessage("x")]

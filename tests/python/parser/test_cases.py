@@ -44,7 +44,7 @@ def test_there_are_cases() -> None:
 
 
 @pytest.mark.parametrize(NAMES, list(cases()))
-def test_cases_come_out_as_written_however_they_are_cut(
+def test_golden_cases_hold_for_every_split(
     case: Any, tools: Any, options: Options, truncated: bool
 ) -> None:
     parser = tw.Parser(tools, **options)
@@ -89,7 +89,7 @@ STREAMS: dict[str, Callable[[list[str], Any, Options], list[tw.Event]]] = {
     NAMES[:3],
     [pytest.param(*case.values[:3], id=case.id) for case in cases() if not case.values[3]],
 )
-def test_cases_come_out_as_written_of_every_kind_of_stream(
+def test_golden_cases_hold_for_every_kind_of_stream(
     case: Any, tools: Any, options: Options
 ) -> None:
     expected = [exact(event) for event in case["events"]]

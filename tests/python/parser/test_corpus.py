@@ -108,7 +108,7 @@ def load(name: str) -> tuple[list[str], bool]:
 
 
 @pytest.mark.parametrize("name", recorded())
-def test_a_recorded_reply_gives_the_same_events_however_it_is_cut(name: str) -> None:
+def test_every_split_of_a_recorded_reply_gives_the_same_events(name: str) -> None:
     deltas, truncated = load(name)
     reply = "".join(deltas)
     parser = tw.Parser(contracts())
@@ -150,7 +150,7 @@ EXPECTED = {
 }
 
 
-def test_what_the_recorded_replies_hold_is_known() -> None:
+def test_recorded_replies_have_the_expected_events() -> None:
     summary = {}
     for param in recorded():
         (name,) = param.values

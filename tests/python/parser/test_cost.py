@@ -98,7 +98,7 @@ def test_the_time_does_not_grow_faster_than_the_reply(attack: str, size: int, ch
 
 
 @ATTACK
-def test_a_longer_reply_gives_so_many_more_events(attack: str) -> None:
+def test_the_number_of_events_is_linear_in_the_reply(attack: str) -> None:
     def count(size: int) -> int:
         return len(tw.parse(ATTACKS[attack](size), TOOLS))
 
@@ -114,7 +114,7 @@ def held(parser: tw.Parser) -> int:
 
 
 @ATTACK
-def test_no_more_is_held_than_has_come_and_not_been_told(attack: str) -> None:
+def test_only_unreported_text_is_buffered(attack: str) -> None:
     limits = tw.Limits(max_argument_bytes=1_000, max_tag_bytes=64)
     parser = tw.Parser(TOOLS, limits=limits)
     said = told = 0
@@ -127,7 +127,7 @@ def test_no_more_is_held_than_has_come_and_not_been_told(attack: str) -> None:
     assert held(parser) == 0
 
 
-def test_a_parser_keeps_nothing_of_the_replies_that_it_has_read() -> None:
+def test_a_parser_keeps_nothing_of_finished_replies() -> None:
     parser = tw.Parser(TOOLS)
     reply = "".join(make(500) for make in ATTACKS.values())
 

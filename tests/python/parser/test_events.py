@@ -126,7 +126,7 @@ def test_events_cannot_be_changed(event: Any) -> None:
         lambda: tw.FabricatedResult("a"),
     ],
 )
-def test_events_are_not_made_of_the_wrong_types(make: Any) -> None:
+def test_events_reject_wrong_types(make: Any) -> None:
     with pytest.raises(TypeError):
         make()
 

@@ -40,7 +40,7 @@ def check(ids: list[str], given: list[str], count: int) -> None:
 
 
 @given(returned=IDS, count=st.integers(0, 8))
-def test_every_call_has_an_id_of_its_own_whatever_the_factory_returns(
+def test_calls_have_unique_ids_for_any_factory(
     returned: list[str], count: int
 ) -> None:
     def factory(index: int) -> str:
@@ -62,7 +62,7 @@ def test_every_call_has_an_id_of_its_own_whatever_the_factory_returns(
 
 
 @given(returned=IDS, count=st.integers(0, 8))
-def test_calls_without_ids_get_ones_of_their_own_in_the_executor(
+def test_the_executor_assigns_missing_ids(
     returned: list[str], count: int
 ) -> None:
     def factory(position: int) -> str:
@@ -81,7 +81,7 @@ def test_calls_without_ids_get_ones_of_their_own_in_the_executor(
 
 
 @pytest.mark.parametrize(("returned", "said"), [("", "''"), ("\udc00", "'\\udc00'")])
-def test_an_id_that_cannot_be_used_is_replaced_with_a_warning(
+def test_an_invalid_id_is_replaced_with_a_warning(
     returned: str, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def factory(_: int) -> str:
@@ -104,7 +104,7 @@ def test_a_repeated_id_is_replaced_with_a_warning(caplog: pytest.LogCaptureFixtu
     assert [vars(record)["returned"] for record in caplog.records] == ["'same'"] * 2
 
 
-def test_a_call_that_a_fallback_finds_has_an_id_that_can_be_used() -> None:
+def test_a_call_found_by_a_fallback_has_a_valid_id() -> None:
     async def main() -> None:
         parser = NaturalToolUseParser(
             ScriptedModel("Let me ping."),
@@ -119,7 +119,7 @@ def test_a_call_that_a_fallback_finds_has_an_id_that_can_be_used() -> None:
     asyncio.run(main())
 
 
-def test_a_reply_whose_factory_repeats_itself_is_run_whole() -> None:
+def test_a_reply_with_repeated_ids_runs_completely() -> None:
     async def main() -> None:
         use = NaturalToolUse(
             ScriptedModel(f"One {PING}, two {PING}."),

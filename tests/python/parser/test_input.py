@@ -22,7 +22,7 @@ PING = "<Ping/>"
 
 
 @pytest.mark.parametrize("wrong", [None, b"text", 1, 1.5, ["a"], object(), bytearray(b"x")])
-def test_what_is_not_a_str_is_a_type_error(wrong: Any) -> None:
+def test_other_types_than_str_are_a_type_error(wrong: Any) -> None:
     parser = tw.Parser(TOOLS)
     with pytest.raises(TypeError, match="str"):
         parser.push(wrong)
@@ -37,7 +37,7 @@ def test_what_is_not_a_str_is_a_type_error(wrong: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfffb"])
-def test_half_a_surrogate_pair_is_a_unicode_error_that_leaves_the_parser_as_it_was(
+def test_a_lone_surrogate_is_a_unicode_error_and_changes_nothing(
     text: str,
 ) -> None:
     parser = tw.Parser(TOOLS)
@@ -66,7 +66,7 @@ def test_one_str_is_not_a_stream_of_chunks() -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, 1, object()])
-def test_what_cannot_be_iterated_is_a_type_error(wrong: Any) -> None:
+def test_chunks_must_be_iterable(wrong: Any) -> None:
     with pytest.raises(TypeError):
         tw.Parser(TOOLS).push_many(wrong)
     with pytest.raises(TypeError):
@@ -106,13 +106,13 @@ def drained(stream: Iterable[tw.Event]) -> tuple[str, Exception | None]:
     return source(events), None
 
 
-def test_what_was_parsed_before_a_stream_broke_off_is_yielded_first() -> None:
+def test_events_before_a_broken_stream_are_yielded_first() -> None:
     error = ConnectionError("reset")
     stream = tw.parse_stream(breaking(f"hi {PING} yo <Pin", error), TOOLS)
     assert drained(stream) == (f"hi {PING} yo ", error)
 
 
-def test_what_was_parsed_before_an_async_stream_broke_off_is_yielded_first() -> None:
+def test_events_before_a_broken_async_stream_are_yielded_first() -> None:
     error = ConnectionError("reset")
 
     async def chunks() -> AsyncIterator[str]:
@@ -168,7 +168,7 @@ def test_ids_come_from_the_factory() -> None:
     assert ids == ["id-0", "id-0", "id-1", "id-1", "id-2", "id-2"]
 
 
-def test_the_factory_is_asked_once_a_call() -> None:
+def test_the_factory_is_called_once_for_each_call() -> None:
     asked: list[int] = []
 
     def factory(index: int) -> str:
@@ -198,7 +198,7 @@ def raising(_: int) -> str:
         (int, TypeError),
     ],
 )
-def test_an_id_factory_that_fails_is_heard_and_the_parser_lives_on(
+def test_an_error_of_an_id_factory_is_raised_and_the_parser_continues(
     factory: Any, error: type[Exception]
 ) -> None:
     parser = tw.Parser(TOOLS, id_factory=factory)
@@ -249,7 +249,7 @@ def test_a_stream_cannot_be_read_from_inside_itself() -> None:
 # State.
 
 
-def test_reset_forgets_a_reply_at_any_point() -> None:
+def test_reset_discards_a_reply_at_any_point() -> None:
     reply = 'a <Any>\n```json\n{"a": "b\\ud83d\\ude00 </Any>"}\n```\n</Any><think>c</think>'
     parser, fresh = tw.Parser(TOOLS), tw.Parser(TOOLS)
     whole = joined([*fresh.push(reply), *fresh.finish()])
@@ -259,7 +259,7 @@ def test_reset_forgets_a_reply_at_any_point() -> None:
         assert joined([*parser.push(reply), *parser.finish()]) == whole
 
 
-def test_finish_makes_ready_for_the_next_reply_and_may_come_twice() -> None:
+def test_finish_prepares_for_the_next_reply_and_may_be_repeated() -> None:
     parser = tw.Parser(TOOLS)
     for _ in range(2):
         events = [*parser.push(f"a{PING}<Any>" + '{"a": 1'), *parser.finish()]
@@ -274,7 +274,7 @@ def test_finish_makes_ready_for_the_next_reply_and_may_come_twice() -> None:
         parser.finish(True)  # type: ignore[misc]
 
 
-def test_a_parser_fed_by_two_threads_never_panics_and_loses_nothing_that_it_took() -> None:
+def test_two_threads_cause_no_panic_and_lose_no_accepted_text() -> None:
     parser = tw.Parser(TOOLS, id_factory=lambda index: (time.sleep(0), f"id-{index}")[1])
     taken: list[str] = []
     errors: list[BaseException] = []
@@ -300,7 +300,7 @@ def test_a_parser_fed_by_two_threads_never_panics_and_loses_nothing_that_it_took
     assert parser.finish() == ()
 
 
-def test_parsers_side_by_side_do_not_mix_their_replies() -> None:
+def test_concurrent_parsers_are_independent() -> None:
     results: dict[int, list[tw.Event]] = {}
 
     def run(number: int) -> None:
@@ -353,7 +353,7 @@ def test_a_cycle_through_a_parser_is_collected(cycle: str) -> None:
     assert watched() is None
 
 
-def test_a_list_that_breaks_off_yields_what_came_before_the_break() -> None:
+def test_events_before_an_invalid_item_of_a_list_are_yielded() -> None:
     stream = tw.parse_stream(["a ", PING, " b", 3, "c"], TOOLS)  # type: ignore[list-item]
     told, error = drained(stream)
     assert isinstance(error, TypeError)

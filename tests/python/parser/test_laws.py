@@ -32,7 +32,7 @@ cuts = st.lists(st.integers(0, 400), max_size=30)
 
 
 @given(replies, options, cuts)
-def test_the_events_do_not_depend_on_how_the_reply_is_cut(
+def test_every_split_gives_the_same_events(
     reply: str, options: dict[str, Any], cuts: list[int]
 ) -> None:
     whole = joined(feed([reply], **options))
@@ -42,7 +42,7 @@ def test_the_events_do_not_depend_on_how_the_reply_is_cut(
 
 
 @given(hostile(5) | plausible().filter(lambda reply: len(reply) < 60))
-def test_every_cut_in_two_gives_the_same_events(reply: str) -> None:
+def test_every_split_in_two_gives_the_same_events(reply: str) -> None:
     whole = joined(feed([reply]))
     for at in range(1, len(reply)):
         assert joined(feed([reply[:at], reply[at:]])) == whole, (reply[:at], reply[at:])
@@ -122,7 +122,7 @@ def test_a_clean_reply_records_no_repairs_and_needs_none(
 
 
 @given(clean(), cuts)
-def test_fragments_are_the_bytes_of_the_model_and_split_no_escape(
+def test_fragments_are_verbatim_and_never_split_an_escape(
     reply_and_calls: tuple[str, list[tuple[str, dict[str, Any], str]]], cuts: list[int]
 ) -> None:
     reply, written = reply_and_calls
@@ -171,7 +171,7 @@ def test_without_deltas_the_rest_is_the_same(reply: str, options: dict[str, Any]
         "long " * 10_000,
     ],
 )
-def test_text_that_cannot_begin_a_tag_comes_back_at_once_as_the_same_object(chunk: str) -> None:
+def test_text_that_cannot_begin_a_tag_is_returned_at_once_as_the_same_object(chunk: str) -> None:
     parser = tw.Parser(TOOLS)
     parser.push("Well, ")
     for _ in range(3):
@@ -182,14 +182,14 @@ def test_text_that_cannot_begin_a_tag_comes_back_at_once_as_the_same_object(chun
 
 
 @given(prose.filter(bool))
-def test_any_text_without_an_angle_or_a_fence_comes_back_at_once(chunk: str) -> None:
+def test_text_without_angles_or_fences_is_returned_at_once(chunk: str) -> None:
     (event,) = tw.Parser(TOOLS).push(chunk)
     assert isinstance(event, tw.TextDelta)
     assert event.text is chunk
 
 
 @pytest.mark.parametrize("chunk", ["words ", "12", "a", "é😀", "{[,:]}", "`", "```", "< b", "\n"])
-def test_what_is_certain_in_a_string_comes_back_at_once_as_the_same_object(chunk: str) -> None:
+def test_plain_parts_of_strings_are_returned_at_once_as_the_same_object(chunk: str) -> None:
     parser = tw.Parser(TOOLS)
     parser.push('<Any>{"a": "')
     for _ in range(3):
@@ -225,7 +225,7 @@ def is_inside_call(event: tw.Event) -> bool:
 
 
 @given(replies, st.booleans())
-def test_only_what_may_begin_markup_is_held_and_no_more_than_the_limits_allow(
+def test_only_possible_markup_is_buffered_within_the_limits(
     reply: str, in_code: bool
 ) -> None:
     tag = 16

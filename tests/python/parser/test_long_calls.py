@@ -72,13 +72,13 @@ def told(call: Any) -> Any:
 
 @settings(max_examples=effort(60))
 @given(written)
-def test_a_long_call_comes_to_what_a_short_one_does(payload: str) -> None:
+def test_long_and_short_calls_have_the_same_outcome(payload: str) -> None:
     short, long = (judged(f'{{"pad": "{"x" * size}", {payload}') for size in (1, LONG))
     assert told(long) == told(short)
 
 
 @pytest.mark.parametrize("native", [False, True])
-def test_a_reader_knows_how_much_it_holds(native: bool) -> None:
+def test_a_reader_reports_its_buffered_bytes(native: bool) -> None:
     reader = UpdateReader(Parser(["F"]))
     reader.push(TextDelta("Sure."))
     assert reader.buffered == 0
@@ -87,7 +87,7 @@ def test_a_reader_knows_how_much_it_holds(native: bool) -> None:
     assert reader.buffered >= 1000
 
 
-def test_other_threads_run_while_a_long_call_is_judged() -> None:
+def test_other_threads_run_while_a_long_call_is_validated() -> None:
     reply = '<F>{"a": [' + "1," * 100_000 + "1,]}</F>"
 
     def push() -> float:

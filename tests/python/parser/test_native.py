@@ -40,7 +40,7 @@ def test_cases_come_out_as_written(case: Any) -> None:
 
 
 @given(st.dictionaries(st.text(), ANYTHING, max_size=4), st.booleans())
-def test_any_object_is_taken_as_it_is_as_if_it_stood_in_the_reply(
+def test_native_objects_are_validated_like_inline_ones(
     arguments: dict[str, Any], ascii_only: bool
 ) -> None:
     text = json.dumps(arguments, ensure_ascii=ascii_only)
@@ -54,7 +54,7 @@ def test_any_object_is_taken_as_it_is_as_if_it_stood_in_the_reply(
 
 
 @given(st.text(alphabet='{}[]":,\\ \n<>/`a1.-"{}'), st.booleans())
-def test_whatever_the_text_it_is_a_call_with_an_object_or_a_reason(
+def test_any_text_is_a_call_with_an_object_or_an_invalid_call(
     text: str, truncated: bool
 ) -> None:
     event = tw.Parser(["Any"]).native_call("x", "Any", text, index=1, truncated=truncated)
@@ -66,7 +66,7 @@ def test_whatever_the_text_it_is_a_call_with_an_object_or_a_reason(
         assert event.violations
 
 
-def test_a_fresh_parser_knows_the_tools_and_nothing_of_the_reply() -> None:
+def test_a_fresh_parser_has_the_tools_and_no_input() -> None:
     parser = tw.Parser(GOLDEN["tools"], id_factory=lambda index: f"mine-{index}")
     parser.push('<Add>{"a": 1, ')
     other = parser.fresh()
@@ -82,6 +82,6 @@ def test_a_fresh_parser_knows_the_tools_and_nothing_of_the_reply() -> None:
 
 
 @pytest.mark.parametrize("wrong", [(1, "Add", "{}"), ("x", None, "{}"), ("x", "Add", b"{}")])
-def test_what_is_no_text_is_a_type_error(wrong: Any) -> None:
+def test_other_types_than_text_are_a_type_error(wrong: Any) -> None:
     with pytest.raises(TypeError):
         tw.Parser(["Add"]).native_call(*wrong)

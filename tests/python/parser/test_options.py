@@ -45,7 +45,7 @@ PING = "<Ping/>"
         ),
     ],
 )
-def test_tools_that_cannot_be_called_are_named(
+def test_invalid_tools_are_named(
     tools: Any, error: type[Exception], says: str
 ) -> None:
     for make in (
@@ -81,7 +81,7 @@ def test_tools_that_cannot_be_called_are_named(
         ({"id_factory": "x"}, TypeError, "id_factory"),
     ],
 )
-def test_options_that_cannot_be_had_are_named(
+def test_invalid_options_are_named(
     options: Any, error: type[Exception], says: str
 ) -> None:
     for make in (
@@ -108,7 +108,7 @@ def test_options_that_cannot_be_had_are_named(
         ({"max_words": 3}, TypeError),
     ],
 )
-def test_limits_that_cannot_be_kept_are_refused(limits: Any, error: type[Exception]) -> None:
+def test_invalid_limits_are_refused(limits: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         tw.Limits(**limits)
     with pytest.raises(TypeError):
@@ -142,7 +142,7 @@ def test_tools_come_in_many_forms_and_none_at_all_is_fine() -> None:
 @pytest.mark.parametrize(
     "pattern", [r"^(a+)+$", r"^(a+)+(?=b)$", r"^(?:(a|aa)+)\1$", r"^(([a-z])+.)+[A-Z]+$"]
 )
-def test_a_pattern_that_runs_wild_is_stopped(pattern: str) -> None:
+def test_a_runaway_pattern_is_stopped(pattern: str) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "pattern": pattern}}}
     reply = '<A>{"a": "' + "a" * 5_000 + '!"}</A>' + "<A/>"
     begin = time.process_time()
@@ -154,7 +154,7 @@ def test_a_pattern_that_runs_wild_is_stopped(pattern: str) -> None:
     assert isinstance(ends[1], tw.ToolCall)
 
 
-def test_a_schema_that_refers_to_itself_for_ever_is_no_trap() -> None:
+def test_an_endlessly_recursive_schema_is_refused() -> None:
     for schema in (
         {"$ref": "#"},
         {"allOf": [{"$ref": "#"}]},

@@ -28,7 +28,7 @@ FORM = pytest.mark.parametrize("form", sorted(FORMS))
 
 
 @FORM
-def test_a_closing_tag_inside_a_string_is_just_characters(form: str) -> None:
+def test_a_closing_tag_inside_a_string_is_text(form: str) -> None:
     _, end = FORMS[form]
     end = end.format("Any")
     for text in (end, f"{end}{end}", f"a {end} b", f"\n{end}\n", f"</tool_call>{end}<Ping/>"):
@@ -39,7 +39,7 @@ def test_a_closing_tag_inside_a_string_is_just_characters(form: str) -> None:
 
 @FORM
 @pytest.mark.parametrize("fence", ["```", "```\n", "\n```\n", "```json\n{}\n```\n", "~~~"])
-def test_a_code_fence_inside_a_string_is_just_characters(form: str, fence: str) -> None:
+def test_a_code_fence_inside_a_string_is_text(form: str, fence: str) -> None:
     body = {"path": "a.md", "content": fence}
     for frame in FRAMES:
         call = only(wrap(form, "WriteFile", json.dumps(body), frame))
@@ -93,7 +93,7 @@ def test_numbers_are_kept(form: str, number: str) -> None:
 
 @FORM
 @pytest.mark.parametrize("number", ["1e400", "-1e400", "9" * 5000, "01", "+1", ".5", "1.", "0x1F"])
-def test_numbers_that_cannot_be_held_are_never_changed_in_silence(form: str, number: str) -> None:
+def test_numbers_out_of_range_are_never_changed_silently(form: str, number: str) -> None:
     event = only(wrap(form, "Any", f'{{"n": {number}}}'))
     assert isinstance(event, tw.InvalidToolCall) or event.repairs, event
     assert isinstance(
@@ -130,7 +130,7 @@ def test_lone_surrogates_become_the_replacement_character(form: str, text: str, 
 
 
 @FORM
-def test_raw_newlines_and_tabs_in_a_string_are_mended_unless_strict(form: str) -> None:
+def test_raw_newlines_and_tabs_in_a_string_are_repaired_unless_strict(form: str) -> None:
     reply = wrap(form, "WriteFile", '{"path": "a", "content": "one\n\ttwo\r\n"}')
     call = only(reply)
     assert call.arguments["content"] == "one\n\ttwo\r\n"
@@ -147,7 +147,7 @@ def test_of_repeated_keys_the_last_wins(form: str) -> None:
 @FORM
 @pytest.mark.parametrize("depth", [1, 127, 128, 129, 200, 100_000])
 @pytest.mark.parametrize("brackets", ["[]", '{"a":}'])
-def test_depth_is_counted_and_past_the_limit_too_large(
+def test_arguments_beyond_the_depth_limit_are_too_large(
     form: str, depth: int, brackets: str
 ) -> None:
     open_, close = brackets[:-1], brackets[-1]
@@ -167,7 +167,7 @@ def test_deep_brackets_that_never_close_end_with_the_reply(form: str) -> None:
     assert kinds(read(reply)) == ["too_large", "too_large"]
 
 
-def test_past_each_limit_a_call_is_invalid_and_the_next_is_fine() -> None:
+def test_a_call_beyond_a_limit_is_invalid_and_the_next_is_valid() -> None:
     good = "<Ping/>"
     for reply, limits, kind in [
         ('<Any>{"a": "xxxxxxxxxx"}</Any>', tw.Limits(max_argument_bytes=8), "too_large"),
@@ -180,7 +180,7 @@ def test_past_each_limit_a_call_is_invalid_and_the_next_is_fine() -> None:
     assert kinds(read(good * 3, limits=tw.Limits(max_calls=2))) == ["Ping", "Ping", "too_many"]
 
 
-def test_a_call_of_just_the_limit_fits() -> None:
+def test_a_call_at_the_limit_is_valid() -> None:
     payload = '{"a": "xx"}'
     reply = f"<Any>{payload}</Any>"
     assert kinds(read(reply, limits=tw.Limits(max_argument_bytes=len(payload)))) == ["Any"]

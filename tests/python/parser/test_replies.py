@@ -86,7 +86,7 @@ def test_two_calls_and_three_texts_in_one_chunk_come_in_order(form: str) -> None
         ("\n", "schema_violation"),
     ],
 )
-def test_a_bad_call_does_not_spoil_the_good_one_after_it(form: str, bad: str, kind: str) -> None:
+def test_an_invalid_call_does_not_affect_the_next(form: str, bad: str, kind: str) -> None:
     good = wrap(form, "Add", '{"a": 1, "b": 2}')
     assert kinds(read(wrap(form, "Add", bad) + good + ".")) == [kind, "Add", "'.'"]
     assert kinds(read(wrap(form, "Add", bad, "fenced") + " " + good)) == [kind, "' '", "Add"]
@@ -103,7 +103,7 @@ def test_a_bad_call_does_not_spoil_the_good_one_after_it(form: str, bad: str, ki
     ],
 )
 @FORM
-def test_a_string_that_is_never_closed_does_not_take_the_next_call_along(
+def test_an_unclosed_string_does_not_swallow_the_next_call(
     form: str, good: str
 ) -> None:
     bad = wrap(form, "Any", '{"a": "b')
@@ -123,7 +123,7 @@ def test_an_empty_body_means_no_arguments(form: str) -> None:
 
 
 @FORM
-def test_a_whole_payload_without_its_closing_tag_is_a_call_all_the_same(form: str) -> None:
+def test_a_complete_payload_without_its_closing_tag_is_a_call(form: str) -> None:
     begin, end = (part.format("Any") for part in FORMS[form])
     for tail, rest in {
         "": [],
@@ -143,7 +143,7 @@ def test_a_whole_payload_without_its_closing_tag_is_a_call_all_the_same(form: st
 
 
 @FORM
-def test_a_reply_that_was_cut_off_completes_no_call(form: str) -> None:
+def test_a_truncated_reply_completes_no_call(form: str) -> None:
     reply = wrap(form, "Any", '{"a": "b\\n", "c": [1, 2]}', "fenced")
     begin = FORMS[form][0].format("Any")
     for end in range(len(reply)):
@@ -156,7 +156,7 @@ def test_a_reply_that_was_cut_off_completes_no_call(form: str) -> None:
 
 @FORM
 @pytest.mark.parametrize("payload", ['{"a": "bc', '{"a": "b\\', '{"a": "\\ud83d', '{"a": 1', "{"])
-def test_a_payload_that_the_end_cuts_off_is_unclosed_and_kept(form: str, payload: str) -> None:
+def test_a_payload_cut_off_by_the_end_is_unclosed_and_kept(form: str, payload: str) -> None:
     reply = FORMS[form][0].format("Any") + payload
     for truncated in (False, True):
         (event,) = read(reply, truncated=truncated)
@@ -220,12 +220,12 @@ def test_attributes_are_read_leniently(tag: str) -> None:
         *("</Any>", "<AnyX/>", "<any/>", "<Any / >", "<Any/ >", "\\<Any\\>{}", "&lt;Any/>"),
     ],
 )
-def test_what_is_no_tag_of_ours_is_text(reply: str) -> None:
+def test_other_tags_are_text(reply: str) -> None:
     assert read(reply) == [tw.TextDelta(reply)]
 
 
 @pytest.mark.parametrize("body", ["[1]", "null", '"x"', "x", ">{}", "<a>x</a>"])
-def test_what_is_in_a_tag_but_no_object_is_an_attempt_where_the_tag_opens_its_line(
+def test_a_tag_without_an_object_is_an_attempt_at_the_start_of_a_line(
     body: str,
 ) -> None:
     tag = wrap("tag", "Any", body)
@@ -269,7 +269,7 @@ def test_a_fence_around_a_call_is_transparent(form: str) -> None:
 
 
 @FORM
-def test_a_code_block_inside_a_transparent_fence_does_not_outlive_it(form: str) -> None:
+def test_a_code_block_ends_with_its_transparent_fence(form: str) -> None:
     call = wrap(form, "Ping", "{}")
     shown = kinds(read(f"```\n{call}\n~~~\ncode\n~~~\n```\nDone. {call}"))
     assert shown.count("Ping") == 2
@@ -292,7 +292,7 @@ def test_nothing_in_reasoning_is_a_call(form: str) -> None:
 
 
 @FORM
-def test_a_result_that_the_model_makes_up_is_fabricated(form: str) -> None:
+def test_a_result_written_by_the_model_is_fabricated(form: str) -> None:
     call = wrap(form, "Ping", "{}")
     for tag, name in {
         '<tool_response name="Ping">': "Ping",

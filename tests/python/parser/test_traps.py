@@ -152,7 +152,7 @@ def outcome(event: tw.Event) -> object:
 @pytest.mark.parametrize("size", [1, 4, 1 << 20], ids=["1-char", "4-char", "one-shot"])
 @pytest.mark.parametrize("form", sorted(FORMS))
 @pytest.mark.parametrize("trap", sorted(TRAPS))
-def test_no_trap_snaps(trap: str, form: str, size: int) -> None:
+def test_known_traps(trap: str, form: str, size: int) -> None:
     reply, wanted = TRAPS[trap]
     reply = set_in(form, reply)
     events = feed(pieces(reply, size))

@@ -19,7 +19,7 @@ FILE = CASES / "repair" / "mend.json"
     "case",
     [pytest.param(case, id=case["name"]) for case in json.loads(FILE.read_text(encoding="utf-8"))],
 )
-def test_golden_texts_are_mended(case: dict[str, Any]) -> None:
+def test_golden_texts_are_repaired(case: dict[str, Any]) -> None:
     if case["mended"] is None:
         with pytest.raises(InvalidJSONError, match=r"mended|guess"):
             repair_json(case["text"])
@@ -30,7 +30,7 @@ def test_golden_texts_are_mended(case: dict[str, Any]) -> None:
 
 
 @given(st.text(alphabet="{}[](),:\"'`a1.+\\-# /*\n", max_size=40))
-def test_what_comes_out_is_json_and_stays_as_it_is(text: str) -> None:
+def test_repaired_text_is_json_and_stays_unchanged(text: str) -> None:
     try:
         mended, _ = repair_json("{" + text)
     except InvalidJSONError:
@@ -40,7 +40,7 @@ def test_what_comes_out_is_json_and_stays_as_it_is(text: str) -> None:
 
 
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.none()), st.booleans())
-def test_python_literals_mend_to_the_same_value(value: dict[str, Any], ascii_only: bool) -> None:
+def test_python_literals_are_repaired_to_the_same_value(value: dict[str, Any], ascii_only: bool) -> None:
     # Python doubles no quote and JSON has no single ones: what `repr` writes is what models do.
     if any(not text.isprintable() for text in [*value, *map(str, value.values())]):
         return
@@ -49,12 +49,12 @@ def test_python_literals_mend_to_the_same_value(value: dict[str, Any], ascii_onl
 
 
 @pytest.mark.parametrize("text", [None, 1, b"{}", ["{}"]])
-def test_only_text_is_mended(text: Any) -> None:
+def test_only_text_is_repaired(text: Any) -> None:
     with pytest.raises(TypeError):
         repair_json(text)
 
 
-def test_the_error_says_where() -> None:
+def test_the_error_has_the_position() -> None:
     with pytest.raises(InvalidJSONError) as refused:
         repair_json('{"a": 1,\n "b": hello}')
     assert (refused.value.line, refused.value.column) == (2, 7)

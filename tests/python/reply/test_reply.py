@@ -92,7 +92,7 @@ def is_native(update: tw.Update) -> bool:
 
 
 @given(updates, st.lists(st.integers(0, 99), max_size=6), st.booleans())
-def test_how_a_reply_is_cut_up_does_not_matter(
+def test_every_split_gives_the_same_events(
     reply: list[tw.Update], cuts: list[int], truncated: bool
 ) -> None:
     pieces = [piece for update in reply for piece in cut(update, cuts)]
@@ -145,12 +145,12 @@ def test_text_is_read_as_the_parser_reads_it(reply: str, cuts: list[int], trunca
 
 
 @pytest.mark.parametrize("update", [tw.ReasoningDelta("<Ping>{}</Ping>"), tw.UsageUpdate(1, 2)])
-def test_what_can_hold_no_call_is_the_very_same_object(update: Any) -> None:
+def test_updates_that_cannot_contain_a_call_are_returned_unchanged(update: Any) -> None:
     (event,) = tw.UpdateReader(PARSER).push(update)
     assert event is update
 
 
-def test_a_chunk_that_is_all_text_is_the_very_same_string() -> None:
+def test_a_chunk_that_is_all_text_is_the_same_string() -> None:
     reader = tw.UpdateReader(PARSER)
     for chunk in ("Hello. ", "How are you?\n", "> Fine."):
         (event,) = reader.push(tw.TextDelta(chunk))
@@ -158,7 +158,7 @@ def test_a_chunk_that_is_all_text_is_the_very_same_string() -> None:
         assert event.text is chunk
 
 
-def test_where_text_is_only_text_all_of_it_is_the_very_same_object() -> None:
+def test_without_inline_calls_text_is_returned_unchanged() -> None:
     for text in ("<Ping>{}</Ping>", "", "\ud83d"):
         update = tw.TextDelta(text)
         reader = tw.UpdateReader(PARSER, inline=False)
@@ -189,14 +189,14 @@ def ids_of(parser: tw.Parser, call_ids: Callable[[int], str] | None) -> list[str
     return [event.id for event in events if isinstance(event, tw.ToolCallStart)]
 
 
-def test_ids_are_the_providers_or_else_made() -> None:
+def test_missing_provider_ids_are_generated() -> None:
     own = tw.Parser(TOOLS, id_factory=lambda index: f"own-{index}")
     assert ids_of(PARSER, None) == ["call_0", "x", "call_2"]
     assert ids_of(own, None) == ["own-0", "x", "own-2"]
     assert ids_of(own, lambda index: f"reply-{index}") == ["reply-0", "x", "reply-2"]
 
 
-def test_each_id_is_asked_for_once() -> None:
+def test_each_id_is_requested_once() -> None:
     asked: list[int] = []
 
     def call_id(index: int) -> str:
@@ -207,13 +207,13 @@ def test_each_id_is_asked_for_once() -> None:
     assert asked == [0, 2]
 
 
-def test_an_id_that_is_no_text_is_an_error_that_says_so() -> None:
+def test_an_id_of_another_type_is_a_type_error() -> None:
     wrong: Any = lambda index: index  # noqa: E731 - what a user may write
     with pytest.raises(TypeError, match="call_ids must return a str, got int"):
         tw.UpdateReader(PARSER, call_ids=wrong).push(tw.TextDelta("<Ping/>"))
 
 
-def test_what_gives_no_ids_is_refused() -> None:
+def test_call_ids_must_be_callable() -> None:
     wrong: Any = "call"
     with pytest.raises(TypeError, match="call_ids must be a function of the index"):
         tw.UpdateReader(PARSER, call_ids=wrong)
@@ -226,17 +226,17 @@ def test_what_gives_no_ids_is_refused() -> None:
     ("wrong", "named"),
     [("text", "str"), (None, "NoneType"), (tw.ToolCallStart(0, "a", "b"), "ToolCallStart")],
 )
-def test_what_is_no_update_is_an_error_that_says_so(wrong: Any, named: str) -> None:
+def test_other_objects_than_updates_are_a_type_error(wrong: Any, named: str) -> None:
     with pytest.raises(TypeError, match=rf"a model yields TextDelta, .* not {named}$"):
         tw.UpdateReader(PARSER).push(wrong)
 
 
-def test_the_end_is_told_apart() -> None:
+def test_a_finish_update_is_refused() -> None:
     with pytest.raises(TypeError, match=r"call finish\(\)"):
         tw.UpdateReader(PARSER).push(tw.FinishUpdate("stop"))
 
 
-def test_half_a_character_is_refused_and_the_reply_goes_on() -> None:
+def test_a_lone_surrogate_is_refused_and_the_reply_continues() -> None:
     reader = tw.UpdateReader(PARSER)
     for wrong in (tw.TextDelta("\ud83d"), Update("a", 0, "Ping", "\ud83d")):
         with pytest.raises(UnicodeEncodeError):
@@ -245,7 +245,7 @@ def test_half_a_character_is_refused_and_the_reply_goes_on() -> None:
     assert reader.finish(truncated=False) == ()
 
 
-def test_oddities_are_logged_without_what_they_say(caplog: pytest.LogCaptureFixture) -> None:
+def test_fragment_problems_are_logged_without_content(caplog: pytest.LogCaptureFixture) -> None:
     secret = '{"secret": 1}'
     with caplog.at_level(logging.WARNING, "toolweave.natural"):
         read(
@@ -282,7 +282,7 @@ def test_oddities_are_logged_without_what_they_say(caplog: pytest.LogCaptureFixt
 # A reader among other things.
 
 
-def test_a_parser_serves_any_number_of_readers_and_is_not_fed() -> None:
+def test_a_parser_serves_many_readers_and_is_not_modified() -> None:
     parser = tw.Parser(TOOLS)
     readers = [tw.UpdateReader(parser) for _ in range(3)]
     for piece in ("<Pi", "ng>{}", "</Ping>"):
@@ -292,7 +292,7 @@ def test_a_parser_serves_any_number_of_readers_and_is_not_fed() -> None:
     assert parser.finish() == ()
 
 
-def test_a_reader_that_is_held_by_its_own_ids_is_collected() -> None:
+def test_a_reference_cycle_through_ids_is_collected() -> None:
     class Ids:
         reader: tw.UpdateReader
 
@@ -307,7 +307,7 @@ def test_a_reader_that_is_held_by_its_own_ids_is_collected() -> None:
     assert gone() is None
 
 
-def test_a_reader_that_is_fed_by_its_own_ids_says_so() -> None:
+def test_a_reader_cannot_be_used_from_its_own_ids() -> None:
     def call_id(index: int) -> str:
         reader.push(tw.TextDelta("more"))
         return f"{index}"
@@ -317,7 +317,7 @@ def test_a_reader_that_is_fed_by_its_own_ids_says_so() -> None:
         reader.push(tw.TextDelta("<Ping/>"))
 
 
-def test_a_reader_says_how_far_it_is() -> None:
+def test_the_repr_of_a_reader_has_the_number_of_calls() -> None:
     reader = tw.UpdateReader(PARSER)
     reader.push(tw.TextDelta("<Ping/>"))
     assert repr(reader) == "<UpdateReader, 1 calls so far>"

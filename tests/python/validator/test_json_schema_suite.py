@@ -22,13 +22,13 @@ DRAFTS = {
     "draft7": "http://json-schema.org/draft-07/schema#",
     "draft2020-12": "https://json-schema.org/draft/2020-12/schema",
 }
-BESIDE = SHARED / "data" / "json_schema_test_suite"
+EXTRA_DIRECTORIES = SHARED / "data" / "json_schema_test_suite"
 
 
 @functools.cache
 def suite() -> Path | None:
     """The directory that holds ``tests`` and ``remotes``, if there is one."""
-    path = Path(os.environ.get("JSON_SCHEMA_TEST_SUITE") or BESIDE)
+    path = Path(os.environ.get("JSON_SCHEMA_TEST_SUITE") or EXTRA_DIRECTORIES)
     return path if (path / "tests").is_dir() else None
 
 
@@ -73,7 +73,7 @@ def test_required_tests_pass(draft: str, group: dict[str, Any]) -> None:
         assert (validator.iter_errors(data) == ()) is expected, test["description"]
 
 
-def test_the_suite_is_whole() -> None:
+def test_the_suite_is_complete() -> None:
     if suite() is None:
         pytest.skip("set JSON_SCHEMA_TEST_SUITE to a checkout of the suite")
     count = sum(len(group.values[1]["tests"]) for group in groups())

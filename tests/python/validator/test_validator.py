@@ -73,7 +73,7 @@ schemas = st.sampled_from(
 
 
 @given(schemas, json_values)
-def test_all_ways_to_judge_a_value_agree(schema: Any, value: Any) -> None:
+def test_all_methods_of_validation_agree(schema: Any, value: Any) -> None:
     validator = Validator(schema)
     fits = validator.is_valid(value)
     assert (validator.iter_errors(value) == ()) is fits
@@ -103,13 +103,13 @@ def test_numbers_are_exact() -> None:
 
 
 @pytest.mark.parametrize("text", ["1e400", "-1e+999", "[1" + "0" * 400 + ".0]", "9" * 5000])
-def test_numbers_past_all_measure_are_refused(text: str) -> None:
+def test_excessive_numbers_are_refused(text: str) -> None:
     with pytest.raises(InvalidJSONError):
         Validator(True).validate_json(text)
 
 
 @pytest.mark.parametrize("text", ["1e300", '"1e999"', '{"a1e5":"' + "1" * 400 + '"}'])
-def test_what_only_looks_so_is_not(text: str) -> None:
+def test_similar_text_is_not_an_excessive_number(text: str) -> None:
     assert Validator(True).validate_json(text) == json.loads(text)
 
 
@@ -117,7 +117,7 @@ def test_what_only_looks_so_is_not(text: str) -> None:
     ("text", "line", "column"),
     [("", 1, 0), ('{"a": 1,\n}', 2, 1), ("nul", 1, 3), ("NaN", 1, 1), ('"\ud800"', 1, 1)],
 )
-def test_text_that_is_no_json_says_where(text: str, line: int, column: int) -> None:
+def test_invalid_json_has_a_position(text: str, line: int, column: int) -> None:
     with pytest.raises(InvalidJSONError) as refused:
         Validator(True).validate_json(text)
     assert (refused.value.line, refused.value.column) == (line, column)
@@ -156,7 +156,7 @@ def test_a_value_that_contains_itself_is_refused() -> None:
 @pytest.mark.parametrize(
     "value", [{1}, math.nan, math.inf, {1: 2}, b"x", "\ud800", {"\ud800": 1}, 1j, object()]
 )
-def test_what_is_no_json_is_a_type_error(value: Any) -> None:
+def test_other_values_than_json_are_a_type_error(value: Any) -> None:
     for holder in (value, [value], {"a": value}):
         with pytest.raises(TypeError, match="not JSON at"):
             Validator(True).validate(holder)
@@ -170,7 +170,7 @@ class Text(str):
     __slots__ = ()
 
 
-def test_whatever_is_like_json_counts_as_such() -> None:
+def test_tuples_and_mappings_count_as_json() -> None:
     validator = Validator({"type": "object", "additionalProperties": {"type": "array"}})
     validator.validate(collections.OrderedDict(a=(1, 2)))
     validator.validate({"a": [Colour.RED, Text("x")]})
@@ -183,7 +183,7 @@ def test_only_text_is_parsed(text: Any) -> None:
         Validator(True).validate_json(text)
 
 
-def test_wrong_schemas_and_resources_are_refused() -> None:
+def test_invalid_schemas_and_resources_are_refused() -> None:
     not_schemas: list[Any] = [None, 1, "object", []]
     for schema in not_schemas:
         with pytest.raises(SchemaError):
