@@ -87,7 +87,7 @@ class ListingFilter:
 
     def _accept(self, definition: object) -> mcp_types.Tool | None:
         if not isinstance(definition, dict):
-            self.problems.append(ToolProblem("", "its definition is no object"))
+            self.problems.append(ToolProblem("", "its definition must be an object"))
             return None
         tool = cast("dict[str, Any]", definition)
         output_schema = tool.pop("outputSchema", None)

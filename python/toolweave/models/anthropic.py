@@ -138,7 +138,7 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
         }
         settings = {key: value for key, value in settings.items() if value is not None}
         if client is not None and settings:
-            raise ValueError(f"a client brings its own settings; drop {', '.join(settings)}")
+            raise ValueError(f"client must not be combined with {', '.join(settings)}")
 
         def make() -> AsyncAnthropic:
             made = cast("AsyncAnthropic", anthropic.AsyncAnthropic(**settings))
@@ -176,7 +176,7 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
                 unknown tool.
         """
         if tools and not self.native_tools:
-            raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
+            raise ValueError(f"{self!r} does not support native calls, so there must be no tools")
         request = await serialize_request(
             lambda: self._request(messages, tools, options), messages, tools
         )

@@ -188,7 +188,7 @@ def checked_key(key: str | None) -> str | None:
     if key is not None and not isinstance(cast("object", key), str):
         raise wrong_type("api_key", "a string or None", key)
     if key is not None and not (key.isascii() and key.isprintable() and key and " " not in key):
-        raise ValueError("the API key is empty, or holds characters that no key can have")
+        raise ValueError("the API key must be printable ASCII without spaces, and not empty")
     return key
 
 
@@ -216,7 +216,7 @@ def checked_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     for name in ("messages", "model", "stream", "tools"):
         if name in extra:
-            raise ValueError(f"`extra` must not set {name!r}; it is given to the model directly")
+            raise ValueError(f"`extra` must not set {name!r}; the adapter sets that itself")
     return extra
 
 

@@ -55,7 +55,7 @@ def as_messages(messages: Messages, parameter: str = "messages") -> list[Message
         hint = "; collect it first" if isinstance(messages, AsyncIterable) else ""
         raise TypeError(
             f"{parameter} must be a str, a message, a dict, or an iterable of these, "
-            f"not {type(messages).__name__}{hint}"
+            f"got {type(messages).__name__}{hint}"
         )
     return _MessageConverter().read(messages)
 
@@ -104,7 +104,7 @@ class _MessageConverter:
             self._wait(index, cast("HasModelDump", message).model_dump())
         else:
             raise TypeError(
-                f"message {index} must be a message, a str or a dict, not {type(message).__name__}"
+                f"message {index} must be a message, a str or a dict, got {type(message).__name__}"
             )
 
     def _own(self, message: Message) -> Message:

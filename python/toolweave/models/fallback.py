@@ -150,7 +150,7 @@ class FallbackModel:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         if not models:
-            raise ValueError("a chain of models needs at least one")
+            raise ValueError("models must not be empty")
         check_type("retry", retry, RetryPolicy, "a RetryPolicy", none=True)
         check_callable("random", random, "a function without arguments")
         check_callable("sleep", sleep, "an async function of seconds", "seconds")
@@ -229,7 +229,7 @@ class FallbackModel:
         """
         capable = [model for model in self.models if not tools or _is_native(model)]
         if not capable:
-            raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
+            raise ValueError(f"{self!r} does not support native calls, so there must be no tools")
         failures: list[_Failure] = []
         for model in capable:
             attempt = 0
@@ -305,7 +305,7 @@ async def _from_first_content(updates: AsyncIterable[Update]) -> AsyncIterator[U
                 held = None
             yield update
     if held is not None:
-        raise ModelError("the reply ended before it began", transient=True)
+        raise ModelError("the reply ended without content", transient=True)
 
 
 def _combined_error(failures: Sequence[_Failure]) -> ModelError:

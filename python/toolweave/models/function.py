@@ -73,7 +73,7 @@ class FunctionModel:
         """
         if tools:
             raise ValueError(
-                f"the model function {self.name} makes no native calls, so it takes no tools; "
+                f"the model function {self.name} does not support native calls, so there must be no tools; "
                 "describe them in its prompt, as NaturalToolUse does"
             )
         try:
@@ -86,15 +86,15 @@ class FunctionModel:
             source = _single(cast("Awaitable[object]", answer))
         else:
             raise TypeError(
-                f"the model function {self.name} returned {type(answer).__name__}, "
-                f"but is not async; a model is {_EXPECTED}"
+                f"the model function {self.name} must be {_EXPECTED}, "
+                f"but returned {type(answer).__name__}"
             )
         async with closing(map_errors(source, self._to_model_error)) as pieces:
             async for piece in pieces:
                 if not isinstance(piece, str):
                     raise TypeError(
-                        f"the model function {self.name} answered with {type(piece).__name__}; "
-                        f"a model is {_EXPECTED}"
+                        f"the model function {self.name} must return or yield str, "
+                        f"got {type(piece).__name__}"
                     )
                 if piece:
                     yield TextDelta(piece)
@@ -122,11 +122,11 @@ def _check(function: object, name: str) -> None:
     """Check that a function can be a model, without calling it."""
     if inspect.isgeneratorfunction(function):
         raise TypeError(
-            f"the model function {name} is a generator but not async; it must be {_EXPECTED}"
+            f"the model function {name} must be {_EXPECTED}, got a generator function that is not async"
         )
     if not callable(function) or isinstance(function, type):
-        what = f"the class {name}" if isinstance(function, type) else type(function).__name__
-        raise TypeError(f"a model function must be {_EXPECTED}, not {what}")
+        given = f"the class {name}" if isinstance(function, type) else type(function).__name__
+        raise TypeError(f"a model function must be {_EXPECTED}, got {given}")
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # built-in functions may have no signature

@@ -123,7 +123,7 @@ class LiteLLMModel:
                 unknown tool.
         """
         if tools and not self.native_tools:
-            raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
+            raise ValueError(f"{self!r} does not support native calls, so there must be no tools")
         request = {"model": self._model, **self._settings}
         request |= await serialize_request(
             lambda: build_request(messages, tools, options, strict=self._strict), messages, tools

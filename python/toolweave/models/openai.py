@@ -123,11 +123,11 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
         }
         settings = {key: value for key, value in settings.items() if value is not None}
         if client is not None and settings:
-            raise ValueError(f"a client brings its own settings; drop {', '.join(settings)}")
+            raise ValueError(f"client must not be combined with {', '.join(settings)}")
         if azure_endpoint is not None and base_url is not None:
-            raise ValueError("give either base_url or azure_endpoint, not both")
+            raise ValueError("base_url must not be combined with azure_endpoint")
         if api_version is not None and azure_endpoint is None:
-            raise ValueError("api_version belongs to azure_endpoint")
+            raise ValueError("api_version requires azure_endpoint")
 
         def make() -> AsyncOpenAI:
             if azure:
@@ -175,7 +175,7 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
                 unknown tool.
         """
         if tools and not self.native_tools:
-            raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
+            raise ValueError(f"{self!r} does not support native calls, so there must be no tools")
         request = {"model": self._model, **self._extra}
         request |= await serialize_request(
             lambda: build_request(

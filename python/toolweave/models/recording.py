@@ -70,13 +70,13 @@ class RecordedReply:
         """
         deltas: object = fields.get("deltas")
         if not isinstance(deltas, list):
-            raise ValueError("a recording needs a list of `deltas`")
+            raise ValueError(f"`deltas` must be a list, got {type(deltas).__name__}")
         recorded = cast("list[object]", deltas)
         updates = [_update(number, delta) for number, delta in enumerate(recorded)]
         times = [milliseconds / 1000 for milliseconds in fields.get("delta_ms", ())]
         if times and len(times) != len(updates):
             raise ValueError(
-                f"a recording of {len(updates)} deltas needs as many `delta_ms`, not {len(times)}"
+                f"`delta_ms` must have {len(updates)} entries, one for each delta, got {len(times)}"
             )
         error = None
         if (broken := fields.get("error")) is not None:
@@ -221,14 +221,14 @@ def _parsed(file: Path) -> list[object]:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except ValueError as err:
-        raise ValueError(f"{file} is no JSON: {err}") from err
+        raise ValueError(f"{file} must be valid JSON: {err}") from err
     return cast("list[object]", data) if isinstance(data, list) else [data]
 
 
 def _reply(file: Path, entry: object) -> RecordedReply:
     try:
         if not isinstance(entry, Mapping):
-            raise ValueError(f"a recording must be an object, not {type(entry).__name__}")
+            raise ValueError(f"a recording must be an object, got {type(entry).__name__}")
         return RecordedReply.from_dict(cast("Mapping[str, Any]", entry))
     except (KeyError, TypeError, ValueError) as err:
         raise ValueError(f"{file}: {err}") from err
@@ -238,7 +238,7 @@ def _conversation(fields: Mapping[str, Any]) -> list[Message]:
     if "messages" in fields:
         return as_messages(fields["messages"])
     if not isinstance(fields.get("prompt"), str):
-        raise ValueError("a recording needs `messages` or a `prompt`")
+        raise ValueError("a recording must have `messages` or a `prompt`")
     messages: list[Message] = [TextMessage(fields["prompt"])]
     if fields.get("system"):
         messages.insert(0, TextMessage(fields["system"], role="system"))
@@ -280,4 +280,6 @@ def _delta(update: Update) -> str | dict[str, Any]:
             "arguments": update.function_args,
         }
         return {"tool_call": {key: value for key, value in fragment.items() if value is not None}}
-    raise TypeError(f"a model must not answer with {type(update).__name__}")
+    raise TypeError(
+        f"an update must be text, reasoning, a tool call or usage, got {type(update).__name__}"
+    )

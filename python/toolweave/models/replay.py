@@ -83,7 +83,7 @@ class ReplayModel:
             check_items("recordings", recordings, RecordedReply, wanted)
         )
         if not self._replies:
-            raise ValueError(f"a replay needs at least one recorded reply{where}")
+            raise ValueError(f"recordings must have at least one reply{where}")
         self._by_key: dict[str, list[RecordedReply]] = {}
         if match == "conversation":
             for reply in self._replies:

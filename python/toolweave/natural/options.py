@@ -110,5 +110,5 @@ def resolve_executor(
     if isinstance(tools, Toolset) or tuple(tools):
         given.insert(0, "tools")
     if given:
-        raise ValueError(f"the executor has its own; leave out: {', '.join(given)}")
+        raise ValueError(f"executor must not be combined with: {', '.join(given)}")
     return executor

@@ -374,4 +374,4 @@ def _call_id(index: int) -> str:
 
 def _error_message(call: InvalidToolCall) -> str:
     reasons = "; ".join(violation.message for violation in call.violations)
-    return f"the model called {call.name!r} in a way that cannot be run ({call.kind}): {reasons}"
+    return f"the model made an invalid call of {call.name!r} ({call.kind}): {reasons}"

@@ -35,7 +35,7 @@ def adding(a: int, b: int) -> str:
     return call("add", f'{{"a": {a}, "b": {b}}}')
 
 
-def asked(model: ScriptedModel, request: int = -1) -> list[tuple[str, str]]:
+def prompts(model: ScriptedModel, request: int = -1) -> list[tuple[str, str]]:
     """What the model was asked, without the description of the tools."""
     return [
         (message.role.value, message.text)
@@ -58,7 +58,7 @@ async def test_the_model_is_asked_until_it_answers_without_calls() -> None:
         "ToolAggregateMessage",
         "TextMessage",
     ]
-    assert asked(model) == [
+    assert prompts(model) == [
         ("user", "(2 + 3) + 5?"),
         ("assistant", '<add>\n```json\n{\n  "a": 2,\n  "b": 3\n}\n```\n</add>'),
         ("user", '<tool_response name="add">\n5\n</tool_response>'),
@@ -106,7 +106,7 @@ async def test_the_messages_of_a_result_are_the_history_of_the_next_run() -> Non
         "And again!",
         "Twice?",
     ]
-    assert asked(model)[-2:] == [("assistant", "Done."), ("user", "And again!")]
+    assert prompts(model)[-2:] == [("assistant", "Done."), ("user", "And again!")]
 
 
 @on_a_loop
@@ -114,7 +114,7 @@ async def test_input_and_history_are_taken_in_every_form() -> None:
     model = ScriptedModel("Yes.")
     history = [{"role": "user", "content": "Hi!"}, {"role": "assistant", "content": "Hello."}]
     result = await Agent(model).run([tw.TextMessage("Still there?")], history=history)
-    assert asked(model) == [("user", "Hi!"), ("assistant", "Hello."), ("user", "Still there?")]
+    assert prompts(model) == [("user", "Hi!"), ("assistant", "Hello."), ("user", "Still there?")]
     assert len(result.new_messages) == 2
 
 
@@ -131,7 +131,7 @@ async def test_usage_is_summed_over_all_requests() -> None:
 
 
 @on_a_loop
-async def test_a_stream_tells_everything_and_ends_with_the_result() -> None:
+async def test_a_stream_yields_all_events_and_ends_with_the_result() -> None:
     agent = Agent(ScriptedModel(["Hm. ", adding(2, 3)], ["It is ", "5."]), [add])
     *events, result = await collect(agent.stream("2 + 3?"))
     assert isinstance(result, AgentResult)
@@ -152,7 +152,7 @@ async def test_run_sync_inside_a_loop_says_what_to_do_instead() -> None:
 
 
 @on_a_loop
-async def test_what_each_request_asks_for_is_passed_on() -> None:
+async def test_model_options_are_passed_on() -> None:
     model = ScriptedModel("Hello.", native_tools=True)
     options = ModelOptions(temperature=0.1, tool_choice="none")
     await Agent(model, [ping], options=options).run("Hi!")
@@ -160,7 +160,7 @@ async def test_what_each_request_asks_for_is_passed_on() -> None:
 
 
 @on_a_loop
-async def test_native_models_get_tools_and_messages_as_they_are() -> None:
+async def test_native_models_get_tools_and_messages_unchanged() -> None:
     made = tw.ToolCall("c1", "add", {"a": 2, "b": 3})
     model = ScriptedModel(["Hm. ", made], "5.", native_tools=True)
     result = await Agent(model, [add], instructions="Be brief.").run("2 + 3?")
@@ -172,23 +172,23 @@ async def test_native_models_get_tools_and_messages_as_they_are() -> None:
 
 
 @on_a_loop
-async def test_a_bad_call_is_told_to_the_model_which_may_do_better() -> None:
+async def test_an_invalid_call_is_an_error_that_the_model_can_correct() -> None:
     model = ScriptedModel(call("add", '{"a": 2}'), adding(2, 3), "5.")
     result = await Agent(model, [add]).run("2 + 3?")
-    role, text = asked(model, 1)[-1]
+    role, text = prompts(model, 1)[-1]
     assert role == "user"
     assert '<tool_response name="add" status="error">' in text
     assert "/b: missing" in text
-    assert '"a": 2' in asked(model, 1)[-2][1]
+    assert '"a": 2' in prompts(model, 1)[-2][1]
     assert (result.text, result.stop_reason) == ("5.", "completed")
 
 
 @on_a_loop
-async def test_one_that_was_cut_off_is_told_so_and_asked_again() -> None:
+async def test_a_truncated_call_is_an_error_that_the_model_can_correct() -> None:
     model = ScriptedModel(['<add>{"a": 2', tw.FinishUpdate("length")], adding(2, 3), "5.")
     result = await Agent(model, [add]).run("2 + 3?")
     assert (result.text, result.iterations) == ("5.", 3)
-    assert 'status="error"' in asked(model, 1)[-1][1]
+    assert 'status="error"' in prompts(model, 1)[-1][1]
 
 
 @on_a_loop
@@ -257,7 +257,7 @@ def counting(*_: Any) -> Any:
 
 
 @on_a_loop
-async def test_a_model_that_never_answers_is_stopped_with_all_results_there() -> None:
+async def test_a_model_that_never_answers_is_stopped_with_all_results() -> None:
     model = ScriptedModel(*counting())
     result = await Agent(model, [add], max_iterations=4).run("Go!")
     assert (result.stop_reason, result.iterations) == ("max_iterations", 4)
@@ -276,7 +276,7 @@ async def test_in_strict_mode_the_limit_is_an_error_and_the_messages_are_there()
 
 
 @on_a_loop
-async def test_at_the_limit_it_may_be_asked_for_an_answer_without_tools() -> None:
+async def test_at_the_limit_an_answer_without_tools_can_be_requested() -> None:
     model = ScriptedModel(*counting()[:2], f"Enough. {adding(1, 1)}")
     agent = Agent(model, [add], max_iterations=2, answer_at_limit=True, instructions="Be brief.")
     result = await agent.run("Go!")
@@ -290,7 +290,7 @@ async def test_at_the_limit_it_may_be_asked_for_an_answer_without_tools() -> Non
 
 
 @on_a_loop
-async def test_a_run_can_go_on_behind_its_limit() -> None:
+async def test_a_run_can_be_resumed_after_its_limit() -> None:
     model = ScriptedModel(*counting()[:2], "Done.")
     agent = Agent(model, [add], max_iterations=2)
     result = await agent.resume(await agent.run("Go!"))
@@ -312,7 +312,7 @@ async def test_a_loop_of_two_replies_is_one_as_well() -> None:
 
 
 @on_a_loop
-async def test_the_same_bad_call_is_a_loop_and_another_bad_one_is_not() -> None:
+async def test_the_same_invalid_call_is_a_loop_and_another_one_is_not() -> None:
     result = await Agent(ScriptedModel(*[call("add", "{nope}")] * 9), [add]).run("Go!")
     assert (result.stop_reason, result.iterations) == ("loop", 3)
     others = [call("add", f"{{nope{'e' * number}}}") for number in range(9)]
@@ -368,7 +368,7 @@ async def test_an_error_of_the_model_is_raised_and_the_messages_are_there() -> N
 
 
 @on_a_loop
-async def test_in_strict_mode_a_bad_call_is_an_error() -> None:
+async def test_in_strict_mode_an_invalid_call_is_an_error() -> None:
     agent = Agent(ScriptedModel(call("add", "{nope}")), [add], strict=True)
     with pytest.raises(ToolUseParsingError):
         await agent.run("2 + 3?")
@@ -396,11 +396,11 @@ async def test_cancelled_it_leaves_a_history_that_can_be_gone_on_with() -> None:
     assert aggregate.tool_results[0].error_code == "interrupted"
     result = await agent.run("Never mind.", history=run.messages)
     assert result.text == "So be it."
-    assert "interrupted" in asked(model)[-1][1]
+    assert "interrupted" in prompts(model)[-1][1]
 
 
 @on_a_loop
-async def test_a_run_can_be_told_to_stop_and_says_so() -> None:
+async def test_a_run_can_be_cancelled_and_says_so() -> None:
     started = asyncio.Event()
 
     async def slow() -> str:
@@ -418,7 +418,7 @@ async def test_a_run_can_be_told_to_stop_and_says_so() -> None:
 
 
 @on_a_loop
-async def test_a_run_that_is_told_to_stop_before_it_begins_asks_nobody() -> None:
+async def test_a_run_cancelled_before_its_start_sends_no_request() -> None:
     model = ScriptedModel()
     run = Agent(model, [ping]).open("Go!")
     await run.cancel()
@@ -445,7 +445,7 @@ async def test_leaving_a_stream_early_stops_everything() -> None:
 
 
 @on_a_loop
-async def test_messages_so_far_can_be_looked_at_while_it_runs() -> None:
+async def test_the_messages_so_far_are_available_during_a_run() -> None:
     run = Agent(ScriptedModel(["Hm. ", adding(2, 3)], "5."), [add]).open("2 + 3?")
     sizes = []
     async with run:
@@ -476,7 +476,7 @@ async def test_messages_so_far_can_be_looked_at_while_it_runs() -> None:
             "max_repeats must be an integer of at least 2, or None, got 1",
         ),
         ({"model": None}, TypeError, "model must"),
-        ({"executor": ToolExecutor([ping]), "tools": [ping]}, ValueError, "leave out: tools"),
+        ({"executor": ToolExecutor([ping]), "tools": [ping]}, ValueError, "must not be combined with: tools"),
         ({"modell": 7}, TypeError, "'modell'"),
     ],
 )
@@ -489,6 +489,6 @@ def test_wrong_options_are_errors_that_name_them(
 
 
 @on_a_loop
-async def test_there_must_be_something_to_answer() -> None:
-    with pytest.raises(ValueError, match="neither an input nor a history"):
+async def test_input_or_history_is_required() -> None:
+    with pytest.raises(ValueError, match="input or history must have a message"):
         await Agent(ScriptedModel()).run(None)

@@ -79,7 +79,7 @@ def test_a_tool_that_cannot_be_used_does_not_cost_the_others(tmp_path: Path) -> 
                 assert part in said[name], name
             nameless = [problem.message for problem in tools.problems if not problem.name]
             assert nameless == [
-                "its definition is no object",
+                "its definition must be an object",
                 "its definition is malformed at name: Input should be a valid string",
             ]
             results = await results_of(tools, "fine", "last")

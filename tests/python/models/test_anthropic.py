@@ -277,7 +277,7 @@ def test_no_key_is_needed_for_a_server_of_ones_own(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"api_key": f"{KEY}\n"}, "holds characters that no key can have"),
+        ({"api_key": f"{KEY}\n"}, "the API key must be printable ASCII"),
         ({"extra": {"messages": []}}, "must not set 'messages'"),
         ({"client": anthropic.AsyncAnthropic(api_key=KEY), "timeout": 3.0}, "drop timeout"),
     ],

@@ -109,7 +109,7 @@ async def two_parameters(_messages: Any, _tools: Any) -> str:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (7, "async generator function of strs; this is of the type int"),
+        (7, "async generator function of strs; got int"),
         ("gpt-5", "of the type str"),
         (ScriptedModel, "must be an object, not the class ScriptedModel; call it first"),
         (yields([]), "only once; pass the function that makes it"),
@@ -229,7 +229,7 @@ def test_a_generator_is_closed_when_nobody_reads_any_more(cancel: bool) -> None:
 
 
 def test_a_function_takes_no_native_tools() -> None:
-    with pytest.raises(ValueError, match="returns makes no native calls, so it takes no tools"):
+    with pytest.raises(ValueError, match="returns does not support native calls, so there must be no tools"):
         asyncio.run(complete(returns, "Hi", tools=[FunctionContract("Add")]))
 
 

@@ -421,7 +421,7 @@ def test_what_cannot_be_read_is_named_with_its_position() -> None:
         from_langchain([AIMessage("x"), ToolMessage("3", tool_call_id="c9")])
     with pytest.raises(MessageError, match="'function' messages"):
         from_langchain([FunctionMessage(content="3", name="Add")])
-    with pytest.raises(TypeError, match="message 0 must be a message of LangChain's"):
+    with pytest.raises(TypeError, match="message 0 must be a LangChain message"):
         from_langchain(["x"])  # type: ignore[list-item]
 
 

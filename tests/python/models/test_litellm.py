@@ -135,7 +135,7 @@ def test_native_tools_can_be_switched_off() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"api_key": f"{KEY}\n"}, "holds characters that no key can have"),
+        ({"api_key": f"{KEY}\n"}, "the API key must be printable ASCII"),
         ({"extra": {"stream": False}}, "must not set 'stream'"),
     ],
 )

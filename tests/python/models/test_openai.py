@@ -319,13 +319,13 @@ def test_options_that_make_no_sense_are_refused(tools: Any, options: Any, says: 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"api_key": f"{KEY}\n"}, "holds characters that no key can have"),
+        ({"api_key": f"{KEY}\n"}, "the API key must be printable ASCII"),
         ({"api_key": ""}, "is empty"),
         (
             {"base_url": "http://h", "azure_endpoint": "http://h"},
             "either base_url or azure_endpoint",
         ),
-        ({"api_version": "1"}, "api_version belongs to azure_endpoint"),
+        ({"api_version": "1"}, "api_version requires azure_endpoint"),
         ({"extra": {"messages": []}}, "must not set 'messages'"),
         ({"client": openai.AsyncOpenAI(api_key=KEY), "api_key": KEY}, "drop api_key"),
     ],

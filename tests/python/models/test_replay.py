@@ -212,10 +212,10 @@ def test_a_prompt_may_have_a_system_prompt() -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("{", "is no JSON"),
+        ("{", "must be valid JSON"),
         ("[1]", "a recording must be an object, not int"),
-        ("{}", "needs a list of `deltas`"),
-        ('{"deltas": []}', "needs `messages` or a `prompt`"),
+        ("{}", "`deltas` must be a list"),
+        ('{"deltas": []}', "must have `messages` or a `prompt`"),
         ('{"deltas": [], "messages": [{"kind": 1}]}', "message 0 at /kind"),
         ('{"prompt": "x", "deltas": [1]}', "delta 0 must be a text, or an object"),
         ('{"prompt": "x", "deltas": [{"odd": 1}]}', "delta 0 must be"),
@@ -244,9 +244,9 @@ def test_a_replay_that_cannot_be_is_refused(options: Any, says: str) -> None:
 
 
 def test_there_must_be_something_to_replay(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="at least one recorded reply; there is none in"):
+    with pytest.raises(ValueError, match="at least one reply; there is none in"):
         ReplayModel(tmp_path)
-    with pytest.raises(ValueError, match=r"at least one recorded reply$"):
+    with pytest.raises(ValueError, match=r"at least one reply$"):
         ReplayModel([])
     with pytest.raises(FileNotFoundError):
         ReplayModel(tmp_path / "nowhere.json")

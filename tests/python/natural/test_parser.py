@@ -478,7 +478,7 @@ def test_native_and_inline_calls_of_one_reply_have_different_ids() -> None:
         ({"repair": "magic"}, ValueError, "repair"),
         ({"fallback": 7}, TypeError, " must have a method"),
         ({"model": 7}, TypeError, " must have a method"),
-        ({"tools": [7]}, TypeError, "a tool is a FunctionContract"),
+        ({"tools": [7]}, TypeError, "a tool must be a FunctionContract"),
         ({"tools": "A"}, TypeError, "as a list or a mapping"),
         ({"tools": 7}, TypeError, "as a list or a mapping"),
         ({"tools": ["A", "A"]}, ContractError, "A"),

@@ -355,12 +355,12 @@ async def test_contracts_with_handlers_are_tools_too() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        ({"executor": ToolExecutor([add]), "tools": [add]}, ValueError, "leave out: tools"),
-        ({"executor": ToolExecutor([add]), "timeout": 3.0}, ValueError, "leave out: timeout"),
+        ({"executor": ToolExecutor([add]), "tools": [add]}, ValueError, "must not be combined with: tools"),
+        ({"executor": ToolExecutor([add]), "timeout": 3.0}, ValueError, "must not be combined with: timeout"),
         (
             {"executor": ToolExecutor([add]), "handlers": {"x": add}},
             ValueError,
-            "leave out: handlers",
+            "must not be combined with: handlers",
         ),
         ({"tools": ["unserved"]}, ToolDefinitionError, "unserved"),
         ({"tols": []}, TypeError, "'tols'"),

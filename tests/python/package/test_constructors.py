@@ -383,7 +383,7 @@ STORE = MessageStore("sqlite://")
             lambda: Agent([add], model),
             (
                 "model must have a method `stream`, be an async function of the messages that "
-                "returns a str, or an async generator function of strs; this is of the type list"
+                "returns a str, or an async generator function of strs; got list"
             ),
         ),
         (

@@ -21,7 +21,7 @@ def check_options(**options: object) -> None:
         wanted = int if name.startswith("max_") else str
         if not isinstance(value, wanted) or isinstance(value, bool):
             kind = type(value).__name__
-            raise TypeError(f"{name} must be of the type {wanted.__name__}, not {kind}")
+            raise TypeError(f"{name} must be of type {wanted.__name__}, got {kind}")
         if value == "" or (isinstance(value, int) and not 0 <= value < 1 << 32):
             raise ValueError(f"{name} must not be {value!r}")
 

@@ -170,8 +170,8 @@ def chat_url(base_url: str, model: str, api_version: str | None) -> str:
         HttpClient.check(base_url, {})
     except ValueError:
         raise ValueError(
-            "base_url must be the address of an API, such as 'https://api.openai.com/v1' or "
-            "'http://127.0.0.1:8080/v1', and this is none"
+            "base_url must be the URL of an API, such as 'https://api.openai.com/v1' or "
+            "'http://127.0.0.1:8080/v1'"
         ) from None
     path, query = parts.path.rstrip("/"), parts.query
     if api_version is not None:

@@ -276,7 +276,7 @@ class HttpModel:
         read_options: _ReadOptions,
     ) -> AsyncGenerator[Event | Update, None]:
         if tools and not self.native_tools:
-            raise ValueError(f"{self!r} makes no native calls, so it takes no tools")
+            raise ValueError(f"{self!r} does not support native calls, so there must be no tools")
         endpoint = self.endpoint
         omitted: frozenset[str] = frozenset()
 

@@ -114,10 +114,10 @@ def _convert_message(message: object, index: int) -> Message:
         case ChatMessage(role=role):
             pass
         case BaseMessage():
-            raise MessageError(f"message {index}: {message.type!r} messages are not known", index)
+            raise MessageError(f"message {index}: unknown message type {message.type!r}", index)
         case _:
             raise TypeError(
-                f"message {index} must be a message of LangChain's, not {type(message).__name__}"
+                f"message {index} must be a LangChain message, got {type(message).__name__}"
             )
     if isinstance(message.content, str):
         return TextMessage(message.content, role=role, id=message.id)
@@ -158,8 +158,7 @@ def _convert_reply(
         call_id = answer.tool_call_id
         if call_id not in names:
             raise MessageError(
-                f"message {position}: it answers a call, {call_id!r}, that message {index} "
-                "does not make",
+                f"message {position}: its call, {call_id!r}, must be in message {index}",
                 position,
             )
         text = _result_text(answer)

@@ -125,7 +125,7 @@ class LangChainModel:
         bind = getattr(self._model, "bind_tools", None)
         if bind is None or not self.native_tools:
             raise ValueError(
-                f"the model {self.name} makes no native calls, so it takes no tools; "
+                f"the model {self.name} does not support native calls, so there must be no tools; "
                 "describe them in its prompt, as NaturalToolUse does"
             )
         # LangChain's name for `required`, which every integration translates.
@@ -189,7 +189,7 @@ class _LangChainReader:
     def read(self, chunk: BaseMessage) -> Iterator[Update]:
         if not isinstance(chunk, AIMessage):
             raise ModelError(
-                f"the LangChain model answered with a {type(chunk).__name__}, not an AIMessage",
+                f"the LangChain model must yield an AIMessage, got {type(chunk).__name__}",
                 "langchain",
             )
         for block in chunk.content_blocks:

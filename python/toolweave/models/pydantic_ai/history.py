@@ -166,6 +166,7 @@ class HistoryWriter:
             form="split",
             tag=self._tag,
             fenced=self._fenced,
+            provenance=False,
         )
 
 
