@@ -70,7 +70,7 @@ def test_a_backup_of_a_file_that_is_in_use_is_whole(tmp_path: Path) -> None:
 
 
 def test_the_records_that_are_named_are_written() -> None:
-    section = TEXT.partition("\n## What to watch\n")[2].partition("\n## ")[0]
+    section = TEXT.partition("\n## Monitoring\n")[2].partition("\n## ")[0]
     named = re.findall(r"^\| `toolweave\.(\w+)` \| `([^`]+)` \|", section, re.MULTILINE)
     assert len(named) > 5
     for area, record in named:

@@ -61,7 +61,7 @@ def test_the_example_that_follows_a_chat_follows_it(capsys: pytest.CaptureFixtur
 
 def test_the_options_are_those_of_the_store_with_their_defaults() -> None:
     said = {
-        option.strip("`"): default.strip("`") for option, default, _ in rows("Where it is kept", 1)
+        option.strip("`"): default.strip("`") for option, default, _ in rows("Databases", 1)
     }
     parameters = inspect.signature(MessageStore).parameters.values()
     actual = {
@@ -74,13 +74,13 @@ def test_the_options_are_those_of_the_store_with_their_defaults() -> None:
 
 def test_all_tables_are_named() -> None:
     tables = make_tables()
-    named = {name for row in rows("What is in it") for name in re.findall(r"`(\w+)`", row[0])}
+    named = {name for row in rows("Tables") for name in re.findall(r"`(\w+)`", row[0])}
     assert named == {*tables.metadata.tables, tables.version}
-    [columns] = [row[1].strip("`") for row in rows("What is in it") if row[0] == "`messages`"]
+    [columns] = [row[1].strip("`") for row in rows("Tables") if row[0] == "`messages`"]
     assert columns.split(", ") == [column.name for column in tables.messages.columns]
 
 
 def test_all_problems_are_explained() -> None:
-    said = {row[0].strip("`") for row in rows("A history that can be sent")}
+    said = {row[0].strip("`") for row in rows("Loading a history")}
     attributes = inspect.getsource(StoreProblem).partition("kind: str")[2].partition("message:")[0]
     assert said == set(re.findall(r"``(\w+)``", attributes))
