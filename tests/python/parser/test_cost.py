@@ -117,11 +117,11 @@ def held(parser: tw.Parser) -> int:
 def test_only_unreported_text_is_buffered(attack: str) -> None:
     limits = tw.Limits(max_argument_bytes=1_000, max_tag_bytes=64)
     parser = tw.Parser(TOOLS, limits=limits)
-    said = told = 0
+    text_so_far = reported = 0
     for chunk in pieces(ATTACKS[attack](10_000), 7):
-        said += len(chunk.encode())
-        told += len(source(parser.push(chunk)).encode())
-        assert held(parser) == said - told
+        text_so_far += len(chunk.encode())
+        reported += len(source(parser.push(chunk)).encode())
+        assert held(parser) == text_so_far - reported
         assert held(parser) <= 1_000 + 8 * 64
     parser.finish()
     assert held(parser) == 0

@@ -82,7 +82,7 @@ def test_the_executor_assigns_missing_ids(
 
 @pytest.mark.parametrize(("returned", "said"), [("", "''"), ("\udc00", "'\\udc00'")])
 def test_an_invalid_id_is_replaced_with_a_warning(
-    returned: str, said: str, caplog: pytest.LogCaptureFixture
+    returned: str, text_so_far: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def factory(_: int) -> str:
         return returned
@@ -93,7 +93,7 @@ def test_an_invalid_id_is_replaced_with_a_warning(
     assert [record.name for record in caplog.records] == ["toolweave.parser", "toolweave.executor"]
     for record in caplog.records:
         assert "id_factory must return" in record.getMessage()
-        assert vars(record)["returned"] == said
+        assert vars(record)["returned"] == text_so_far
         assert vars(record)["tool_call_id"] == "call_0"
 
 

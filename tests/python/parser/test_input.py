@@ -119,16 +119,16 @@ def test_events_before_a_broken_async_stream_are_yielded_first() -> None:
         for chunk in breaking(f"hi {PING} yo <Pin", error):
             yield chunk
 
-    told: list[str] = []
+    reported: list[str] = []
 
     async def run() -> None:
         async for event in tw.parse_stream(chunks(), TOOLS):
-            told.append(source([event]))  # noqa: PERF401 (what came before the error counts)
+            reported.append(source([event]))  # noqa: PERF401 (what came before the error counts)
 
     with pytest.raises(ConnectionError) as caught:
         asyncio.run(run())
     assert caught.value is error
-    assert "".join(told) == f"hi {PING} yo "
+    assert "".join(reported) == f"hi {PING} yo "
 
 
 def test_an_async_stream_may_be_left_early() -> None:
@@ -355,6 +355,6 @@ def test_a_cycle_through_a_parser_is_collected(cycle: str) -> None:
 
 def test_events_before_an_invalid_item_of_a_list_are_yielded() -> None:
     stream = tw.parse_stream(["a ", PING, " b", 3, "c"], TOOLS)  # type: ignore[list-item]
-    told, error = drained(stream)
+    reported, error = drained(stream)
     assert isinstance(error, TypeError)
-    assert told == f"a {PING} b"
+    assert reported == f"a {PING} b"

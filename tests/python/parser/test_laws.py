@@ -64,12 +64,12 @@ def test_nothing_is_lost_and_nothing_invented(
     reply: str, options: dict[str, Any], cuts: list[int]
 ) -> None:
     parser = tw.Parser(TOOLS, **{k: v for k, v in options.items() if k != "truncated"})
-    said, told = "", ""
+    text_so_far, reported = "", ""
     for chunk in split_at(reply, cuts):
-        said += chunk
-        told += source(parser.push(chunk))
-        assert said.startswith(told)
-    assert told + source(parser.finish(truncated=options.get("truncated", False))) == reply
+        text_so_far += chunk
+        reported += source(parser.push(chunk))
+        assert text_so_far.startswith(reported)
+    assert reported + source(parser.finish(truncated=options.get("truncated", False))) == reply
 
 
 @given(st.text(max_size=80), options)
@@ -237,9 +237,9 @@ def test_only_possible_markup_is_buffered_within_the_limits(
         held += char
         for event in events:
             in_call = is_inside_call(event)
-        told = source(events)
-        assert held.startswith(told)
-        held = held[len(told) :]
+        reported = source(events)
+        assert held.startswith(reported)
+        held = held[len(reported) :]
         if held and not in_call:
             assert may_begin_markup(held), held
         # A fence and white space on either side of a tag, and a payload with its own.

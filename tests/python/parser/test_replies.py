@@ -35,14 +35,14 @@ def test_prose_that_mentions_a_tag_is_prose(form: str) -> None:
         f"{begin}\n\n",
         f"({begin}) and so on.",
     ):
-        said = reply.format("Any", "Any")
+        text_so_far = reply.format("Any", "Any")
         if form == "attribute" and end in reply:
             # With a name in an attribute and its own closing tag it was meant as a call.
-            assert "invalid_json" in kinds(read(said))
+            assert "invalid_json" in kinds(read(text_so_far))
         else:
-            assert read(said) == [tw.TextDelta(said)]
-    said = f"Use {begin.format('Any')} like so: " + wrap(form, "Any", '{"a": 1}')
-    assert kinds(read(said)) == [repr(f"Use {begin.format('Any')} like so: "), "Any"]
+            assert read(text_so_far) == [tw.TextDelta(text_so_far)]
+    text_so_far = f"Use {begin.format('Any')} like so: " + wrap(form, "Any", '{"a": 1}')
+    assert kinds(read(text_so_far)) == [repr(f"Use {begin.format('Any')} like so: "), "Any"]
 
 
 @FORM
@@ -182,8 +182,8 @@ def test_an_unknown_tool_is_text_as_a_tag_and_an_event_as_an_attribute() -> None
 
 def test_case_matters_in_a_tag_and_not_in_an_attribute() -> None:
     for name in ("ANY", "any", "aNy"):
-        said = wrap("tag", name, "{}")
-        assert read(said) == [tw.TextDelta(said)]
+        text_so_far = wrap("tag", name, "{}")
+        assert read(text_so_far) == [tw.TextDelta(text_so_far)]
         call = only(wrap("attribute", name, "{}"))
         assert (call.name, repairs(call)) == ("Any", ["name_case"])
     assert only(wrap("attribute", "Any", "{}")).repairs == ()

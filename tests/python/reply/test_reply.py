@@ -112,10 +112,10 @@ def test_nothing_is_lost_and_each_call_has_one_start_and_one_end(
     events = read(reply, inline=inline, deltas=deltas, truncated=truncated)
     read_in_it = [e for e in events if not isinstance(e, (tw.ReasoningDelta, tw.UsageUpdate))]
     reasoning = [e for e in events if isinstance(e, tw.ReasoningDelta)]
-    said = [getattr(update, "text", "") for update in reply] + [
+    text_so_far = [getattr(update, "text", "") for update in reply] + [
         update.function_args or "" for update in reply if isinstance(update, Update)
     ]
-    assert Counter(source([*read_in_it, *reasoning])) == Counter("".join(said))
+    assert Counter(source([*read_in_it, *reasoning])) == Counter("".join(text_so_far))
     starts = [event.index for event in events if isinstance(event, tw.ToolCallStart)]
     ends = [e.index for e in events if isinstance(e, (tw.ToolCall, tw.InvalidToolCall))]
     assert sorted(starts) == sorted(ends) == list(range(len(starts)))
@@ -260,7 +260,7 @@ def test_fragment_problems_are_logged_without_content(caplog: pytest.LogCaptureF
                 Update("c", 2, None, secret),
             ]
         )
-    told = [
+    reported = [
         (
             record.levelname,
             record.getMessage(),
@@ -270,7 +270,7 @@ def test_fragment_problems_are_logged_without_content(caplog: pytest.LogCaptureF
         )
         for record in caplog.records
     ]
-    assert told == [
+    assert reported == [
         ("WARNING", "a native call was renamed", "a", "Ping", "Add"),
         ("WARNING", "a native call was renamed", "call_1", "Any", "Ping"),
         ("WARNING", "a fragment came after its call", "a", None, None),
