@@ -106,7 +106,7 @@ def test_the_number_of_events_is_linear_in_the_reply(attack: str) -> None:
     assert large <= 8 * small + 8
 
 
-def held(parser: tw.Parser) -> int:
+def buffered(parser: tw.Parser) -> int:
     """How many bytes a parser holds back, as it says itself."""
     match = re.search(r"(\d+) bytes held", repr(parser))
     assert match is not None
@@ -121,10 +121,10 @@ def test_only_unreported_text_is_buffered(attack: str) -> None:
     for chunk in pieces(ATTACKS[attack](10_000), 7):
         text_so_far += len(chunk.encode())
         reported += len(source(parser.push(chunk)).encode())
-        assert held(parser) == text_so_far - reported
-        assert held(parser) <= 1_000 + 8 * 64
+        assert buffered(parser) == text_so_far - reported
+        assert buffered(parser) <= 1_000 + 8 * 64
     parser.finish()
-    assert held(parser) == 0
+    assert buffered(parser) == 0
 
 
 def test_a_parser_keeps_nothing_of_finished_replies() -> None:

@@ -206,11 +206,11 @@ def test_nothing_certain_is_the_shared_empty_tuple() -> None:
     assert parser.push(' name="Any">{') != ()
 
 
-def may_begin_markup(held: str) -> bool:
+def may_begin_markup(buffered: str) -> bool:
     """Whether text that is held back could still turn out to be something else."""
-    if held[0] in "`~":
-        return len(held) < 3 or held[:3] in ("```", "~~~")
-    name = re.match(r"<([^\s<>/]*)", held)
+    if buffered[0] in "`~":
+        return len(buffered) < 3 or buffered[:3] in ("```", "~~~")
+    name = re.match(r"<([^\s<>/]*)", buffered)
     return name is not None and any(marker.startswith(name[1]) for marker in MARKERS)
 
 
@@ -231,16 +231,16 @@ def test_only_possible_markup_is_buffered_within_the_limits(
     tag = 16
     limits = tw.Limits(max_tag_bytes=tag, max_argument_bytes=40)
     parser = tw.Parser(TOOLS, limits=limits, in_code="call" if in_code else "text")
-    held, in_call = "", False
+    buffered, in_call = "", False
     for char in reply:
         events = parser.push(char)
-        held += char
+        buffered += char
         for event in events:
             in_call = is_inside_call(event)
         reported = source(events)
-        assert held.startswith(reported)
-        held = held[len(reported) :]
-        if held and not in_call:
-            assert may_begin_markup(held), held
+        assert buffered.startswith(reported)
+        buffered = buffered[len(reported) :]
+        if buffered and not in_call:
+            assert may_begin_markup(buffered), buffered
         # A fence and white space on either side of a tag, and a payload with its own.
-        assert len(held.encode()) <= 8 * (tag + 4) + 40, held
+        assert len(buffered.encode()) <= 8 * (tag + 4) + 40, buffered
