@@ -32,11 +32,11 @@ def test_golden_texts_are_repaired(case: dict[str, Any]) -> None:
 @given(st.text(alphabet="{}[](),:\"'`a1.+\\-# /*\n", max_size=40))
 def test_repaired_text_is_json_and_stays_unchanged(text: str) -> None:
     try:
-        mended, _ = repair_json("{" + text)
+        repaired, _ = repair_json("{" + text)
     except InvalidJSONError:
         return
-    json.loads(mended)
-    assert repair_json(mended) == (mended, ())
+    json.loads(repaired)
+    assert repair_json(repaired) == (repaired, ())
 
 
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.none()), st.booleans())
