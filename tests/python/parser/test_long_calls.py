@@ -60,7 +60,7 @@ def judged(payload: str) -> Any:
     return call
 
 
-def told(call: Any) -> Any:
+def without_long_text(call: Any) -> Any:
     """A call without the text that makes it long."""
     if isinstance(call, tw.ToolCall):
         rest = {name: value for name, value in call.arguments.items() if name != "pad"}
@@ -74,7 +74,7 @@ def told(call: Any) -> Any:
 @given(written)
 def test_long_and_short_calls_have_the_same_outcome(payload: str) -> None:
     short, long = (judged(f'{{"pad": "{"x" * size}", {payload}') for size in (1, LONG))
-    assert told(long) == told(short)
+    assert without_long_text(long) == without_long_text(short)
 
 
 @pytest.mark.parametrize("native", [False, True])
