@@ -22,13 +22,13 @@ DRAFTS = {
     "draft7": "http://json-schema.org/draft-07/schema#",
     "draft2020-12": "https://json-schema.org/draft/2020-12/schema",
 }
-EXTRA_DIRECTORIES = SHARED / "data" / "json_schema_test_suite"
+DEFAULT_DIRECTORY = SHARED / "data" / "json_schema_test_suite"
 
 
 @functools.cache
 def suite() -> Path | None:
     """The directory that holds ``tests`` and ``remotes``, if there is one."""
-    path = Path(os.environ.get("JSON_SCHEMA_TEST_SUITE") or EXTRA_DIRECTORIES)
+    path = Path(os.environ.get("JSON_SCHEMA_TEST_SUITE") or DEFAULT_DIRECTORY)
     return path if (path / "tests").is_dir() else None
 
 
