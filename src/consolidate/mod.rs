@@ -106,7 +106,7 @@ pub struct Options {
 #[non_exhaustive]
 pub enum ConsolidateError {
     /// The arguments of a call are not an object.
-    #[error("message {index}: arguments of tool call {id:?} ({name}) are no JSON object")]
+    #[error("message {index}: arguments of tool call {id:?} ({name}) must be a JSON object")]
     Arguments {
         /// The message.
         index: usize,
@@ -129,7 +129,7 @@ pub enum ConsolidateError {
         name: String,
     },
     /// Two calls of one message have the same id, so their results are ambiguous.
-    #[error("message {index}: two tool calls have the id {id:?}")]
+    #[error("message {index}: ids of tool calls must be unique, got {id:?} twice")]
     DuplicateCall {
         /// The message.
         index: usize,
@@ -137,7 +137,7 @@ pub enum ConsolidateError {
         id: String,
     },
     /// Two results of one message belong to the same call.
-    #[error("message {index}: two results are for tool call {id:?}")]
+    #[error("message {index}: tool call {id:?} must have at most one result, got two")]
     DuplicateResult {
         /// The message.
         index: usize,
@@ -145,7 +145,7 @@ pub enum ConsolidateError {
         id: String,
     },
     /// A result of an aggregate belongs to a call that is not in it.
-    #[error("message {index}: a result is for tool call {id:?}, which is not in the message")]
+    #[error("message {index}: a result belongs to tool call {id:?}, which is not in the message")]
     UnknownCall {
         /// The message.
         index: usize,
@@ -153,7 +153,7 @@ pub enum ConsolidateError {
         id: String,
     },
     /// A message was pushed after the end.
-    #[error("message {index}: the consolidator is finished and takes no more messages")]
+    #[error("message {index}: the consolidator is finished and accepts no more messages")]
     Finished {
         /// The message.
         index: usize,

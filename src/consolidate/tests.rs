@@ -276,18 +276,18 @@ fn errors_name_the_message() {
         ),
         (
             aggregate(vec![call("a", "f", json!({})), call("a", "g", json!({}))], vec![]),
-            "message 1: two tool calls have the id \"a\"",
+            "message 1: ids of tool calls must be unique, got \"a\" twice",
         ),
         (
             aggregate(vec![call("a", "f", json!({}))], vec![result("b", "f", "")]),
-            "message 1: a result is for tool call \"b\", which is not in the message",
+            "message 1: a result belongs to tool call \"b\", which is not in the message",
         ),
         (
             message(
                 Role::Tool,
                 Content::ToolResults(vec![result("a", "f", ""), result("a", "f", "")]),
             ),
-            "message 1: two results are for tool call \"a\"",
+            "message 1: tool call \"a\" must have at most one result, got two",
         ),
     ];
     for (broken, wanted) in cases {

@@ -336,7 +336,7 @@ impl Joiner {
         let reason = match serde_json::from_str(text) {
             // No object is a prefix of another, so this one is complete whatever follows.
             Ok(arguments @ Value::Object(_)) => return Ok(whole(id, name, arguments)),
-            Ok(_) => "it is another kind of value".to_owned(),
+            Ok(_) => "it has another type".to_owned(),
             Err(err) if err.is_eof() && finish_reason.cuts_off() => {
                 return Err(Problem::Unclosed { id, name, text: text.clone() });
             }

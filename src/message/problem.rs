@@ -12,7 +12,7 @@ use super::{
 #[non_exhaustive]
 pub enum Problem {
     /// The arguments of a native call are not a JSON object. The call is in no message.
-    #[error("arguments of tool call {id:?} ({name}) are no JSON object: {reason}")]
+    #[error("arguments of tool call {id:?} ({name}) must be a JSON object: {reason}")]
     InvalidArguments {
         /// The id of the call.
         id: String,
@@ -34,7 +34,7 @@ pub enum Problem {
         text: String,
     },
     /// No fragment of a native call has a tool name. The call is in no message.
-    #[error("tool call {id:?} names no tool")]
+    #[error("tool call {id:?} has no tool name")]
     Unnamed {
         /// The id of the call.
         id: String,
@@ -42,7 +42,7 @@ pub enum Problem {
         text: String,
     },
     /// A fragment has another tool name after the arguments have begun. The first name is kept.
-    #[error("tool call {id:?} is for {name:?}, but a later fragment says {other:?}")]
+    #[error("tool call {id:?} is for {name:?}, but a later fragment has the name {other:?}")]
     Renamed {
         /// The id of the call.
         id: String,
@@ -52,7 +52,7 @@ pub enum Problem {
         other: String,
     },
     /// A fragment arrived after the complete call. The fragment is ignored.
-    #[error("tool call {id:?} was whole already when another fragment of it came")]
+    #[error("a fragment of tool call {id:?} arrived after the complete call")]
     LateFragment {
         /// The id of the call.
         id: String,
@@ -60,25 +60,25 @@ pub enum Problem {
         text: String,
     },
     /// A complete call arrived twice. The first is kept.
-    #[error("tool call {:?} came twice; the first stays", call.id)]
+    #[error("tool call {:?} arrived twice; the first is kept", call.id)]
     DuplicateCall {
         /// The second call.
         call: Box<ToolCall>,
     },
     /// A result arrived twice. The first is kept.
-    #[error("the result of tool call {:?} came twice; the first stays", result.tool_call_id)]
+    #[error("the result of tool call {:?} arrived twice; the first is kept", result.tool_call_id)]
     DuplicateResult {
         /// The second result.
         result: ToolResult,
     },
     /// A result belongs to no call of this reply. It is in a separate message.
-    #[error("a result came for {id:?}, but the reply makes no such call")]
+    #[error("a result arrived for {id:?}, which is not a call of this reply")]
     NoCall {
         /// The id of the missing call.
         id: String,
     },
     /// An update other than a result arrived after the end. It is still applied.
-    #[error("{what} came after the end of the reply")]
+    #[error("{what} arrived after the end of the reply")]
     AfterFinish {
         /// A description of the update.
         what: &'static str,
