@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Content, Message, ToolCall,
     error::{MessageError, Place, one_of},
-    exchange::{Exchange, envelope, own},
+    builder::{ConversationBuilder, envelope, own},
     fields::Fields,
     names::Role,
     parts,
@@ -181,11 +181,11 @@ pub fn from_anthropic(
     messages: Vec<Value>,
     system: Option<Value>,
 ) -> Result<Vec<Message>, MessageError> {
-    let mut exchange = Exchange::default();
+    let mut builder = ConversationBuilder::default();
     if let Some(system) = system {
         let place = Place { path: "/system".into(), ..Place::default() };
         let parts = parts::read(system, &place, &["text"], "\n")?;
-        say(&mut exchange, Role::System, parts, Map::new());
+        add_message(&mut builder, Role::System, parts, Map::new());
     }
     for (position, message) in messages.into_iter().enumerate() {
         let mut fields = Fields::new(message, Place::message(position))?;
@@ -195,22 +195,22 @@ pub fn from_anthropic(
             .take("content")
             .ok_or_else(|| fields.missing("content", "a string or a list of blocks"))?;
         match role.as_str() {
-            Some("user") => read_input(&mut exchange, content, &fields)?,
-            Some("assistant") => read_reply(&mut exchange, content, fields)?,
+            Some("user") => read_input(&mut builder, content, &fields)?,
+            Some("assistant") => read_reply(&mut builder, content, fields)?,
             _ => return Err(fields.unexpected("role", roles(), &role)),
         }
     }
-    Ok(exchange.finish())
+    Ok(builder.finish())
 }
 
-fn say(exchange: &mut Exchange, role: Role, parts: parts::Parts, mut own: Map<String, Value>) {
+fn add_message(builder: &mut ConversationBuilder, role: Role, parts: parts::Parts, mut own: Map<String, Value>) {
     own.extend(parts.kept.map(|kept| ("content".to_owned(), kept)));
     let envelope = envelope(role, PROVIDER, own);
-    exchange.say(Message { envelope, content: Content::Text(parts.text) });
+    builder.add_message(Message { envelope, content: Content::Text(parts.text) });
 }
 
 fn read_input(
-    exchange: &mut Exchange,
+    builder: &mut ConversationBuilder,
     content: Value,
     fields: &Fields,
 ) -> Result<(), MessageError> {
@@ -219,7 +219,7 @@ fn read_input(
         Value::Array(blocks) => blocks,
         text => {
             let parts = parts::read(text, &place, &[], "\n")?;
-            say(exchange, Role::User, parts, Map::new());
+            add_message(builder, Role::User, parts, Map::new());
             return Ok(());
         }
     };
@@ -227,7 +227,7 @@ fn read_input(
     let mut answered = false;
     for (position, block) in blocks.into_iter().enumerate() {
         if block["type"] == "tool_result" {
-            read_result(exchange, block, place.item(position))?;
+            read_result(builder, block, place.item(position))?;
             answered = true;
         } else {
             rest.push(block);
@@ -235,12 +235,12 @@ fn read_input(
     }
     if !answered || !rest.is_empty() {
         let parts = parts::read(Value::Array(rest), &place, USER_BLOCKS, "\n")?;
-        say(exchange, Role::User, parts, Map::new());
+        add_message(builder, Role::User, parts, Map::new());
     }
     Ok(())
 }
 
-fn read_result(exchange: &mut Exchange, block: Value, place: Place) -> Result<(), MessageError> {
+fn read_result(builder: &mut ConversationBuilder, block: Value, place: Place) -> Result<(), MessageError> {
     let mut fields = Fields::new(block, place.clone())?;
     fields.take("type");
     let id = fields.text("tool_use_id")?;
@@ -249,7 +249,7 @@ fn read_result(exchange: &mut Exchange, block: Value, place: Place) -> Result<()
     let parts = parts::read(content, &fields.at("content"), RESULT_BLOCKS, "\n")?;
     let mut marks = marks_of(fields);
     marks.extend(parts.kept.map(|kept| ("content".to_owned(), kept)));
-    let message = exchange.answer(id.clone(), parts.text, is_error, place)?;
+    let message = builder.answer(id.clone(), parts.text, is_error, place)?;
     add_block_marks(&mut message.envelope.metadata, &id, "tool_result", marks);
     Ok(())
 }
@@ -298,7 +298,7 @@ struct CallGroup {
 }
 
 fn read_reply(
-    exchange: &mut Exchange,
+    builder: &mut ConversationBuilder,
     content: Value,
     mut fields: Fields,
 ) -> Result<(), MessageError> {
@@ -333,7 +333,7 @@ fn read_reply(
         match part {
             Segment::Thought(text, own) => {
                 let envelope = envelope_of(own.into_iter().collect());
-                exchange.say(Message { envelope, content: Content::Reasoning(text) });
+                builder.add_message(Message { envelope, content: Content::Reasoning(text) });
             }
             Segment::Texts(texts) => {
                 let parts = parts::read(Value::Array(texts), &place, &["text"], "")?;
@@ -341,14 +341,14 @@ fn read_reply(
                 let kept = kept.filter(|kept| kept.as_array().is_some_and(|kept| !kept.is_empty()));
                 let own = kept.map(|kept| ("content".to_owned(), kept)).into_iter().collect();
                 let envelope = envelope_of(own);
-                exchange.say(Message { envelope, content: Content::Text(parts.text) });
+                builder.add_message(Message { envelope, content: Content::Text(parts.text) });
             }
             Segment::Calls(mut called) => {
                 let own = match called.metadata.remove(PROVIDER) {
                     Some(Value::Object(own)) => own,
                     _ => Map::new(),
                 };
-                exchange.call(envelope_of(own), called.calls, &called.places)?;
+                builder.call(envelope_of(own), called.calls, &called.places)?;
             }
         }
     }

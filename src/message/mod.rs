@@ -22,7 +22,7 @@
 pub mod anthropic;
 mod call;
 mod error;
-mod exchange;
+mod builder;
 pub(crate) mod fields;
 mod joiner;
 mod names;

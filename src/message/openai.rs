@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Content, Message, ToolCall,
     error::{MessageError, Place, one_of},
-    exchange::{Exchange, envelope, own},
+    builder::{ConversationBuilder, envelope, own},
     fields::Fields,
     names::Role,
     parts,
@@ -156,7 +156,7 @@ pub(crate) fn from_openai_at(
     messages: Vec<Value>,
     offset: usize,
 ) -> Result<Vec<Message>, MessageError> {
-    let mut exchange = Exchange::default();
+    let mut builder = ConversationBuilder::default();
     for (position, message) in messages.into_iter().enumerate() {
         let mut fields = Fields::new(message, Place::message(offset + position))?;
         if fields.take("choices").is_some() {
@@ -165,20 +165,20 @@ pub(crate) fn from_openai_at(
         }
         let role = fields.take("role").ok_or_else(|| fields.missing("role", one_of(ROLES)))?;
         match role.as_str() {
-            Some("system") => read_input(&mut exchange, Role::System, false, fields)?,
-            Some("developer") => read_input(&mut exchange, Role::System, true, fields)?,
-            Some("user") => read_input(&mut exchange, Role::User, false, fields)?,
-            Some("assistant") => read_reply(&mut exchange, fields)?,
+            Some("system") => read_input(&mut builder, Role::System, false, fields)?,
+            Some("developer") => read_input(&mut builder, Role::System, true, fields)?,
+            Some("user") => read_input(&mut builder, Role::User, false, fields)?,
+            Some("assistant") => read_reply(&mut builder, fields)?,
             Some("tool") => {
                 let id = fields.text("tool_call_id")?;
                 let place = fields.place.clone();
                 let text = read_content(&mut fields, "\n", &["text"])?.text;
-                exchange.answer(id, text, false, place)?;
+                builder.answer(id, text, false, place)?;
             }
             _ => return Err(fields.unexpected("role", one_of(ROLES), &role)),
         }
     }
-    Ok(exchange.finish())
+    Ok(builder.finish())
 }
 
 fn read_content(
@@ -194,7 +194,7 @@ fn read_content(
 }
 
 fn read_input(
-    exchange: &mut Exchange,
+    builder: &mut ConversationBuilder,
     role: Role,
     developer: bool,
     mut fields: Fields,
@@ -205,7 +205,7 @@ fn read_input(
         own.insert("role".into(), "developer".into());
     }
     own.extend(parts.kept.map(|kept| ("content".to_owned(), kept)));
-    exchange.say(Message {
+    builder.add_message(Message {
         envelope: envelope(role, PROVIDER, own),
         content: Content::Text(parts.text),
     });
@@ -218,9 +218,9 @@ fn remaining_fields(fields: Fields) -> Map<String, Value> {
     fields.rest().into_iter().filter(|(_, value)| !empty(value)).collect()
 }
 
-fn read_reply(exchange: &mut Exchange, mut fields: Fields) -> Result<(), MessageError> {
+fn read_reply(builder: &mut ConversationBuilder, mut fields: Fields) -> Result<(), MessageError> {
     if let Some(thoughts) = fields.optional_text("reasoning_content")? {
-        exchange.say(Message::new(Role::Assistant, Content::Reasoning(thoughts)));
+        builder.add_message(Message::new(Role::Assistant, Content::Reasoning(thoughts)));
     }
     let mut calls = Vec::new();
     let mut places = Vec::new();
@@ -246,13 +246,13 @@ fn read_reply(exchange: &mut Exchange, mut fields: Fields) -> Result<(), Message
             let mut own = std::mem::take(&mut own);
             own.extend(parts.kept.map(|kept| ("content".to_owned(), kept)));
             let envelope = envelope(Role::Assistant, PROVIDER, own);
-            exchange.say(Message { envelope, content: Content::Text(parts.text) });
+            builder.add_message(Message { envelope, content: Content::Text(parts.text) });
         }
     }
     if calls.is_empty() {
         return Ok(());
     }
-    exchange.call(envelope(Role::Assistant, PROVIDER, own), calls, &places)
+    builder.call(envelope(Role::Assistant, PROVIDER, own), calls, &places)
 }
 
 fn read_call(call: Value, index: usize, place: Place) -> Result<ToolCall, MessageError> {

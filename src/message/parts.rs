@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{
     Message,
     error::{MessageError, Place, one_of},
-    exchange::own,
+    builder::own,
     fields::Fields,
 };
 

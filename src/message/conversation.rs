@@ -12,7 +12,7 @@ use super::{
 
 /// A conversation under construction.
 #[derive(Default)]
-pub(super) struct Exchange {
+pub(super) struct ConversationBuilder {
     messages: Vec<Message>,
     /// The results so far of each call, by the position of the message with the calls.
     answers: HashMap<usize, Vec<Option<ToolResult>>>,
@@ -20,8 +20,8 @@ pub(super) struct Exchange {
     latest: HashMap<String, (usize, usize)>,
 }
 
-impl Exchange {
-    pub(super) fn say(&mut self, message: Message) {
+impl ConversationBuilder {
+    pub(super) fn add_message(&mut self, message: Message) {
         self.messages.push(message);
     }
 
