@@ -268,7 +268,7 @@ fn errors_name_the_message() {
     let cases = [
         (
             aggregate(vec![call("a", "f", json!([]))], vec![]),
-            "message 1: arguments of tool call \"a\" (f) are no JSON object",
+            "message 1: arguments of tool call \"a\" (f) must be a JSON object",
         ),
         (
             aggregate(vec![call("a", "f", deep)], vec![]),

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Content, Message, ToolCall,
+    conversation::{ConversationBuilder, envelope, own},
     error::{MessageError, Place, one_of},
-    builder::{ConversationBuilder, envelope, own},
     fields::Fields,
     names::Role,
     parts,
@@ -203,7 +203,12 @@ pub fn from_anthropic(
     Ok(builder.finish())
 }
 
-fn add_message(builder: &mut ConversationBuilder, role: Role, parts: parts::Parts, mut own: Map<String, Value>) {
+fn add_message(
+    builder: &mut ConversationBuilder,
+    role: Role,
+    parts: parts::Parts,
+    mut own: Map<String, Value>,
+) {
     own.extend(parts.kept.map(|kept| ("content".to_owned(), kept)));
     let envelope = envelope(role, PROVIDER, own);
     builder.add_message(Message { envelope, content: Content::Text(parts.text) });
@@ -240,7 +245,11 @@ fn read_input(
     Ok(())
 }
 
-fn read_result(builder: &mut ConversationBuilder, block: Value, place: Place) -> Result<(), MessageError> {
+fn read_result(
+    builder: &mut ConversationBuilder,
+    block: Value,
+    place: Place,
+) -> Result<(), MessageError> {
     let mut fields = Fields::new(block, place.clone())?;
     fields.take("type");
     let id = fields.text("tool_use_id")?;
@@ -249,7 +258,7 @@ fn read_result(builder: &mut ConversationBuilder, block: Value, place: Place) ->
     let parts = parts::read(content, &fields.at("content"), RESULT_BLOCKS, "\n")?;
     let mut marks = marks_of(fields);
     marks.extend(parts.kept.map(|kept| ("content".to_owned(), kept)));
-    let message = builder.answer(id.clone(), parts.text, is_error, place)?;
+    let message = builder.add_result(id.clone(), parts.text, is_error, place)?;
     add_block_marks(&mut message.envelope.metadata, &id, "tool_result", marks);
     Ok(())
 }
@@ -348,7 +357,7 @@ fn read_reply(
                     Some(Value::Object(own)) => own,
                     _ => Map::new(),
                 };
-                builder.call(envelope_of(own), called.calls, &called.places)?;
+                builder.add_calls(envelope_of(own), called.calls, &called.places)?;
             }
         }
     }

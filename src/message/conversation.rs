@@ -26,7 +26,7 @@ impl ConversationBuilder {
     }
 
     /// Add the calls of one reply; `places` has their locations.
-    pub(super) fn call(
+    pub(super) fn add_calls(
         &mut self,
         envelope: Envelope,
         calls: Vec<ToolCall>,
@@ -47,7 +47,7 @@ impl ConversationBuilder {
 
     /// Add the result of a call, which takes its name from the call. Return the message with the
     /// call.
-    pub(super) fn answer(
+    pub(super) fn add_result(
         &mut self,
         id: String,
         result: String,

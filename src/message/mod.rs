@@ -21,8 +21,8 @@
 
 pub mod anthropic;
 mod call;
+mod conversation;
 mod error;
-mod builder;
 pub(crate) mod fields;
 mod joiner;
 mod names;

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Content, Message, ToolCall,
+    conversation::{ConversationBuilder, envelope, own},
     error::{MessageError, Place, one_of},
-    builder::{ConversationBuilder, envelope, own},
     fields::Fields,
     names::Role,
     parts,
@@ -173,7 +173,7 @@ pub(crate) fn from_openai_at(
                 let id = fields.text("tool_call_id")?;
                 let place = fields.place.clone();
                 let text = read_content(&mut fields, "\n", &["text"])?.text;
-                builder.answer(id, text, false, place)?;
+                builder.add_result(id, text, false, place)?;
             }
             _ => return Err(fields.unexpected("role", one_of(ROLES), &role)),
         }
@@ -252,7 +252,7 @@ fn read_reply(builder: &mut ConversationBuilder, mut fields: Fields) -> Result<(
     if calls.is_empty() {
         return Ok(());
     }
-    builder.call(envelope(Role::Assistant, PROVIDER, own), calls, &places)
+    builder.add_calls(envelope(Role::Assistant, PROVIDER, own), calls, &places)
 }
 
 fn read_call(call: Value, index: usize, place: Place) -> Result<ToolCall, MessageError> {

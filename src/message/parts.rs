@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::{
     Message,
+    conversation::own,
     error::{MessageError, Place, one_of},
-    builder::own,
     fields::Fields,
 };
 
