@@ -137,11 +137,11 @@ impl<P: Primitives> EventQueue<P> {
         Self { state, capacity, wake, ready: P::Signal::new(), room: P::Signal::new() }
     }
 
-    /// Take the events that are there, at most `most`. If there are none, the reader is woken for
+    /// Take the events that are there, at most `limit`. If there are none, the reader is woken for
     /// the next one.
-    pub(crate) fn take(&self, most: usize) -> Batch {
+    pub(crate) fn take(&self, limit: usize) -> Batch {
         let (batch, has_room) = self.state.with(|state| {
-            let events = state.pop(most);
+            let events = state.pop(limit);
             let has_room = !state.is_full(self.capacity) && take(&mut state.writer_waiting);
             let end = if state.events.is_empty() { state.end.clone() } else { None };
             state.reader_waiting = events.is_empty() && end.is_none();
@@ -215,10 +215,10 @@ impl QueueState {
         is_over && !self.events.is_empty()
     }
 
-    fn pop(&mut self, most: usize) -> Vec<Event> {
+    fn pop(&mut self, limit: usize) -> Vec<Event> {
         let mut taken = Vec::new();
         let mut bytes = 0;
-        while taken.len() < most && bytes < MAX_BATCH_BYTES {
+        while taken.len() < limit && bytes < MAX_BATCH_BYTES {
             let Some(event) = self.events.pop_front() else { break };
             bytes += weight(&event);
             taken.push(event);

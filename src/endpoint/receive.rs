@@ -105,9 +105,9 @@ fn timeout_failure(peer: &Peer<'_>, wait: TimeoutKind, timeouts: &Timeouts) -> F
 /// Read the body to its end for a short time, so that the connection can be reused.
 async fn drain(response: &mut Response, timer: &mut RequestTimer) {
     const MAX_WAIT: Duration = Duration::from_millis(100);
-    const MOST: usize = 64 << 10;
+    const MAX_BYTES: usize = 64 << 10;
     let rest = async {
-        let mut left = MOST;
+        let mut left = MAX_BYTES;
         while let Ok(Some(bytes)) = response.chunk().await {
             let Some(less) = left.checked_sub(bytes.len()) else { break };
             left = less;

@@ -46,7 +46,7 @@ pub struct Timeouts {
 #[derive(Clone, Copy, Debug)]
 pub struct Retries {
     /// Maximum number of retries.
-    pub most: u32,
+    pub limit: u32,
     /// The delay before the first retry; it doubles for each further one.
     pub initial_delay: Duration,
     /// Maximum delay; a server that asks for a longer one is not retried.

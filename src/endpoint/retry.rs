@@ -11,7 +11,7 @@ use super::{
 ///
 /// A delay that the server asks for takes precedence, unless it exceeds the maximum.
 pub(super) fn delay(retries: &Retries, failures: u32, last: &Failure) -> Option<Duration> {
-    if !last.transient || last.received > 0 || failures > retries.most {
+    if !last.transient || last.received > 0 || failures > retries.limit {
         return None;
     }
     // Most often a pooled connection that the server had closed in the meantime.
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     const RETRIES: Retries = Retries {
-        most: 3,
+        limit: 3,
         initial_delay: Duration::from_secs(1),
         max_delay: Duration::from_secs(3),
     };
@@ -68,7 +68,7 @@ mod tests {
         let cut = Failure::transient(FailureKind::Cut, String::new());
         assert_eq!(delay(&RETRIES, 1, &cut), Some(Duration::ZERO));
         assert!(delay(&RETRIES, 2, &cut).unwrap() > Duration::ZERO);
-        assert_eq!(delay(&Retries { most: 0, ..RETRIES }, 1, &cut), None);
+        assert_eq!(delay(&Retries { limit: 0, ..RETRIES }, 1, &cut), None);
     }
 
     #[test]
@@ -83,7 +83,7 @@ mod tests {
         #[test]
         fn no_numbers_panic(failures in any::<u32>(), first in any::<u64>(), longest in any::<u64>()) {
             let retries = Retries {
-                most: u32::MAX,
+                limit: u32::MAX,
                 initial_delay: Duration::from_secs(first),
                 max_delay: Duration::from_secs(longest),
             };

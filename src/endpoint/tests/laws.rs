@@ -72,10 +72,10 @@ proptest! {
     fn the_events_do_not_depend_on_the_chunking(
         body in prop::collection::vec(piece(), 0..12).prop_map(|pieces| pieces.concat()),
         widths in prop::collection::vec(1_usize..40, 1..6),
-        (line, most) in (60_usize..400, 200_u64..2000),
+        (line, limit) in (60_usize..400, 200_u64..2000),
         parsed in any::<Option<bool>>(),
     ) {
-        let limits = Limits { line, body: most };
+        let limits = Limits { line, body: limit };
         let parsing = || parsed.map(parsing);
         let (events, done) = joined(&[&body], limits, parsing());
         let (same, same_done) = joined(&cut(&body, &widths), limits, parsing());

@@ -86,7 +86,7 @@ struct Scenario {
     shutdown: Shutdown,
     capacity: Capacity,
     /// The maximum number of events that the reader takes at once.
-    most: usize,
+    limit: usize,
     /// True if the reader is woken by a callback.
     has_wake: bool,
     /// True if the request cancels a wait and starts it again, as after a timeout.
@@ -135,12 +135,12 @@ async fn request(queue: Arc<EventQueue<ModelChecked>>, scenario: Scenario) {
 async fn reader(
     queue: Arc<EventQueue<ModelChecked>>,
     wakeup: Option<Arc<Permit>>,
-    most: usize,
+    limit: usize,
 ) -> (Vec<Event>, Result<(), Failure>) {
     let mut taken: Vec<Event> = Vec::new();
     loop {
-        let found = queue.take(most);
-        assert!(found.events.len() <= most);
+        let found = queue.take(limit);
+        assert!(found.events.len() <= limit);
         let none = found.events.is_empty();
         for event in found.events {
             match (taken.last_mut(), event) {
@@ -178,9 +178,9 @@ fn run_scenario(scenario: Scenario) {
         Shutdown::Failure => Err(FailureKind::Protocol),
         Shutdown::Drop => Err(FailureKind::Cut),
     };
-    let most = scenario.most;
+    let limit = scenario.limit;
     let request = future::spawn(request(Arc::clone(&queue), scenario));
-    let (taken, ended) = future::block_on(reader(queue, wakeup, most));
+    let (taken, ended) = future::block_on(reader(queue, wakeup, limit));
     assert_eq!(taken, expected);
     assert_eq!(ended.map_err(|failure| failure.kind), end);
     future::block_on(request).unwrap();
@@ -208,7 +208,7 @@ fn any_scenario() -> Scenario {
         chunk: any.gen_range(1..5),
         shutdown: [Shutdown::Finish, Shutdown::Failure, Shutdown::Drop][any.gen_range(0..3)],
         capacity,
-        most: any.gen_range(1..4),
+        limit: any.gen_range(1..4),
         has_wake: any.r#gen(),
         cancels_wait: any.r#gen(),
     }
@@ -226,19 +226,19 @@ fn schedules_with_few_preemptions_end() {
 
 #[test]
 fn every_schedule_of_a_full_queue_ends() {
-    let full = |capacity, chunk, most| Scenario {
+    let full = |capacity, chunk, limit| Scenario {
         events: vec![usage(1), usage(2)],
         chunk,
         shutdown: Shutdown::Drop,
         capacity,
-        most,
+        limit,
         has_wake: true,
         cancels_wait: false,
     };
     let few = Capacity { events: 1, bytes: usize::MAX };
     let small = Capacity { events: usize::MAX, bytes: 1 };
-    for (capacity, chunk, most) in [(few, 1, 1), (few, 2, 2), (small, 1, 2), (small, 2, 1)] {
-        let scenario = full(capacity, chunk, most);
+    for (capacity, chunk, limit) in [(few, 1, 1), (few, 2, 2), (small, 1, 2), (small, 2, 1)] {
+        let scenario = full(capacity, chunk, limit);
         check_dfs(move || run_scenario(scenario.clone()), Some(1_000));
     }
 }

@@ -86,7 +86,7 @@ fn redacted(headers: HeaderMap, url: &str, message: &str) -> String {
         headers,
         body: Bytes::new(),
         timeouts: Timeouts { first_byte: time, idle: time, total: None },
-        retries: Retries { most: 0, initial_delay: time, max_delay: time },
+        retries: Retries { limit: 0, initial_delay: time, max_delay: time },
         limits: Limits { line: 1, body: 1 },
     };
     let mut failure = Failure::new(FailureKind::Status, message);

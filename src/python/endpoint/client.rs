@@ -158,7 +158,7 @@ impl PyHttpClient {
             total: timeout.map(|timeout| seconds("timeout", timeout)).transpose()?,
         };
         let retries = Retries {
-            most: max_retries,
+            limit: max_retries,
             initial_delay: Duration::from_millis(500),
             max_delay: Duration::from_secs(30),
         };

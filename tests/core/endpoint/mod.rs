@@ -42,7 +42,7 @@ fn request(url: &str) -> Request {
         body: Bytes::from_static(b"{}"),
         timeouts: Timeouts { first_byte: TEST_TIMEOUT, idle: TEST_TIMEOUT, total: None },
         retries: Retries {
-            most: 2,
+            limit: 2,
             initial_delay: Duration::from_millis(1),
             max_delay: Duration::from_secs(10),
         },
