@@ -206,22 +206,22 @@ fn unescaped(read: &[Read], escapes: Escapes) -> Vec<Read> {
     plain
 }
 
-/// Parse up to `most` hexadecimal digits. Return the number and the count of digits.
-fn digits(read: &[Read], least: usize, most: usize) -> Option<(u32, usize)> {
+/// Parse up to `max` hexadecimal digits. Return the number and the count of digits.
+fn digits(read: &[Read], min: usize, max: usize) -> Option<(u32, usize)> {
     let digit = |read: &Read| char::from(read.byte).to_digit(16);
     let (mut number, mut taken) = (0, 0);
-    while let Some(digit) = read.get(taken).filter(|_| taken < most).and_then(digit) {
+    while let Some(digit) = read.get(taken).filter(|_| taken < max).and_then(digit) {
         number = (number << 4) | digit;
         taken += 1;
     }
-    (taken >= least).then_some((number, taken))
+    (taken >= min).then_some((number, taken))
 }
 
 /// Parse what follows a backslash. Return the code point and the number of bytes.
 fn after_backslash(read: &[Read]) -> Option<(u32, usize)> {
     let first = read.first()?.byte;
     // In upper case if the whole text has been converted.
-    let (least, most) = match first {
+    let (min, max) = match first {
         b'x' | b'X' => (2, 2),
         b'u' if read.get(1).is_some_and(|read| read.byte == b'{') => {
             let (code, taken) = digits(&read[2..], 1, 6)?;
@@ -236,7 +236,7 @@ fn after_backslash(read: &[Read]) -> Option<(u32, usize)> {
         _ if first.is_ascii_punctuation() => return Some((u32::from(first), 1)),
         _ => return None,
     };
-    let (code, taken) = digits(&read[1..], least, most)?;
+    let (code, taken) = digits(&read[1..], min, max)?;
     Some((code, 1 + taken))
 }
 
