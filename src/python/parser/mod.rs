@@ -236,7 +236,7 @@ impl PyParser {
 
     fn __repr__(&self) -> String {
         format!(
-            "<Parser of {} tools, {} bytes held>",
+            "<Parser of {} tools, {} bytes buffered>",
             self.tools.names.len(),
             self.parser.buffered()
         )

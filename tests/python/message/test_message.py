@@ -142,12 +142,12 @@ def test_every_message_comes_back_from_every_form(message: tw.Message) -> None:
 @given(st.lists(texts, max_size=5), json_objects, st.data())
 @settings(max_examples=effort(60), deadline=None)
 def test_splits_and_the_order_of_results_do_not_matter(
-    text_so_far: list[str], arguments: dict[str, Any], data: st.DataObject
+    texts: list[str], arguments: dict[str, Any], data: st.DataObject
 ) -> None:
     raw = json.dumps(arguments)
     places = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=4)))
     bounds = list(zip([0, *places], [*places, len(raw)], strict=True))
-    stream: list[tw.Update] = [tw.TextDelta(text) for text in text_so_far]
+    stream: list[tw.Update] = [tw.TextDelta(text) for text in texts]
     for number, (start, end) in enumerate(bounds):
         first = number == 0
         stream.append(
@@ -164,8 +164,8 @@ def test_splits_and_the_order_of_results_do_not_matter(
     assert joined.missing == ()
     call = tw.ToolCall("a", "f", arguments, raw)
     expected: list[tw.Message] = []
-    if "".join(text_so_far):
-        expected.append(tw.TextMessage("".join(text_so_far), role="assistant", chat_id="c"))
+    if "".join(texts):
+        expected.append(tw.TextMessage("".join(texts), role="assistant", chat_id="c"))
     expected.append(tw.ToolAggregateMessage([call], [result], chat_id="c"))
     expected.append(tw.UsageMessage(1, 2, chat_id="c"))
     assert list(joined.messages) == expected

@@ -1,4 +1,4 @@
-"""Messages to and from what the OpenAI and Anthropic clients take, judged by their own types."""
+"""Messages to and from the OpenAI and Anthropic clients, validated by their own types."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ def anthropic_type() -> Any:
 
 
 def check_types(adapter: Any, dicts: Any) -> None:
-    """Validates, also what the client's types declare as `Iterable` and pydantic reads lazily."""
+    """Validate with the types of the client, including lazy `Iterable` fields."""
 
-    def spell_out(value: Any) -> None:
+    def consume(value: Any) -> None:
         if isinstance(value, dict):
             for item in value.values():
-                spell_out(item)
+                consume(item)
         elif not isinstance(value, (str, bytes)) and hasattr(value, "__iter__"):
             for item in value:
-                spell_out(item)
+                consume(item)
 
-    spell_out(adapter.validate_python(dicts))
+    consume(adapter.validate_python(dicts))
 
 
 def run_case(case: dict[str, Any], convert: Any) -> Any:

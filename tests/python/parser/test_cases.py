@@ -1,4 +1,4 @@
-"""The golden cases of `tests/cases/calls`, through every way in."""
+"""The golden cases of `tests/cases/calls`, through all entry points."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIZES = [1, 2, 3, 5, 8, 13, 1 << 20]
 
 
 def lines(events: list[tw.Event]) -> list[str]:
-    """What the cases record, to be compared."""
+    """Return the events in the format of the cases."""
     return [exact(event) for event in written(settled(events))]
 
 
@@ -84,7 +84,7 @@ STREAMS: dict[str, Callable[[list[str], Any, Options], list[tw.Event]]] = {
 }
 
 
-# A stream that just ends is complete.
+# A stream that ends is complete.
 @pytest.mark.parametrize(
     NAMES[:3],
     [pytest.param(*case.values[:3], id=case.id) for case in cases() if not case.values[3]],

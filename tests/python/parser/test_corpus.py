@@ -1,7 +1,7 @@
 """Real calls with their real schemas, and recorded replies of real models.
 
-The calls are data that this repository does not hold. They are looked for where
-``TOOLWEAVE_SHARED`` says, then beside the repository.
+The calls are not part of this repository. They are looked up in ``TOOLWEAVE_SHARED``, then next to
+the repository.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from toolweave.play.recordings import RECORDED_ON
 from toolweave.play.tools import ToolBox
 
 CORPUS = SHARED / "data" / "bfcl" / "calls.jsonl"
-# Their answers do not fit the schemas of their own questions, and may not pass for clean.
+# Their answers violate the schemas of their own questions.
 UNFIT = {"simple_java_58", "simple_java_72", "simple_java_82", "live_multiple_1038-265-0"}
 STREAMS = files("toolweave.play") / "streams"
 
 
 @functools.cache
 def questions() -> list[dict[str, Any]]:
-    """Questions with the functions on offer and the calls that answer them."""
+    """Return questions with the available functions and the calls that answer them."""
     if not CORPUS.is_file():
         pytest.skip("set TOOLWEAVE_SHARED to a folder that holds data/bfcl/calls.jsonl")
     return [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
 
 
 def style(chance: random.Random, arguments: dict[str, Any]) -> str:
-    """The arguments as one model or another would write them."""
+    """Write the arguments in the style of a model."""
     return json.dumps(
         arguments,
         indent=chance.choice([None, 2, 4]),
@@ -46,7 +46,7 @@ def style(chance: random.Random, arguments: dict[str, Any]) -> str:
 
 
 def cut(chance: random.Random, reply: str) -> list[str]:
-    """The reply in pieces of one to a few dozen characters."""
+    """Split the reply into pieces of one to a few dozen characters."""
     return split_at(reply, [chance.randrange(len(reply)) for _ in range(len(reply) // 4)])
 
 
@@ -81,7 +81,7 @@ def test_every_real_call_comes_back_equal_valid_and_unrepaired(form: str, frame:
 
 @functools.cache
 def parsers() -> dict[str, tw.Parser]:
-    """One parser for each question: most of them have tools of their own."""
+    """Return one parser for each question, since most have tools of their own."""
     return {question["id"]: tw.Parser(question["functions"]) for question in questions()}
 
 
@@ -90,19 +90,19 @@ def parsers() -> dict[str, tw.Parser]:
 
 @functools.cache
 def contracts() -> list[tw.FunctionContract]:
-    """The tools that the recorded models were told about."""
+    """Return the tools of the recorded runs."""
     return [tool.contract for tool in ToolBox(RECORDED_ON).tools]
 
 
 def recorded() -> list[Any]:
-    """The replies that come with the package."""
+    """Return the replies that come with the package."""
     found = sorted(file.name for file in STREAMS.iterdir() if file.name[0].isdigit())
     assert found
     return [pytest.param(name, id=name.removesuffix(".json")) for name in found]
 
 
 def load(name: str) -> tuple[list[str], bool]:
-    """The deltas of a recorded reply, and whether it was cut off."""
+    """Return the deltas of a recorded reply, and whether it was truncated."""
     data = json.loads((STREAMS / name).read_text(encoding="utf-8"))
     return data["deltas"], data["finish_reason"] == "length"
 
@@ -124,7 +124,7 @@ def test_every_split_of_a_recorded_reply_gives_the_same_events(name: str) -> Non
         assert joined(parse(chunks)) == joined(as_sent)
 
 
-# Without fitting to schemas: what of it there is to mend is another matter.
+# Without coercion to schemas, which is tested elsewhere.
 EXPECTED = {
     "01-add": {"calls": 1},
     "02-two-calls": {"calls": 2},

@@ -1,7 +1,7 @@
-"""What a reply costs: work in proportion to its length, and memory within the limits.
+"""The cost of a reply: linear time, and memory within the limits.
 
-The work itself is counted by the core's own tests. Here it is seen through the bindings, by
-what is held and allocated, and by a clock with much patience.
+The tests of the core count the work itself. Here it is measured through the bindings, by buffered
+and allocated memory, and by a clock with generous limits.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from parser_replies import TOOLS, pieces, source
 
 
 def fill(piece: str, size: int) -> str:
-    """A piece, over and over."""
+    """Repeat a piece."""
     return piece * (size // len(piece) + 1)
 
 
 def after(head: str, piece: str, tail: str = "") -> Callable[[int], str]:
-    """Replies of any size: a piece over and over, with something before and after."""
+    """Return replies of any size: a repeated piece with a prefix and a suffix."""
     return lambda size: head + fill(piece, size) + tail
 
 
@@ -54,10 +54,10 @@ ATTACKS: dict[str, Callable[[int], str]] = {
     "empty calls": after("", "<Ping/>"),
     "little calls": after("", 'A <Any>{"a":1}</Any>'),
     "invalid calls": after("", '<Add>{"a": "x"}</Add>'),
-    "mended quotes": after("<Any>{", "'a': 1, ", "}</Any>"),
-    "mended inner quotes": after('<Any>{"a": "', 'x "y" ', '"}</Any>'),
-    "mended newlines": after('<Any>{"a": "', "x\n", '"}</Any>'),
-    "mended surrogates": after('<Any>{"a": "', "\\ud83d", '"}</Any>'),
+    "repaired quotes": after("<Any>{", "'a': 1, ", "}</Any>"),
+    "repaired inner quotes": after('<Any>{"a": "', 'x "y" ', '"}</Any>'),
+    "repaired newlines": after('<Any>{"a": "', "x\n", '"}</Any>'),
+    "repaired surrogates": after('<Any>{"a": "', "\\ud83d", '"}</Any>'),
     "brackets that do not match": after('<Any>{"a": ', "[}", "</Any>"),
     "commas": after('<Any>{"a": [', "1,,", "]}</Any>"),
     "comments": after('<Any>{"a": 1 ', "/* ", "}</Any>"),
@@ -72,7 +72,7 @@ ATTACK = pytest.mark.parametrize("attack", sorted(ATTACKS))
 
 
 def seconds(parser: tw.Parser, chunks: list[str]) -> float:
-    """CPU time for a reply, the best of three."""
+    """Return the CPU time for a reply, the best of three."""
 
     def once() -> float:
         begin = time.process_time()
@@ -93,7 +93,7 @@ def test_the_time_does_not_grow_faster_than_the_reply(attack: str, size: int, ch
     small, large = (
         seconds(parser, pieces(ATTACKS[attack](length), chunk)) for length in (size, size * 8)
     )
-    # Eight times is what it should be, and 64 times what the square would be.
+    # Linear cost is eight times, quadratic cost 64 times.
     assert large < 24 * max(small, 0.0005), (small, large)
 
 
@@ -107,8 +107,8 @@ def test_the_number_of_events_is_linear_in_the_reply(attack: str) -> None:
 
 
 def buffered(parser: tw.Parser) -> int:
-    """How many bytes a parser holds back, as it says itself."""
-    match = re.search(r"(\d+) bytes held", repr(parser))
+    """Return the number of buffered bytes, from the repr."""
+    match = re.search(r"(\d+) bytes buffered", repr(parser))
     assert match is not None
     return int(match[1])
 
@@ -194,7 +194,7 @@ HUGE = """
 @pytest.mark.parametrize("deltas", [True, False])
 @pytest.mark.parametrize(
     ("chunk", "count", "megabytes"),
-    # One chunk is put behind what is held, and what is beyond the limit comes back as one piece.
+    # One chunk is appended to the buffer, and the excess is returned as one piece.
     [(64 << 10, 1600, 80), (100 << 20, 1, 200 + 80)],
     ids=["64 KB chunks", "one chunk"],
 )

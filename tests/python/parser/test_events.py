@@ -1,4 +1,4 @@
-"""Events as Python values: matched, compared, printed, pickled, never changed."""
+"""Events as Python values: matching, comparison, repr, pickling, immutability."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NAMES = {name: getattr(tw, name) for name in tw.__all__}
 
 
 def described(event: tw.Event) -> str:
-    """What each kind of event is matched by."""
+    """Return the positional fields of an event."""
     match event:
         case tw.TextDelta(text) | tw.ReasoningDelta(text):
             return text

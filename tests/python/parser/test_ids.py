@@ -1,4 +1,4 @@
-"""Ids that an `id_factory` gives: whatever it returns, calls have ids that can be told apart."""
+"""Ids from an `id_factory`: calls have unique ids, whatever it returns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ids_of(events: Any) -> list[str]:
 
 
 def check(ids: list[str], given: list[str], count: int) -> None:
-    """There are as many as calls, all different and of text; those that can be used are used."""
+    """Check that there is a unique str for each call, and that valid ids are used."""
     assert len(ids) == count
     assert len(set(ids)) == count
     for number, found in enumerate(ids):
@@ -40,9 +40,7 @@ def check(ids: list[str], given: list[str], count: int) -> None:
 
 
 @given(returned=IDS, count=st.integers(0, 8))
-def test_calls_have_unique_ids_for_any_factory(
-    returned: list[str], count: int
-) -> None:
+def test_calls_have_unique_ids_for_any_factory(returned: list[str], count: int) -> None:
     def factory(index: int) -> str:
         return returned[index] if index < len(returned) else ""
 
@@ -52,7 +50,7 @@ def test_calls_have_unique_ids_for_any_factory(
     check(ids_of(events), returned, count)
 
     parser = tw.Parser(TOOLS, id_factory=factory)
-    # What one reply was given says nothing about the next.
+    # The ids of one reply do not affect the next.
     for _ in range(2):
         chunks = [*(event for chunk in reply for event in parser.push(chunk)), *parser.finish()]
         assert ids_of(chunks) == ids_of(events)
@@ -62,9 +60,7 @@ def test_calls_have_unique_ids_for_any_factory(
 
 
 @given(returned=IDS, count=st.integers(0, 8))
-def test_the_executor_assigns_missing_ids(
-    returned: list[str], count: int
-) -> None:
+def test_the_executor_assigns_missing_ids(returned: list[str], count: int) -> None:
     def factory(position: int) -> str:
         return returned[position] if position < len(returned) else ""
 
@@ -80,9 +76,9 @@ def test_the_executor_assigns_missing_ids(
     run(main())
 
 
-@pytest.mark.parametrize(("returned", "said"), [("", "''"), ("\udc00", "'\\udc00'")])
+@pytest.mark.parametrize(("returned", "logged"), [("", "''"), ("\udc00", "'\\udc00'")])
 def test_an_invalid_id_is_replaced_with_a_warning(
-    returned: str, text_so_far: str, caplog: pytest.LogCaptureFixture
+    returned: str, logged: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def factory(_: int) -> str:
         return returned
@@ -93,7 +89,7 @@ def test_an_invalid_id_is_replaced_with_a_warning(
     assert [record.name for record in caplog.records] == ["toolweave.parser", "toolweave.executor"]
     for record in caplog.records:
         assert "id_factory must return" in record.getMessage()
-        assert vars(record)["returned"] == text_so_far
+        assert vars(record)["returned"] == logged
         assert vars(record)["tool_call_id"] == "call_0"
 
 

@@ -1,4 +1,4 @@
-"""Odd replies, streams that break off and parsers put to odd uses: at worst, a clear error."""
+"""Unusual replies, broken streams and misused parsers: at worst, a clear error."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_chunks_may_be_of_a_subclass_of_str() -> None:
     assert source(tw.parse(Chunk(f"a{PING}b"), TOOLS)) == f"a{PING}b"
 
 
-# Chunks that come from somewhere.
+# Sources of chunks.
 
 
 def breaking(reply: str, error: BaseException) -> Iterator[str]:
@@ -97,7 +97,7 @@ def breaking(reply: str, error: BaseException) -> Iterator[str]:
 
 
 def drained(stream: Iterable[tw.Event]) -> tuple[str, Exception | None]:
-    """What a stream tells of a reply until it ends, and what ended it."""
+    """Return the text of all events of a stream, and the error that ended it."""
     events: list[tw.Event] = []
     try:
         events += stream
@@ -318,11 +318,11 @@ def test_concurrent_parsers_are_independent() -> None:
         assert [call.arguments for call in calls] == [{"n": number, "s": "x" * number}] * 20
 
 
-# What the bindings owe to Python.
+# Garbage collection.
 
 
 class Held:
-    """Something whose end can be watched, and that can hold what holds it."""
+    """An object with weak references and attributes, for reference cycles."""
 
     mine: Any
 

@@ -1,4 +1,4 @@
-"""The laws of the parser: what holds for every reply, however it is cut."""
+"""The laws of the parser, for every reply and every split of it."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_nothing_certain_is_the_shared_empty_tuple() -> None:
 
 
 def may_begin_markup(buffered: str) -> bool:
-    """Whether text that is held back could still turn out to be something else."""
+    """Return true if buffered text may still be markup."""
     if buffered[0] in "`~":
         return len(buffered) < 3 or buffered[:3] in ("```", "~~~")
     name = re.match(r"<([^\s<>/]*)", buffered)
@@ -215,7 +215,7 @@ def may_begin_markup(buffered: str) -> bool:
 
 
 def is_inside_call(event: tw.Event) -> bool:
-    """Whether what follows the event may be more of the same payload."""
+    """Return true if more of the same payload may follow the event."""
     match event:
         case tw.ToolCallStart() | tw.ToolCallDelta() | tw.Discarded(_, "too_large"):
             return True
@@ -225,9 +225,7 @@ def is_inside_call(event: tw.Event) -> bool:
 
 
 @given(replies, st.booleans())
-def test_only_possible_markup_is_buffered_within_the_limits(
-    reply: str, in_code: bool
-) -> None:
+def test_only_possible_markup_is_buffered_within_the_limits(reply: str, in_code: bool) -> None:
     tag = 16
     limits = tw.Limits(max_tag_bytes=tag, max_argument_bytes=40)
     parser = tw.Parser(TOOLS, limits=limits, in_code="call" if in_code else "text")

@@ -1,4 +1,4 @@
-"""Long calls are judged apart from short ones, with the interpreter free, and come to the same."""
+"""Validation of long calls releases the interpreter and has the same outcome as of short ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from effort import effort
 from toolweave import FunctionContract, Parser, TextDelta, ToolCallUpdate, UpdateReader
 
 LONG = 200_000
-"""More bytes than a call has that is judged where it is read."""
+"""More bytes than a call that is validated with the interpreter held."""
 
 SCHEMA = {
     "type": "object",
@@ -61,10 +61,10 @@ def judged(payload: str) -> Any:
 
 
 def without_long_text(call: Any) -> Any:
-    """A call without the text that makes it long."""
+    """Return a call without the text that makes it long."""
     if isinstance(call, tw.ToolCall):
         rest = {name: value for name, value in call.arguments.items() if name != "pad"}
-        # What was mended in that text is quoted with it.
+        # Repairs in that text quote it.
         return repr(rest), [repair for repair in call.repairs if repair.path != "/pad"]
     places = [(each.path, each.keyword, each.expected) for each in call.violations if each.path]
     return call.kind, places
@@ -97,7 +97,7 @@ def test_other_threads_run_while_a_long_call_is_validated() -> None:
         return time.perf_counter() - begun
 
     def waits() -> float:
-        """How long another thread waits for the interpreter while a call is judged."""
+        """Return how long another thread waits for the interpreter during validation of a call."""
         asked, listening = threading.Event(), threading.Event()
         begun: list[float] = []
         waited: list[float] = []

@@ -1,4 +1,4 @@
-"""Calls that a provider's own protocol carries, judged by the parser's rules."""
+"""Native calls, validated by the rules for inline calls."""
 
 from __future__ import annotations
 
@@ -54,9 +54,7 @@ def test_native_objects_are_validated_like_inline_ones(
 
 
 @given(st.text(alphabet='{}[]":,\\ \n<>/`a1.-"{}'), st.booleans())
-def test_any_text_is_a_call_with_an_object_or_an_invalid_call(
-    text: str, truncated: bool
-) -> None:
+def test_any_text_is_a_call_with_an_object_or_an_invalid_call(text: str, truncated: bool) -> None:
     event = tw.Parser(["Any"]).native_call("x", "Any", text, index=1, truncated=truncated)
     assert (event.id, event.index, event.name, event.raw) == ("x", 1, "Any", text)
     if isinstance(event, tw.ToolCall):

@@ -1,8 +1,7 @@
-"""Replies that talk about calls, code and markup, and call nothing.
+"""Replies about calls, code and markup that contain no calls.
 
-They are data that this repository does not hold. They are looked for where ``TOOLWEAVE_SHARED``
-says, then beside the repository; the golden cases in ``tests/cases/calls/attempts.json`` hold
-some of our own.
+They are not part of this repository. They are looked up in ``TOOLWEAVE_SHARED``, then next to the
+repository; the golden cases in ``tests/cases/calls/attempts.json`` have similar ones.
 """
 
 from __future__ import annotations

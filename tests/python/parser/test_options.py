@@ -1,4 +1,4 @@
-"""Tools and options that cannot be had: errors that say which, and what would be right."""
+"""Errors for invalid tools and options, which name them and state what would be valid."""
 
 from __future__ import annotations
 
@@ -45,9 +45,7 @@ PING = "<Ping/>"
         ),
     ],
 )
-def test_invalid_tools_are_named(
-    tools: Any, error: type[Exception], says: str
-) -> None:
+def test_invalid_tools_are_named(tools: Any, error: type[Exception], says: str) -> None:
     for make in (
         lambda: tw.Parser(tools),
         lambda: tw.parse("", tools),
@@ -81,9 +79,7 @@ def test_invalid_tools_are_named(
         ({"id_factory": "x"}, TypeError, "id_factory"),
     ],
 )
-def test_invalid_options_are_named(
-    options: Any, error: type[Exception], says: str
-) -> None:
+def test_invalid_options_are_named(options: Any, error: type[Exception], says: str) -> None:
     for make in (
         lambda: tw.Parser(TOOLS, **options),
         lambda: tw.parse("", TOOLS, **options),

@@ -1,4 +1,4 @@
-"""What becomes of the JSON in a call, in both tag forms, whole and by 1 and 4 characters."""
+"""The JSON in a call, in both tag forms, whole and in chunks of 1 and 4 characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is a call and what is not, in both tag forms, whole and by 1 and 4 characters."""
+"""Calls and other text, in both tag forms, whole and in chunks of 1 and 4 characters."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def test_prose_that_mentions_a_tag_is_prose(form: str) -> None:
         f"{begin}\n\n",
         f"({begin}) and so on.",
     ):
-        text_so_far = reply.format("Any", "Any")
+        text = reply.format("Any", "Any")
         if form == "attribute" and end in reply:
-            # With a name in an attribute and its own closing tag it was meant as a call.
-            assert "invalid_json" in kinds(read(text_so_far))
+            # A name in an attribute with the matching closing tag is an attempt at a call.
+            assert "invalid_json" in kinds(read(text))
         else:
-            assert read(text_so_far) == [tw.TextDelta(text_so_far)]
-    text_so_far = f"Use {begin.format('Any')} like so: " + wrap(form, "Any", '{"a": 1}')
-    assert kinds(read(text_so_far)) == [repr(f"Use {begin.format('Any')} like so: "), "Any"]
+            assert read(text) == [tw.TextDelta(text)]
+    text = f"Use {begin.format('Any')} like so: " + wrap(form, "Any", '{"a": 1}')
+    assert kinds(read(text)) == [repr(f"Use {begin.format('Any')} like so: "), "Any"]
 
 
 @FORM
@@ -103,9 +103,7 @@ def test_an_invalid_call_does_not_affect_the_next(form: str, bad: str, kind: str
     ],
 )
 @FORM
-def test_an_unclosed_string_does_not_swallow_the_next_call(
-    form: str, good: str
-) -> None:
+def test_an_unclosed_string_does_not_swallow_the_next_call(form: str, good: str) -> None:
     bad = wrap(form, "Any", '{"a": "b')
     assert kinds(read(f"{bad} then {good} end")) == ["Any", "' then '", "Ping", "' end'"]
 
@@ -182,8 +180,8 @@ def test_an_unknown_tool_is_text_as_a_tag_and_an_event_as_an_attribute() -> None
 
 def test_case_matters_in_a_tag_and_not_in_an_attribute() -> None:
     for name in ("ANY", "any", "aNy"):
-        text_so_far = wrap("tag", name, "{}")
-        assert read(text_so_far) == [tw.TextDelta(text_so_far)]
+        text = wrap("tag", name, "{}")
+        assert read(text) == [tw.TextDelta(text)]
         call = only(wrap("attribute", name, "{}"))
         assert (call.name, repairs(call)) == ("Any", ["name_case"])
     assert only(wrap("attribute", "Any", "{}")).repairs == ()

@@ -1,7 +1,7 @@
-"""Traps that catch streaming parsers of other makes, set in our own dialect.
+"""Inputs that break other streaming parsers, in the natural dialect.
 
-`[Name]` and `[/Name]` stand for the opening and the closing tag, so that each trap is set in
-both forms. An outcome is a text, a call with its arguments, or the kind of what is no call.
+`[Name]` and `[/Name]` stand for the opening and the closing tag, so that each input exists
+in both forms. An outcome is a text, a call with its arguments, or the kind of another event.
 """
 
 from __future__ import annotations
@@ -130,14 +130,14 @@ TRAPS: dict[str, tuple[str, list[str | Call | type]]] = {
 
 
 def set_in(form: str, text: str) -> str:
-    """The text with its tags in one form."""
+    """Return the text with its tags in one form."""
     begin, end = FORMS[form]
     text = re.sub(r"\[/([^\W\d]\w*)\]", lambda tag: end.format(tag[1]), text)
     return re.sub(r"\[([^\W\d]\w*)\]", lambda tag: begin.format(tag[1]), text)
 
 
 def outcome(event: tw.Event) -> object:
-    """An event as the table writes it."""
+    """Return an event in the format of the table."""
     match event:
         case tw.TextDelta(text):
             return text

@@ -1,4 +1,4 @@
-"""Mending JSON, as Python sees it."""
+"""The Python API for repair of JSON."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FILE = CASES / "repair" / "mend.json"
 )
 def test_golden_texts_are_repaired(case: dict[str, Any]) -> None:
     if case["mended"] is None:
-        with pytest.raises(InvalidJSONError, match=r"mended|guess"):
+        with pytest.raises(InvalidJSONError, match=r"repaired|guess"):
             repair_json(case["text"])
     else:
         text, repairs = repair_json(case["text"])
@@ -40,8 +40,10 @@ def test_repaired_text_is_json_and_stays_unchanged(text: str) -> None:
 
 
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.none()), st.booleans())
-def test_python_literals_are_repaired_to_the_same_value(value: dict[str, Any], ascii_only: bool) -> None:
-    # Python doubles no quote and JSON has no single ones: what `repr` writes is what models do.
+def test_python_literals_are_repaired_to_the_same_value(
+    value: dict[str, Any], ascii_only: bool
+) -> None:
+    # The output of `repr` has the quotes that models write.
     if any(not text.isprintable() for text in [*value, *map(str, value.values())]):
         return
     text, _ = repair_json(ascii(value) if ascii_only else repr(value))

@@ -1,4 +1,4 @@
-"""Reading one reply: calls in text and native calls, alike and under one numbering."""
+"""Reading of one reply: inline calls and native calls, under one numbering."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PARSER = tw.Parser(TOOLS)
 
 
 def read(updates: Iterable[Any], *, truncated: bool = False, **options: Any) -> list[Any]:
-    """All that is read in a reply."""
+    """Return all events of a reply."""
     reader = tw.UpdateReader(PARSER, **options)
     events = [event for update in updates for event in reader.push(update)]
     events += reader.finish(truncated=truncated)
@@ -34,7 +34,7 @@ def read(updates: Iterable[Any], *, truncated: bool = False, **options: Any) -> 
 
 
 def update_of(written: Any) -> tw.Update:
-    """An update as the cases write it."""
+    """Return an update in the format of the cases."""
     if isinstance(written, str):
         return tw.TextDelta(written)
     names = {"id": "tool_call_id", "name": "function_name", "arguments": "function_args"}
@@ -60,7 +60,7 @@ def test_there_are_cases() -> None:
     assert len(GOLDEN["cases"]) > 20
 
 
-# What holds for every reply.
+# Laws for every reply.
 
 fragments = st.builds(
     Update,
@@ -75,7 +75,7 @@ updates = st.lists(texts | fragments | others, max_size=10)
 
 
 def cut(update: tw.Update, cuts: Sequence[int]) -> list[tw.Update]:
-    """The update in pieces."""
+    """Split an update into pieces."""
     match update:
         case tw.TextDelta(text):
             return [tw.TextDelta(piece) for piece in split_at(text, cuts)]
@@ -112,10 +112,10 @@ def test_nothing_is_lost_and_each_call_has_one_start_and_one_end(
     events = read(reply, inline=inline, deltas=deltas, truncated=truncated)
     read_in_it = [e for e in events if not isinstance(e, (tw.ReasoningDelta, tw.UsageUpdate))]
     reasoning = [e for e in events if isinstance(e, tw.ReasoningDelta)]
-    text_so_far = [getattr(update, "text", "") for update in reply] + [
+    texts = [getattr(update, "text", "") for update in reply] + [
         update.function_args or "" for update in reply if isinstance(update, Update)
     ]
-    assert Counter(source([*read_in_it, *reasoning])) == Counter("".join(text_so_far))
+    assert Counter(source([*read_in_it, *reasoning])) == Counter("".join(texts))
     starts = [event.index for event in events if isinstance(event, tw.ToolCallStart)]
     ends = [e.index for e in events if isinstance(e, (tw.ToolCall, tw.InvalidToolCall))]
     assert sorted(starts) == sorted(ends) == list(range(len(starts)))
@@ -141,7 +141,7 @@ def test_text_is_read_as_the_parser_reads_it(reply: str, cuts: list[int], trunca
     assert read(map(tw.TextDelta, pieces), truncated=truncated) == expected
 
 
-# What passes, passes as it is.
+# Updates that are passed on unchanged.
 
 
 @pytest.mark.parametrize("update", [tw.ReasoningDelta("<Ping>{}</Ping>"), tw.UsageUpdate(1, 2)])
@@ -219,7 +219,7 @@ def test_call_ids_must_be_callable() -> None:
         tw.UpdateReader(PARSER, call_ids=wrong)
 
 
-# What no model should yield.
+# Invalid updates.
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_fragment_problems_are_logged_without_content(caplog: pytest.LogCaptureF
     assert not any("secret" in str(vars(record)) for record in caplog.records)
 
 
-# A reader among other things.
+# References and memory.
 
 
 def test_a_parser_serves_many_readers_and_is_not_modified() -> None:

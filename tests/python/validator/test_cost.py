@@ -1,4 +1,4 @@
-"""The price of a verdict on Python objects is linear in the bytes, whatever keyword and shape."""
+"""The cost of validating Python objects is linear in the bytes, for every keyword and shape."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import pytest
 import toolweave as tw
 
 BYTES = 60_000
-"""How long the JSON of a value is."""
+"""Length of the JSON of a value."""
 
 SECONDS = 0.5
-"""What any verdict may take: two million looks, in a build for development."""
+"""Time allowed for any value: two million visits, in a development build."""
 
 FACTOR = 60
-"""How many times as long as to write the JSON a verdict may take beside."""
+"""Additional time allowed, as a multiple of the time of writing the JSON."""
 
 TRIES = 4
 
 
 def items(item: Callable[[int], Any]) -> list[Any]:
-    """Items until they have as many bytes."""
+    """Return items of this many bytes."""
     left = BYTES
 
     def fits(value: Any) -> bool:

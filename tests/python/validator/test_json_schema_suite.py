@@ -1,7 +1,7 @@
 """The required tests of the JSON-Schema-Test-Suite, through the Python API.
 
-The suite is data that this repository does not hold. It is looked for where
-``JSON_SCHEMA_TEST_SUITE`` says, then in the data beside the repository.
+The suite is not part of this repository. It is looked up in ``JSON_SCHEMA_TEST_SUITE``, then in the
+data next to the repository.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ DEFAULT_DIRECTORY = SHARED / "data" / "json_schema_test_suite"
 
 @functools.cache
 def suite() -> Path | None:
-    """The directory that holds ``tests`` and ``remotes``, if there is one."""
+    """Return the directory with ``tests`` and ``remotes``, if it exists."""
     path = Path(os.environ.get("JSON_SCHEMA_TEST_SUITE") or DEFAULT_DIRECTORY)
     return path if (path / "tests").is_dir() else None
 
 
 @functools.cache
 def remotes(draft: str) -> dict[str, Any]:
-    """The schemas that tests of ``draft`` may refer to, by the URI that the suite gives them."""
+    """Return the schemas that tests of ``draft`` may refer to, by their URIs."""
     root = suite()
     assert root is not None
     found = {}

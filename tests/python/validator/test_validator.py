@@ -1,4 +1,4 @@
-"""The validator, as Python sees it."""
+"""The Python API of the validator."""
 
 from __future__ import annotations
 
