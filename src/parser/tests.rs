@@ -390,7 +390,7 @@ fn attacks(size: usize) -> Vec<(&'static str, String)> {
             "tags of pages and broken long objects",
             fill(&format!("<summary>{{x: {}", "y".repeat(600))),
         ),
-        ("tags of pages and mended objects", fill("<summary>{x: 1}</summary>")),
+        ("tags of pages and repaired objects", fill("<summary>{x: 1}</summary>")),
         ("tags of pages and half a string", after("<summary>{\"", "\\\"")),
         ("objects in one tag", after("<Get>", "{},")),
         ("objects in one named tag", after("<tool_call name='GET'>", "{\"a\": 1}\n")),

@@ -203,9 +203,9 @@ impl<'t> Repairer<'t> {
         }
         match scalar::value(word) {
             Word::Json => self.out.push_str(word),
-            Word::Repaired(kind, mended) => {
-                self.record(self.frames.len(), kind, word, &mended)?;
-                self.out.push_str(&mended);
+            Word::Repaired(kind, repaired) => {
+                self.record(self.frames.len(), kind, word, &repaired)?;
+                self.out.push_str(&repaired);
             }
             Word::Unknown => return None,
         }

@@ -116,7 +116,7 @@ fn violations(files: &[File]) -> Vec<String> {
     let map = Map::of(files);
     let lib = files.iter().find(|(path, _)| path == "lib.rs").map_or("", |(_, text)| text);
     let lexed = tokens(lib);
-    let floors: Vec<_> =
+    let layers: Vec<_> =
         outline(&lexed).modules.iter().filter_map(|m| m.first().copied()).collect();
     let mut violations = Vec::new();
 
@@ -130,8 +130,8 @@ fn violations(files: &[File]) -> Vec<String> {
             }
             continue;
         };
-        let floor = |name: &str| floors.iter().position(|floor| *floor == name);
-        if floor(to) > floor(from) {
+        let layer = |name: &str| layers.iter().position(|layer| *layer == name);
+        if layer(to) > layer(from) {
             violations.push(format!(
                 "{} uses {}, a layer above",
                 module.join("::"),
