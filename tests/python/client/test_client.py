@@ -55,7 +55,7 @@ async def rest(events: Events) -> list[Any]:
 
 @flavours
 @on_a_server
-async def test_what_is_followed_is_the_log_and_what_it_comes_to(
+async def test_following_yields_the_log_and_its_snapshot(
     tmp_path: Path, flavour: str
 ) -> None:
     async with (
@@ -103,7 +103,7 @@ async def test_wherever_the_line_breaks_exactly_the_log_is_read(
 
 @flavours
 @on_a_server
-async def test_a_client_that_leaves_goes_on_with_its_reducer(tmp_path: Path, flavour: str) -> None:
+async def test_a_client_that_disconnects_resumes_with_its_reducer(tmp_path: Path, flavour: str) -> None:
     async with (
         serve_agent(tmp_path, Agent(model, [add]), limits=SOON) as server,
         chat_client(flavour, server.base_url) as client,
@@ -154,7 +154,7 @@ async def test_a_run_is_stopped(tmp_path: Path, flavour: str) -> None:
 @pytest.mark.parametrize("approved", [True, False])
 @flavours
 @on_a_server
-async def test_a_call_is_approved_or_refused(tmp_path: Path, flavour: str, approved: bool) -> None:
+async def test_a_call_is_approved_or_denied(tmp_path: Path, flavour: str, approved: bool) -> None:
     deleted: list[str] = []
 
     @tool(requires_approval=True)
@@ -226,7 +226,7 @@ async def test_questions_and_late_results_are_answered(tmp_path: Path, flavour: 
 
 @flavours
 @on_a_server
-async def test_a_silent_run_is_kept_open_by_heartbeats_and_further_runs_are_followed(
+async def test_heartbeats_keep_a_silent_run_open_and_further_runs_are_followed(
     tmp_path: Path, flavour: str
 ) -> None:
     go = asyncio.Event()
@@ -261,7 +261,7 @@ async def test_a_silent_run_is_kept_open_by_heartbeats_and_further_runs_are_foll
 
 @flavours
 @on_a_server
-async def test_users_are_known_by_their_headers_and_unknown_chats_are_errors(
+async def test_headers_identify_users_and_unknown_chats_are_errors(
     tmp_path: Path, flavour: str
 ) -> None:
     def user(request: Any) -> str | None:
@@ -284,7 +284,7 @@ async def test_users_are_known_by_their_headers_and_unknown_chats_are_errors(
 
 @flavours
 @on_a_server
-async def test_a_server_that_is_not_there_is_an_error_that_names_it(flavour: str) -> None:
+async def test_an_unreachable_server_is_an_error_that_names_its_url(flavour: str) -> None:
     async with chat_client(flavour, "http://127.0.0.1:9", retries=1) as client:
         asks: list[Any] = [client.start, lambda: client.send("c", "Hi"), lambda: follow(client)]
         for ask in asks:

@@ -26,7 +26,7 @@ async def remove(path: str) -> str:
 
 
 @on_a_server
-async def test_the_page_s_client_prints_what_it_says(tmp_path: Path) -> None:
+async def test_the_example_prints_the_output_on_the_page(tmp_path: Path) -> None:
     found = blocks(PAGE.read_text("utf-8"))
     [code] = [block for block in found if block.language == "python"]
     [said] = [block.code for block in found if block.language == "text"]
@@ -43,7 +43,7 @@ async def test_the_page_s_client_prints_what_it_says(tmp_path: Path) -> None:
     assert chat["metadata"] == {"title": "Files"}
 
 
-def test_the_page_names_the_methods_that_there_are() -> None:
+def test_the_page_names_all_methods() -> None:
     section = PAGE.read_text("utf-8").partition("\n## Python\n")[2].partition("\n## ")[0]
     methods = {name for name in vars(AsyncChatClient) if not name.startswith("_")} - {"aclose"}
     assert {name for name in methods if f"`{name}`" not in section} == set()

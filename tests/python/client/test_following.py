@@ -55,7 +55,7 @@ async def read(
 
 @flavours
 @on_a_server
-async def test_whatever_ends_a_connection_all_is_read_once_and_in_order(flavour: str) -> None:
+async def test_events_are_read_once_and_in_order_however_a_connection_ends(flavour: str) -> None:
     whole = StreamReducer()
     for event in LOG:
         whole.push(event)
@@ -84,7 +84,7 @@ async def test_whatever_ends_a_connection_all_is_read_once_and_in_order(flavour:
 
 @flavours
 @on_a_server
-async def test_who_has_read_already_goes_on_after_it(flavour: str) -> None:
+async def test_a_reader_resumes_after_the_events_of_its_reducer(flavour: str) -> None:
     reducer = StreamReducer()
     for event in LOG[:3]:
         reducer.push(event)
@@ -99,7 +99,7 @@ async def test_who_has_read_already_goes_on_after_it(flavour: str) -> None:
 
 @flavours
 @on_a_server
-async def test_attempts_without_news_are_counted_and_those_with_news_are_not(flavour: str) -> None:
+async def test_only_attempts_without_a_new_event_count_as_failures(flavour: str) -> None:
     lost: list[httpx.Response | Exception] = [httpx.ReadError("reset"), stream()]
     answers = [answer for event in LOG for answer in (*lost, stream(event))]
     beating = [stream(before=HEARTBEAT + b"retry: 1\n\n") for _ in range(9)]
@@ -129,7 +129,7 @@ async def test_attempts_without_news_are_counted_and_those_with_news_are_not(fla
 )
 @flavours
 @on_a_server
-async def test_what_does_not_pass_by_itself_fails_at_once(
+async def test_permanent_errors_fail_immediately(
     flavour: str, answer: httpx.Response | Exception, status: int | None, code: str
 ) -> None:
     with pytest.raises(ChatRequestError) as caught:
@@ -139,7 +139,7 @@ async def test_what_does_not_pass_by_itself_fails_at_once(
 
 @flavours
 @on_a_server
-async def test_requests_that_are_safe_are_sent_again_and_others_are_not(flavour: str) -> None:
+async def test_only_safe_requests_are_retried(flavour: str) -> None:
     receipt = {"chatId": "c", "runId": "r", "messageId": "m", "sequenceNumber": 1}
     mocked, asked = scripted(
         flavour,
@@ -175,7 +175,7 @@ async def test_requests_that_are_safe_are_sent_again_and_others_are_not(flavour:
 
 @flavours
 @on_a_server
-async def test_arguments_are_checked_at_once(flavour: str) -> None:
+async def test_arguments_are_checked_immediately(flavour: str) -> None:
     for url, options, message in [
         ("chats.example", {}, "base_url must start with http:// or https://"),
         (URL, {"timeout": 0}, "timeout must be a number above 0"),
@@ -207,7 +207,7 @@ async def test_arguments_are_checked_at_once(flavour: str) -> None:
 
 @flavours
 @on_a_server
-async def test_after_an_error_the_iteration_goes_on_where_it_was(flavour: str) -> None:
+async def test_the_iteration_resumes_after_an_error(flavour: str) -> None:
     reset = httpx.ReadError("reset")
     mocked, asked = scripted(
         flavour,
@@ -227,7 +227,7 @@ async def test_after_an_error_the_iteration_goes_on_where_it_was(flavour: str) -
 
 
 @on_a_server
-async def test_a_reader_that_is_cancelled_may_read_on() -> None:
+async def test_a_cancelled_reader_may_resume() -> None:
     async def answer(request: httpx.Request) -> httpx.Response:
         asked.append(request)
         if len(asked) == 1:

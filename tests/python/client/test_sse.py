@@ -69,7 +69,7 @@ def push_all(parser: EventParser, stream: bytes, size: int) -> list[ServerSentEv
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_no_more_is_held_than_allowed(size: int) -> None:
+def test_the_parser_buffers_no_more_than_allowed(size: int) -> None:
     parser = EventParser(max_event_bytes=1000)
     stream = (b": " + b"x" * 900 + b"\n") * 5 + b"data: " + b"x" * 900 + b"\n\n"
     held = push_all(parser, stream, size)
@@ -81,7 +81,7 @@ def test_no_more_is_held_than_allowed(size: int) -> None:
         parser = EventParser(max_event_bytes=1000)
 
 
-def test_the_wait_before_connecting_again_is_read() -> None:
+def test_the_reconnection_time_is_parsed() -> None:
     parser = EventParser(max_event_bytes=100)
     assert not list(parser.push(b"retry: 1500\nretry: soon\nretry: -1\n\n"))
     assert parser.retry == 1.5

@@ -46,7 +46,7 @@ def answer_of(url: str, **options: Any) -> Read:
     return asyncio.run(main())
 
 
-def test_a_server_that_is_not_there_is_an_error_that_names_it() -> None:
+def test_an_unreachable_server_is_an_error_that_names_its_url() -> None:
     with raw_server(WHOLE) as server:
         pass
     came = answer_of(server.url)

@@ -12,7 +12,7 @@ from killable_servers import PATIENCE
 
 
 @pytest.mark.parametrize("form", ["native", "ag-ui", "ai-sdk"])
-def test_a_client_that_is_dropped_all_the_time_hears_everything_once(
+def test_a_client_that_is_dropped_repeatedly_receives_everything_once(
     form: str, tmp_path: Path
 ) -> None:
     dropping = drop(f"sqlite:///{tmp_path / 'chats.db'}", tmp_path, form, rounds=15)
@@ -20,7 +20,7 @@ def test_a_client_that_is_dropped_all_the_time_hears_everything_once(
     assert drops >= 3
 
 
-def test_a_client_of_the_ai_sdk_that_is_dropped_is_told_the_run_from_its_start(
+def test_a_dropped_client_of_the_ai_sdk_receives_the_run_from_its_start(
     tmp_path: Path,
 ) -> None:
     starting = start_over(f"sqlite:///{tmp_path / 'chats.db'}", tmp_path, rounds=15)

@@ -12,7 +12,7 @@ from stream_load import Load, put_on
 LOAD = Load(chats=10, readers=20, seconds=effort(3))
 
 
-def test_every_one_of_many_readers_of_busy_chats_is_told_everything_once(
+def test_every_reader_of_busy_chats_receives_everything_once(
     store_url: str, tmp_path: Path
 ) -> None:
     outcome = asyncio.run(asyncio.wait_for(put_on(store_url, tmp_path, LOAD), 2 * PATIENCE))

@@ -55,7 +55,7 @@ def test_a_run_over_its_budget_stops_and_says_so() -> None:
     assert str(timing).startswith(">")
 
 
-def test_who_is_over_budget_does_not_run_again() -> None:
+def test_an_entry_over_budget_does_not_run_again() -> None:
     class Slow(Counting):
         started = 0
 
@@ -71,14 +71,14 @@ def test_who_is_over_budget_does_not_run_again() -> None:
     assert Slow.started == 1
 
 
-def test_the_slope_tells_linear_from_quadratic() -> None:
+def test_the_slope_distinguishes_linear_from_quadratic() -> None:
     sizes = (1_000, 10_000, 100_000)
     assert slope([Timing(n * 1e-6, n, complete=True) for n in sizes]) == pytest.approx(1)
     assert slope([Timing(n * n * 1e-9, n, complete=True) for n in sizes]) == pytest.approx(2)
     assert slope([Timing(1, 1_000, complete=True), Timing(1, 10, complete=False)]) is None
 
 
-def test_replies_are_what_they_say() -> None:
+def test_replies_match_their_descriptions() -> None:
     for replies in all_replies(quick=True).values():
         for reply in replies:
             assert "".join(reply.tokens) == reply.text

@@ -400,7 +400,7 @@ STORE = MessageStore("sqlite://")
         ),
     ],
 )
-def test_a_mistake_is_told_where_it_is_made(make: Callable[[], object], error: str) -> None:
+def test_a_mistake_raises_where_it_is_made(make: Callable[[], object], error: str) -> None:
     with pytest.raises((TypeError, ValueError)) as caught:
         make()
     assert str(caught.value).startswith(error)

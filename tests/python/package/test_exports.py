@@ -128,7 +128,7 @@ def function() -> None: ...
     assert undocumented(stub) == ["A.unsaid", "A.other", "function"]
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'toolweave' has no attribute 'parze'"):
         _ = toolweave.parze
 

@@ -65,7 +65,7 @@ def limiter(calls: int = 1, per: float = 1.0, **options: Any) -> tuple[RateLimit
     st.lists(st.tuples(st.integers(0, 6), st.booleans()), min_size=1, max_size=30),
     st.sampled_from([0.0, 1.0, 5.0, 1e6]),
 )
-def test_who_gets_through_does_so_in_order_in_time_and_never_too_often(
+def test_requests_pass_in_order_in_time_and_within_the_limit(
     calls: int, arrivals: list[tuple[int, bool]], max_wait: float
 ) -> None:
     through: list[tuple[int, float]] = []
@@ -110,7 +110,7 @@ def test_who_gets_through_does_so_in_order_in_time_and_never_too_often(
 
 
 @on_a_loop
-async def test_who_is_too_early_waits_until_it_is_time() -> None:
+async def test_a_request_over_the_limit_waits() -> None:
     limit, clock = limiter(2, per=10.0)
     for _ in range(2):
         await limit.acquire()
@@ -122,7 +122,7 @@ async def test_who_is_too_early_waits_until_it_is_time() -> None:
 
 
 @on_a_loop
-async def test_who_would_wait_for_too_long_hears_at_once_for_how_long() -> None:
+async def test_a_request_that_would_wait_too_long_is_refused_with_its_wait() -> None:
     limit, clock = limiter(1, per=20.0, max_wait=30.0)
     await limit.acquire("ann")
     waiting = asyncio.create_task(limit.acquire("ann"))
@@ -142,7 +142,7 @@ async def test_who_would_wait_for_too_long_hears_at_once_for_how_long() -> None:
 
 
 @on_a_loop
-async def test_where_the_limit_refuses_nobody_waits() -> None:
+async def test_no_request_waits_if_the_limit_refuses() -> None:
     limit, clock = limiter(1, per=2.0, on_limit="refuse")
     await limit.acquire()
     with pytest.raises(RateLimitedError) as raised:
@@ -153,7 +153,7 @@ async def test_where_the_limit_refuses_nobody_waits() -> None:
 
 
 @on_a_loop
-async def test_keys_do_not_know_of_each_other() -> None:
+async def test_keys_are_limited_separately() -> None:
     limit, _ = limiter(max_wait=0)
     for user in ("ann", "bob", 3, None):
         await limit.acquire(user)
@@ -162,7 +162,7 @@ async def test_keys_do_not_know_of_each_other() -> None:
 
 
 @on_a_loop
-async def test_who_leaves_the_line_gives_the_place_to_the_next() -> None:
+async def test_a_cancelled_waiter_lets_the_next_one_pass() -> None:
     limit, clock = limiter()
     await limit.acquire()
     tasks = [asyncio.create_task(limit.acquire()) for _ in range(3)]
@@ -176,7 +176,7 @@ async def test_who_leaves_the_line_gives_the_place_to_the_next() -> None:
 
 
 @on_a_loop
-async def test_keys_that_are_not_used_are_forgotten() -> None:
+async def test_unused_keys_are_dropped() -> None:
     limit, clock = limiter(1, per=1.0)
     for number in range(1_000):
         await limit.acquire(number)
@@ -193,7 +193,7 @@ async def test_keys_that_are_not_used_are_forgotten() -> None:
 
 
 @on_a_loop
-async def test_there_are_never_more_keys_than_there_may_be() -> None:
+async def test_the_number_of_keys_is_limited() -> None:
     limit, _ = limiter(1, per=60.0, max_keys=10)
     for number in range(100):
         await limit.acquire(number)
@@ -203,7 +203,7 @@ async def test_there_are_never_more_keys_than_there_may_be() -> None:
 
 
 @on_a_loop
-async def test_a_key_that_somebody_waits_for_is_not_forgotten() -> None:
+async def test_a_key_with_waiters_is_not_dropped() -> None:
     limit, clock = limiter(1, per=10.0, max_keys=1)
     await limit.acquire("ann")
     waiting = asyncio.create_task(limit.acquire("ann"))
@@ -255,7 +255,7 @@ def test_threads_take_no_token_twice() -> None:
     assert sum(in_threads(4, work)) == 500
 
 
-def test_threads_wait_in_one_line() -> None:
+def test_threads_wait_in_one_queue() -> None:
     limit = RateLimiter(RateLimit(1, per=0.002))
     begun = time.monotonic()
 
@@ -267,7 +267,7 @@ def test_threads_wait_in_one_line() -> None:
     assert time.monotonic() - begun >= 19 * 0.002
 
 
-def test_a_loop_that_was_closed_holds_nobody_up() -> None:
+def test_a_closed_loop_does_not_block_others() -> None:
     limit = RateLimiter(RateLimit(1, per=0.01))
     loop = asyncio.new_event_loop()
     coroutines: list[Coroutine[Any, Any, None]] = [limit.acquire() for _ in range(3)]
@@ -296,6 +296,6 @@ def test_a_loop_that_was_closed_holds_nobody_up() -> None:
         ({"max_keys": 0}, "max_keys must be an integer of at least 1, got 0"),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_sentence(options: dict[str, Any], said: str) -> None:
+def test_invalid_options_are_refused_with_a_message(options: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         limiter(**options)

@@ -60,7 +60,7 @@ PACKAGES = st.lists(
 
 
 @given(PACKAGES, PACKAGES, PACKAGES)
-def test_notices_of_other_packages_than_the_page_holds_are_told(
+def test_notices_that_do_not_match_the_packages_of_the_page_are_reported(
     have: Any, want: Any, locked: Any
 ) -> None:
     lock = {each.name: (each.version, each.licence) for each in [*locked, *want]}
@@ -115,14 +115,14 @@ def test_crates_are_asked_for_without_a_network(
 
 
 @given(CRATES, CRATES)
-def test_notices_of_other_crates_than_there_are_are_told(have: Any, want: Any) -> None:
+def test_notices_that_do_not_match_the_crates_are_reported(have: Any, want: Any) -> None:
     told = list(kept.problems(written(have), want))
     missing = [f"not in the notices: {crate}" for crate in set(want) - set(have)]
     unused = [f"in the notices, but not used: {crate}" for crate in set(have) - set(want)]
     assert sorted(told) == sorted(missing + unused)
 
 
-def test_crates_that_may_not_be_used_are_told() -> None:
+def test_forbidden_crates_are_reported() -> None:
     crates = [kept.Crate("fxhash", "0.2.1", "MIT"), kept.Crate("a", "1.0.0", "GPL-3.0-only")]
     told = list(kept.problems(written(crates), crates))
     assert len(told) == 2

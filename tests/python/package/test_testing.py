@@ -99,7 +99,7 @@ def test_an_exception_is_raised_where_it_stands() -> None:
         updates(model)
 
 
-def test_requests_are_remembered_as_they_were() -> None:
+def test_requests_are_recorded_as_they_were() -> None:
     model = ScriptedModel("a", "b")
     messages: list[Message] = [TextMessage("Hi")]
     options = ModelOptions(stop=("x",))
@@ -127,7 +127,7 @@ def test_asking_for_more_than_is_scripted_says_so_with_the_last_message() -> Non
     assert repr(model) == "ScriptedModel(m, asked 3 times, 1 replies)"
 
 
-def test_what_cannot_be_said_is_a_type_error() -> None:
+def test_an_invalid_piece_is_a_type_error() -> None:
     with pytest.raises(
         TypeError, match="must be a str, an update, a ToolCall or an exception, got int"
     ):
@@ -158,7 +158,7 @@ def test_replies_are_given_in_the_order_of_the_requests_however_these_overlap() 
     assert asyncio.run(ask()) == [f"{number} done" for number in range(50)]
 
 
-def test_an_observer_remembers_what_it_heard_in_order() -> None:
+def test_an_observer_records_events_in_order() -> None:
     observer = RecordingObserver()
     call = ToolCall("c1", "Add", {})
     result = ToolResult("c1", "Add", "2")

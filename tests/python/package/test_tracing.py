@@ -36,7 +36,7 @@ def only(spans: InMemorySpanExporter) -> ReadableSpan:
     return span
 
 
-def test_a_tool_has_a_span_without_what_was_said(spans: InMemorySpanExporter) -> None:
+def test_a_tool_has_a_span_without_content(spans: InMemorySpanExporter) -> None:
     with tracing.execute_tool(CALL, description="Adds.") as span:
         span.result(ToolResult("call_0", "add", "3"))
     found = only(spans)
@@ -158,7 +158,7 @@ def test_an_exception_that_passes_marks_the_span(
     assert "secret" not in found.to_json()
 
 
-def test_an_exception_that_cannot_say_what_it_is_comes_through_as_it_is(
+def test_an_exception_without_a_text_is_raised_unchanged(
     spans: InMemorySpanExporter,
 ) -> None:
     class UnspeakableError(Exception):
@@ -203,7 +203,7 @@ def test_a_stream_that_is_closed_in_another_context_complains_about_nothing(
     assert caplog.messages == []
 
 
-def test_whoever_reads_a_stream_does_not_run_inside_its_span(spans: InMemorySpanExporter) -> None:
+def test_the_consumer_of_a_stream_does_not_run_inside_its_span(spans: InMemorySpanExporter) -> None:
     async def stream() -> Any:
         with tracing.chat("gpt-x", current=False):
             yield 1
@@ -225,7 +225,7 @@ def test_whoever_reads_a_stream_does_not_run_inside_its_span(spans: InMemorySpan
 
 
 @pytest.mark.parametrize("setting", ["true", "True", "1", "span_only", "SPAN_AND_EVENT", True])
-def test_what_was_said_is_there_if_asked_for(
+def test_content_is_captured_if_enabled(
     spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch, setting: object
 ) -> None:
     if isinstance(setting, str):
@@ -242,7 +242,7 @@ def test_what_was_said_is_there_if_asked_for(
 
 
 @pytest.mark.parametrize("setting", ["", "false", "no_content", "event_only"])
-def test_what_was_said_is_not_there_otherwise(
+def test_content_is_not_captured_by_default(
     spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch, setting: str
 ) -> None:
     monkeypatch.setenv(tracing.CAPTURE_CONTENT, setting)
@@ -258,7 +258,7 @@ def test_what_was_said_is_not_there_otherwise(
     assert "gen_ai.tool.call.arguments" not in (only(spans).attributes or {})
 
 
-def test_where_nothing_is_sampled_children_are_not_either(
+def test_children_of_unsampled_spans_are_not_sampled(
     spans: InMemorySpanExporter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider = TracerProvider(sampler=sampling.ParentBased(sampling.ALWAYS_OFF))
@@ -347,7 +347,7 @@ def test_a_provider_named_in_the_environment_is_used() -> None:
     assert run_program(program) == "True\n"
 
 
-def test_where_nobody_traces_a_span_costs_next_to_nothing() -> None:
+def test_a_span_without_tracing_costs_next_to_nothing() -> None:
     program = (
         "import time, toolweave\nfrom toolweave import tracing\n"
         "call, result = toolweave.ToolCall('c', 'add', {}), toolweave.ToolResult('c', 'add', '3')\n"

@@ -103,7 +103,7 @@ def test_nothing_of_a_deleted_chat_is_left(store_url: str) -> None:
     with_store(store_url, scenario)
 
 
-def test_what_nobody_has_touched_for_long_is_purged(store_url: str) -> None:
+def test_chats_without_recent_writes_are_purged(store_url: str) -> None:
     now = 1000.0
 
     async def scenario(store: MessageStore) -> None:
@@ -125,7 +125,7 @@ def test_what_nobody_has_touched_for_long_is_purged(store_url: str) -> None:
     with_store(store_url, scenario, clock=lambda: now)
 
 
-def test_chats_of_the_same_id_are_made_once(store_url: str) -> None:
+def test_chats_with_the_same_id_are_created_once(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         made = await asyncio.gather(
             *(store.create_chat("c", user_id=str(n), exist_ok=True) for n in range(5))

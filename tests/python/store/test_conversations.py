@@ -82,7 +82,7 @@ def test_a_conversation_is_replaced_and_deleted(store_url: str) -> None:
     on(store_url, scenario)
 
 
-def test_those_who_wait_get_a_lock_in_the_order_in_which_they_came(store_url: str) -> None:
+def test_waiting_tasks_acquire_a_lock_in_order(store_url: str) -> None:
     async def scenario(kept: StoreConversations) -> None:
         order: list[int] = []
 
@@ -130,7 +130,7 @@ def test_a_lock_of_a_killed_process_is_free_after_its_lease(store_url: str) -> N
     on(store_url, scenario)
 
 
-def test_who_has_lost_the_lock_overwrites_nothing(store_url: str) -> None:
+def test_a_holder_that_has_lost_the_lock_overwrites_nothing(store_url: str) -> None:
     now = 1000.0
 
     async def main() -> None:
@@ -153,7 +153,7 @@ def test_who_has_lost_the_lock_overwrites_nothing(store_url: str) -> None:
     asyncio.run(main())
 
 
-def test_a_lock_is_given_back_where_its_holder_is_cancelled(store_url: str) -> None:
+def test_a_lock_is_released_if_its_holder_is_cancelled(store_url: str) -> None:
     async def scenario(kept: StoreConversations) -> None:
         held = asyncio.Event()
 
@@ -172,7 +172,7 @@ def test_a_lock_is_given_back_where_its_holder_is_cancelled(store_url: str) -> N
     on(store_url, scenario)
 
 
-def test_scenes_go_on_with_a_conversation_in_a_store(store_url: str) -> None:
+def test_scenes_continue_a_conversation_in_a_store(store_url: str) -> None:
     async def main() -> None:
         for turn, reply in enumerate(["Hello Ann.", "Hello again."]):
             async with MessageStore(store_url) as store:

@@ -121,7 +121,7 @@ async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
 
 
 @on_a_server
-async def test_streams_go_on_behind_damaged_and_lost_rows(tmp_path: Path) -> None:
+async def test_streams_continue_after_damaged_and_lost_rows(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'chats.db'}"
     async with serve_agent(tmp_path, Agent(model)) as client, MessageStore(url) as elsewhere:
         chat = await new_chat(client)

@@ -231,7 +231,7 @@ async def damage(store: MessageStore, table: str, column: str, where: str, value
 
 
 @pytest.mark.parametrize("value", ["{", "7", f'{{"id": "{SECRET}', "[" * 100_000])
-def test_what_is_awaited_and_cannot_be_read_is_named(
+def test_a_damaged_pending_input_is_named(
     store_url: str, value: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario(store: MessageStore) -> None:
@@ -254,7 +254,7 @@ def test_what_is_awaited_and_cannot_be_read_is_named(
     assert SECRET not in f"{vars(record)} {caplog.text}"
 
 
-def test_a_result_that_came_and_cannot_be_read_is_an_error(store_url: str) -> None:
+def test_a_damaged_delivered_result_is_an_error(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await fill(store)
         for key in ("come", "answered"):
@@ -284,7 +284,7 @@ def test_a_result_that_came_and_cannot_be_read_is_an_error(store_url: str) -> No
     with_store(store_url, scenario, clock=lambda: 1000.0)
 
 
-def test_an_answer_whose_schema_cannot_be_read_is_not_taken_unchecked(store_url: str) -> None:
+def test_an_answer_with_a_damaged_schema_is_not_accepted_unchecked(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await fill(store)
         await damage(store, "pending_results", "schema_json", "key = 'question'", "{")
@@ -297,7 +297,7 @@ def test_an_answer_whose_schema_cannot_be_read_is_not_taken_unchecked(store_url:
     with_store(store_url, scenario, clock=lambda: 1000.0)
 
 
-def test_a_call_nobody_heard_of_is_kept_although_its_arguments_cannot_be_read(
+def test_an_unreported_call_with_damaged_arguments_is_kept(
     store_url: str,
 ) -> None:
     async def scenario(store: MessageStore) -> None:

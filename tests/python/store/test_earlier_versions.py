@@ -34,7 +34,7 @@ def kinds(messages: tuple[tw.Message, ...]) -> list[str]:
 
 
 @on_a_server
-async def test_a_chat_loads_as_it_was_and_is_gone_on_with(folder: Path) -> None:
+async def test_a_chat_is_loaded_unchanged_and_continued(folder: Path) -> None:
     async with MessageStore(f"sqlite:///{folder / 'chats.db'}") as store:
         history = await store.load("whole")
     assert history.problems == ()
@@ -70,7 +70,7 @@ async def test_a_chat_loads_as_it_was_and_is_gone_on_with(folder: Path) -> None:
     assert [each["messageId"] for each in snapshot["messages"]] == [m.id for m in history.messages]
 
 
-def test_a_run_that_broke_off_is_ended_whole(folder: Path) -> None:
+def test_a_run_that_broke_off_is_recovered_completely(folder: Path) -> None:
     async def main() -> tuple[tuple[tw.Message, ...], list[RunRecord]]:
         async with MessageStore(f"sqlite:///{folder / 'chats.db'}") as store:
             ended = await store.recover(now=LATER)

@@ -18,7 +18,7 @@ EXCHANGE = tw.ToolAggregateMessage(
 )
 
 
-def test_an_imported_chat_is_one_like_any_other(store_url: str) -> None:
+def test_an_imported_chat_is_like_any_other(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         said = [tw.TextMessage("Go on.", id="m1"), EXCHANGE]
         chat = await store.import_chat(said, "c", user_id="ann", metadata={"from": "file"})
@@ -47,7 +47,7 @@ def test_an_imported_chat_is_one_like_any_other(store_url: str) -> None:
         ([tw.TextMessage("a")], "taken", tw.StoreError, "the chat 'taken' already exists"),
     ],
 )
-def test_what_cannot_be_imported_leaves_nothing(
+def test_a_failed_import_leaves_nothing(
     messages: list[tw.Message], chat_id: str, error: type[Exception], says: str, store_url: str
 ) -> None:
     async def scenario(store: MessageStore) -> None:

@@ -59,7 +59,7 @@ def kinds(history: History) -> list[tuple[str, str, str | None]]:
 
 @settings(max_examples=effort(25))
 @given(st.lists(damaged, max_size=8))
-def test_providers_take_whatever_is_loaded(chats: list[list[Message]]) -> None:
+def test_providers_accept_every_loaded_history(chats: list[list[Message]]) -> None:
     for messages, history in zip(chats, all_loaded(chats), strict=True):
         to_openai(history.messages, dangling="raise")
         to_anthropic(history.messages, dangling="raise")
@@ -78,7 +78,7 @@ def test_providers_take_whatever_is_loaded(chats: list[list[Message]]) -> None:
 
 @settings(max_examples=effort(10))
 @given(st.lists(damaged, max_size=8))
-def test_what_needs_no_mending_is_loaded_as_it_was_written(chats: list[list[Message]]) -> None:
+def test_a_valid_history_is_loaded_unchanged(chats: list[list[Message]]) -> None:
     once = all_loaded(chats)
     again = all_loaded([history.messages for history in once])
     assert [history.messages for history in again] == [history.messages for history in once]
@@ -91,7 +91,7 @@ def test_calls_with_their_results_stay_as_they_are(store_url: str) -> None:
     assert history.problems == ()
 
 
-def test_results_that_stand_elsewhere_come_to_their_calls() -> None:
+def test_separated_results_are_moved_to_their_calls() -> None:
     history = loaded(CALLS, HI, RESULTS)
     aggregate = ToolAggregateMessage([BOOK, FETCH], [BOOKED, FETCHED], id="calls")
     assert history.messages == (aggregate, HI)
@@ -107,7 +107,7 @@ def test_a_call_without_a_result_is_interrupted() -> None:
     assert "before it started" in message.tool_results[0].result
 
 
-def test_results_without_a_call_and_second_results_are_left_out() -> None:
+def test_orphan_and_duplicate_results_are_omitted() -> None:
     history = loaded(LATE, CALLS, RESULTS, LATE.__replace__(id="later"))
     assert kinds(history) == [
         ("orphan_result", "late", "call_1"),
@@ -123,7 +123,7 @@ def test_an_id_that_repeats_means_its_last_call() -> None:
     assert history.messages[1] == second
 
 
-def test_kinds_that_are_not_known_are_stored_but_not_sent() -> None:
+def test_messages_of_unknown_kinds_are_stored_but_not_sent() -> None:
     image = UnknownMessage("image", {"url": "x"}, id="image")
     history = loaded(HI, image)
     assert history.messages == (HI,)
@@ -148,7 +148,7 @@ def test_a_row_that_cannot_be_read_is_named(store_url: str, damage: str) -> None
     with_store(store_url, scenario)
 
 
-def test_a_page_of_a_history_is_settled_like_the_whole(store_url: str) -> None:
+def test_a_page_of_a_history_is_reconciled_like_the_whole(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
         await store.write("c", messages=[HI, CALLS, LATE, HI.__replace__(id="bye"), LATE])
@@ -161,7 +161,7 @@ def test_a_page_of_a_history_is_settled_like_the_whole(store_url: str) -> None:
     with_store(store_url, scenario)
 
 
-def test_what_no_json_library_keeps_is_kept(store_url: str) -> None:
+def test_values_that_json_libraries_change_are_kept(store_url: str) -> None:
     said: list[Any] = [
         10**40,
         -(10**30),
@@ -198,7 +198,7 @@ def test_what_no_json_library_keeps_is_kept(store_url: str) -> None:
         lambda store, name: store.add_pending("c", name, kind="deferred", call=BOOK),
     ],
 )
-def test_ids_that_no_database_takes_are_refused(
+def test_ids_that_databases_reject_are_refused(
     use: Callable[[MessageStore, str], Awaitable[object]],
 ) -> None:
     async def scenario(store: MessageStore) -> None:
@@ -214,7 +214,7 @@ def test_ids_that_no_database_takes_are_refused(
     with_store("sqlite://", scenario)
 
 
-def test_an_id_that_cannot_be_one_is_found_nowhere(store_url: str) -> None:
+def test_an_invalid_id_matches_nothing(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         for name in ("", "x" * 256, "a\0b", "\ud800"):
             assert await store.chat(name) is None
@@ -230,7 +230,7 @@ def test_an_id_that_cannot_be_one_is_found_nowhere(store_url: str) -> None:
     with_store(store_url, scenario)
 
 
-def test_whatever_a_model_calls_a_call_is_stored(store_url: str) -> None:
+def test_calls_with_any_name_and_id_are_stored(store_url: str) -> None:
     call = ToolCall("\0 é", "\0", {"\0": "\0"})
 
     async def scenario(store: MessageStore) -> None:

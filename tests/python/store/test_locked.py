@@ -35,7 +35,7 @@ def held(path: Path, how: str = "EXCLUSIVE") -> Generator[sqlite3.Connection, No
 
 
 @pytest.mark.parametrize("is_new", [True, False])
-def test_a_locked_file_is_waited_for_as_long_as_the_patience_is(
+def test_opening_a_locked_file_waits_for_the_retry_timeout(
     tmp_path: Path, is_new: bool
 ) -> None:
     path = tmp_path / "chats.db"
@@ -50,7 +50,7 @@ def test_a_locked_file_is_waited_for_as_long_as_the_patience_is(
     with_store(f"sqlite:///{path}", use, retry_timeout=0.0)
 
 
-def test_who_opens_a_locked_file_can_be_cancelled(tmp_path: Path) -> None:
+def test_opening_a_locked_file_can_be_cancelled(tmp_path: Path) -> None:
     path = tmp_path / "chats.db"
 
     async def main() -> None:
@@ -66,7 +66,7 @@ def test_who_opens_a_locked_file_can_be_cancelled(tmp_path: Path) -> None:
         assert time.monotonic() - began < SOON
 
 
-def test_a_file_that_comes_free_in_time_is_opened(tmp_path: Path) -> None:
+def test_a_file_that_is_unlocked_in_time_is_opened(tmp_path: Path) -> None:
     path = tmp_path / "chats.db"
 
     async def main() -> None:

@@ -115,7 +115,7 @@ def test_a_newer_database_is_refused(store_url: str) -> None:
         open_once(store_url)
 
 
-def test_tables_are_not_made_where_that_is_not_wanted(store_url: str) -> None:
+def test_tables_are_not_created_with_migrate_false(store_url: str) -> None:
     with pytest.raises(StoreError, match=r"no tables of a store.*migrate=True"):
         open_once(store_url, migrate=False)
     assert with_connection(store_url, lambda c: inspect(c).get_table_names()) == []
@@ -123,7 +123,7 @@ def test_tables_are_not_made_where_that_is_not_wanted(store_url: str) -> None:
     open_once(store_url, migrate=False)
 
 
-def test_stores_with_other_prefixes_know_nothing_of_each_other(store_url: str) -> None:
+def test_stores_with_different_prefixes_are_separate(store_url: str) -> None:
     async def main() -> None:
         # At once, on one loop: nothing of a migration is global.
         stores = [MessageStore(store_url, table_prefix=prefix) for prefix in ("a_", "b_", "")]
@@ -134,7 +134,7 @@ def test_stores_with_other_prefixes_know_nothing_of_each_other(store_url: str) -
     asyncio.run(main())
 
 
-def test_servers_that_start_at_once_make_the_tables_once(store_url: str) -> None:
+def test_servers_that_start_at_once_create_the_tables_once(store_url: str) -> None:
     processes = [
         subprocess.Popen(
             [sys.executable, "-W", "error", "-c", WORKER, store_url, f"c{number}"],

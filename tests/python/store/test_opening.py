@@ -95,7 +95,7 @@ def test_an_engine_with_one_connection_for_all_serves_as_well() -> None:
         ("", "looks like"),
     ],
 )
-def test_what_cannot_be_opened_is_an_error_and_nothing_else(
+def test_an_unusable_url_raises_without_side_effects(
     url: str, said: str, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     caplog.set_level(logging.DEBUG, "toolweave")
@@ -180,7 +180,7 @@ def test_what_is_not_installed_is_named_with_its_extra(missing: str, use: str, e
     )
 
 
-def test_a_server_that_is_away_is_told_at_once() -> None:
+def test_opening_a_store_of_an_unreachable_server_fails_immediately() -> None:
     url = f"postgresql://ann@127.0.0.1:{free_port()}/chats"
     with pytest.raises(StoreError, match="cannot be reached") as failed:
         with_store(url, use, retry_timeout=1000.0)

@@ -22,7 +22,7 @@ from toolweave.store.interrupted import InterruptedRun
 
 @settings(max_examples=effort(60))
 @given(pieces=written_replies(), is_native=st.booleans(), end=st.integers(0, 60))
-def test_a_run_that_broke_off_is_settled_in_the_order_of_writing(
+def test_an_interrupted_run_keeps_the_order_of_writing(
     pieces: list[Piece], is_native: bool, end: int
 ) -> None:
     events = virtual_time.run(events_of(pieces, is_native=is_native))

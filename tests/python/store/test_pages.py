@@ -57,7 +57,7 @@ def test_a_page_is_a_part_of_the_whole(
     with_store("sqlite://", scenario)
 
 
-def test_parts_that_stand_far_apart_are_found(store_url: str) -> None:
+def test_calls_and_results_far_apart_are_matched(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
         between = [TextMessage(str(number)) for number in range(400)]

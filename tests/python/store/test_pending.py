@@ -14,7 +14,7 @@ from toolweave.store import MessageStore, PendingInput
 SCHEMA = {"type": "object", "properties": {"seats": {"type": "integer"}}, "required": ["seats"]}
 
 
-def test_another_process_resolves_what_is_awaited(store_url: str) -> None:
+def test_another_process_resolves_a_pending_input(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
         other = await asyncio.to_thread(StoreProcess, store_url)
@@ -52,7 +52,7 @@ def test_only_the_first_result_counts(store_url: str) -> None:
     with_store(store_url, scenario)
 
 
-def test_many_who_resolve_at_once_agree_on_one(store_url: str) -> None:
+def test_only_one_of_many_concurrent_results_counts(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
         await store.add_pending("c", "k", kind="deferred", call=BOOK)
@@ -65,7 +65,7 @@ def test_many_who_resolve_at_once_agree_on_one(store_url: str) -> None:
     with_store(store_url, scenario)
 
 
-def test_an_answer_that_does_not_fit_is_refused_and_awaited_still(store_url: str) -> None:
+def test_an_answer_that_violates_the_schema_is_refused_and_stays_pending(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
         key = await store.add_pending(
@@ -83,7 +83,7 @@ def test_an_answer_that_does_not_fit_is_refused_and_awaited_still(store_url: str
     with_store(store_url, scenario)
 
 
-def test_what_cannot_be_awaited_is_refused(store_url: str) -> None:
+def test_invalid_pending_inputs_are_refused(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
         await store.add_pending("c", "k", kind="deferred", call=BOOK)
@@ -99,7 +99,7 @@ def test_what_cannot_be_awaited_is_refused(store_url: str) -> None:
     with_store(store_url, scenario)
 
 
-def test_what_is_asked_in_a_write_is_awaited_with_it(store_url: str) -> None:
+def test_pending_inputs_of_a_write_are_pending(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await begin(store)
         asks = PendingInput("k", "approval", BOOK)
@@ -113,7 +113,7 @@ def test_what_is_asked_in_a_write_is_awaited_with_it(store_url: str) -> None:
     with_store(store_url, scenario)
 
 
-def test_a_key_is_of_one_chat(store_url: str) -> None:
+def test_a_key_belongs_to_one_chat(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         for chat_id in ("c", "d"):
             await store.create_chat(chat_id)

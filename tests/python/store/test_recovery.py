@@ -61,7 +61,7 @@ def snapshot(events: list[dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def test_a_run_is_ended_whole_wherever_it_broke_off(store_url: str) -> None:
+def test_a_run_is_recovered_completely_wherever_it_broke_off(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         for count in range(len(WRITES) + 1):
             await begin(store)
@@ -106,7 +106,7 @@ def check_end(events: list[dict[str, Any]], history: History, started: set[str])
             assert ("may have had effects" in result.result) == (call_id in started)
 
 
-def test_a_result_that_was_stored_is_announced(store_url: str) -> None:
+def test_a_stored_result_is_published_by_recovery(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await begin(store)
         await carry_out(
@@ -136,7 +136,7 @@ def test_a_result_that_was_stored_is_announced(store_url: str) -> None:
     with_store(store_url, scenario, clock=lambda: 1000.0)
 
 
-def test_a_tool_that_nobody_was_told_of_is_not_forgotten(store_url: str) -> None:
+def test_an_unreported_tool_call_is_recovered(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await begin(store)
         await carry_out(store, [{"started": [BOOK, FETCH], "generation_id": "g"}])
@@ -150,7 +150,7 @@ def test_a_tool_that_nobody_was_told_of_is_not_forgotten(store_url: str) -> None
     with_store(store_url, scenario, clock=lambda: 1000.0)
 
 
-def test_a_result_that_comes_later_is_awaited_still(store_url: str) -> None:
+def test_a_deferred_result_stays_pending_after_recovery(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await begin(store)
         write = {"events": [called(BOOK, generation="g")], "started": [BOOK], "generation_id": "g"}
@@ -173,7 +173,7 @@ def test_a_result_that_comes_later_is_awaited_still(store_url: str) -> None:
     with_store(store_url, scenario, clock=lambda: 1000.0)
 
 
-def test_who_was_taken_for_dead_cannot_write_any_more(store_url: str) -> None:
+def test_an_owner_with_an_expired_lease_cannot_write(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await begin(store)
         await store.recover(now=LATER)
@@ -188,7 +188,7 @@ def test_who_was_taken_for_dead_cannot_write_any_more(store_url: str) -> None:
     with_store(store_url, scenario, clock=lambda: 1000.0)
 
 
-def test_a_run_that_is_renewed_is_left_alone(store_url: str) -> None:
+def test_a_renewed_run_is_not_recovered(store_url: str) -> None:
     now = 1000.0
 
     async def scenario(store: MessageStore) -> None:
@@ -238,7 +238,7 @@ def test_two_processes_that_recover_at_once_end_a_run_once(store_url: str) -> No
     with_store(store_url, scenario)
 
 
-def test_an_owner_says_for_all_of_its_runs_that_it_is_alive(store_url: str) -> None:
+def test_an_owner_renews_all_of_its_runs_at_once(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         for chat, owner in (("a", "me"), ("b", "me"), ("c", "you"), ("d", "me")):
             await store.create_chat(chat)

@@ -79,7 +79,7 @@ def test_one_run_at_a_time_and_only_its_owner_writes(store_url: str) -> None:
     with_store(store_url, scenario)
 
 
-def test_what_cannot_be_written_changes_nothing(store_url: str) -> None:
+def test_an_invalid_write_changes_nothing(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
         for wrong in ({"delta": "no kind"}, {"kind": "text", "delta": 1}, text("x" * 101)):
@@ -96,7 +96,7 @@ def test_what_cannot_be_written_changes_nothing(store_url: str) -> None:
     with_store(store_url, scenario, max_message_bytes=100)
 
 
-def test_a_run_whose_owner_is_gone_makes_place_for_another(store_url: str) -> None:
+def test_a_run_with_an_expired_lease_is_replaced(store_url: str) -> None:
     now = 1000.0
 
     async def scenario(store: MessageStore) -> None:
@@ -115,7 +115,7 @@ def test_a_run_whose_owner_is_gone_makes_place_for_another(store_url: str) -> No
     with_store(store_url, scenario, clock=lambda: now)
 
 
-def test_a_watch_hears_of_changes_in_this_process_at_once(store_url: str) -> None:
+def test_a_watch_is_notified_of_changes_in_this_process_immediately(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
         async with store.watch("c") as watch:
@@ -131,7 +131,7 @@ def test_a_watch_hears_of_changes_in_this_process_at_once(store_url: str) -> Non
     with_store(store_url, scenario, poll=1000.0)
 
 
-def test_what_must_outlive_a_failure_of_the_power_waits_for_the_disk(tmp_path: Path) -> None:
+def test_durable_writes_wait_for_the_disk(tmp_path: Path) -> None:
     async def scenario(store: MessageStore) -> None:
         async def level() -> int:
             async with store.database.engine.connect() as connection:

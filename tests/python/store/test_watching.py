@@ -15,7 +15,7 @@ from toolweave.store import MessageStore
 from toolweave.store.database import TransactionRef
 
 
-def test_a_watch_hears_of_whatever_another_process_does(store_url: str) -> None:
+def test_a_watch_is_notified_of_changes_by_another_process(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
         other = await asyncio.to_thread(StoreProcess, store_url)
@@ -71,7 +71,7 @@ def test_all_watches_of_a_store_share_one_connection(postgres_url: str) -> None:
     with_store(postgres_url, scenario)
 
 
-def test_watches_go_on_when_the_server_has_restarted(
+def test_watches_survive_a_restart_of_the_server(
     postgres_server: PostgresServer, postgres_url: str
 ) -> None:
     async def scenario(store: MessageStore) -> None:
@@ -93,7 +93,7 @@ def test_watches_go_on_when_the_server_has_restarted(
     with_store(postgres_url, scenario, poll=0.05)
 
 
-def test_writes_wait_for_a_server_that_restarts_and_are_done_once(
+def test_writes_wait_for_a_restart_of_the_server_and_are_committed_once(
     postgres_server: PostgresServer, postgres_url: str
 ) -> None:
     async def scenario(store: MessageStore) -> None:
@@ -159,7 +159,7 @@ class Proxy:
 
 
 @pytest.mark.parametrize("hands_on", [True, False])
-def test_a_write_whose_end_nobody_heard_of_is_done_once(
+def test_a_write_without_confirmation_is_committed_once(
     postgres_server: PostgresServer, postgres_url: str, hands_on: bool
 ) -> None:
     async def main() -> None:
@@ -179,7 +179,7 @@ def test_a_write_whose_end_nobody_heard_of_is_done_once(
     asyncio.run(asyncio.wait_for(main(), PATIENCE))
 
 
-def test_who_does_not_want_to_wait_is_told_that_it_may_pass(
+def test_without_a_retry_timeout_the_error_is_transient(
     postgres_server: PostgresServer, postgres_url: str
 ) -> None:
     async def scenario(store: MessageStore) -> None:
@@ -197,7 +197,7 @@ def test_who_does_not_want_to_wait_is_told_that_it_may_pass(
     with_store(postgres_url, scenario, retry_timeout=0.0)
 
 
-def test_a_closed_store_lets_those_go_who_wait(store_url: str) -> None:
+def test_closing_a_store_wakes_its_watches(store_url: str) -> None:
     async def main() -> None:
         store = MessageStore(store_url)
         async with store:
@@ -213,7 +213,7 @@ def test_a_closed_store_lets_those_go_who_wait(store_url: str) -> None:
     asyncio.run(main())
 
 
-def test_a_transaction_that_a_crash_has_taken_back_was_not_done(postgres_url: str) -> None:
+def test_a_transaction_lost_in_a_crash_was_not_committed(postgres_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
         await store.write("c", events=[text("a")])
