@@ -135,7 +135,7 @@ impl Parts {
         part
     }
 
-    /// Like [`part`](Self::part), for anything but results.
+    /// Return the message that `role` continues, like [`part`](Self::part), for anything but results.
     fn content_part(&mut self, role: Role) -> &mut Part {
         let pending_envelopes = std::mem::take(&mut self.pending_envelopes);
         let part = self.part(Some(role));
