@@ -148,7 +148,7 @@ def test_an_answer_that_is_no_reply_asks_whether_the_url_is_the_right_one(
     assert failed(came, "is the base URL the right one").transient is not True
 
 
-def test_a_compressed_reply_that_nobody_asked_for_is_an_error_that_says_so() -> None:
+def test_an_unrequested_compressed_reply_is_an_error_that_says_so() -> None:
     body = gzip.compress(b"".join(openai_text(["Hi"])))
     came, server = ask(answer(body, fields=("Content-Encoding: gzip",)))
     assert came.updates == []
@@ -321,7 +321,7 @@ def test_a_line_may_be_as_long_as_the_limit_says() -> None:
     "name", ["max_header_bytes", "max_line_bytes", "max_body_bytes", "max_queued_bytes"]
 )
 @pytest.mark.parametrize("value", [0, -1, 1.5, "many", True])
-def test_a_limit_that_makes_no_sense_is_refused_at_once(name: str, value: Any) -> None:
+def test_an_invalid_limit_is_rejected_at_once(name: str, value: Any) -> None:
     with pytest.raises((TypeError, ValueError), match=name):
         HttpLimits(**{name: value})
 

@@ -70,7 +70,7 @@ async def test_a_stream_that_is_dropped_closes_its_connection(one: Any, server: 
 
 
 @served(HELD)
-async def test_a_loop_that_is_left_closes_its_connection(one: Any, server: RawServer) -> None:
+async def test_leaving_an_iteration_closes_its_connection(one: Any, server: RawServer) -> None:
     async with closing_stream(one.stream(HI)) as updates:
         async for _ in updates:
             break
@@ -110,7 +110,7 @@ async def test_a_reader_that_is_cancelled_closes_its_connection(
 
 
 @pytest.mark.parametrize("script", [raw(Do.HOLD), raw(b"HTTP/1.1 200 OK\r\nX-", Do.HOLD)])
-def test_whoever_is_cancelled_before_the_reply_closes_the_connection(script: Script) -> None:
+def test_cancelling_a_request_before_its_reply_closes_the_connection(script: Script) -> None:
     async def main() -> None:
         async with model(server.url) as one:
             task = asyncio.create_task(read(one))
@@ -130,7 +130,7 @@ def test_whoever_is_cancelled_before_the_reply_closes_the_connection(script: Scr
         on_a_loop(main)()
 
 
-def test_whoever_is_cancelled_while_it_connects_is_so_at_once() -> None:
+def test_cancelling_a_request_while_it_connects_takes_effect_at_once() -> None:
     async def main(port: int) -> None:
         async with model(f"http://127.0.0.1:{port}") as one:
             task = asyncio.create_task(read(one))
@@ -143,7 +143,7 @@ def test_whoever_is_cancelled_while_it_connects_is_so_at_once() -> None:
         on_a_loop(main)(port)
 
 
-def test_whoever_is_cancelled_between_two_attempts_makes_no_more() -> None:
+def test_cancelling_a_request_between_attempts_stops_the_retries() -> None:
     answered = threading.Event()
 
     def busy(connection: Connection, request: Any) -> None:
@@ -242,7 +242,7 @@ def test_a_connection_that_the_server_has_closed_is_made_anew() -> None:
 
 
 @served(WHOLE)
-async def test_a_model_that_is_closed_can_be_asked_again(one: Any, server: RawServer) -> None:
+async def test_a_closed_model_can_be_used_again(one: Any, server: RawServer) -> None:
     assert (await read(one)).text == "Hi"
     await one.aclose()
     await server.client_left(0)
@@ -250,7 +250,7 @@ async def test_a_model_that_is_closed_can_be_asked_again(one: Any, server: RawSe
     assert len(server.connections) == 2
 
 
-def test_one_model_can_be_asked_on_one_loop_after_another() -> None:
+def test_one_model_can_be_used_on_one_loop_after_another() -> None:
     with raw_server(WHOLE) as server:
         one = model(server.url)
         for _ in range(5):
@@ -259,7 +259,7 @@ def test_one_model_can_be_asked_on_one_loop_after_another() -> None:
         server.all_left()
 
 
-def test_one_model_can_be_asked_on_several_loops_in_threads_at_once() -> None:
+def test_one_model_can_be_used_on_several_loops_in_threads_at_once() -> None:
     together = threading.Barrier(4)
     replies: list[str] = []
 

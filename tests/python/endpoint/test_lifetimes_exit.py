@@ -58,7 +58,7 @@ def test_an_interpreter_ends_well_whatever_is_open(way: str) -> None:
         server.all_left()
 
 
-def test_every_way_is_tried() -> None:
+def test_every_way_is_tested() -> None:
     takes_a_model = {
         name
         for name, function in vars(interpreter_exits).items()
@@ -68,7 +68,7 @@ def test_every_way_is_tried() -> None:
     assert takes_a_model == set(WAYS)
 
 
-def test_who_asks_at_the_end_of_the_interpreter_is_told_so() -> None:
+def test_a_request_at_interpreter_shutdown_is_an_error_that_says_so() -> None:
     program = """if True:
         import asyncio, atexit, sys
         from toolweave.models import as_messages

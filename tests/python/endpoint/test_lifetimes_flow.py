@@ -162,7 +162,7 @@ def test_one_round_of_the_loop_wakes_only_so_many_readers() -> None:
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-def test_all_replies_of_a_loop_share_one_bell_which_goes_with_the_last(loop: str) -> None:
+def test_all_replies_of_a_loop_share_one_wakeup_that_is_closed_with_the_last(loop: str) -> None:
     async def main() -> None:
         model = model_at(server)
         streams = [model.stream(HELLO) for _ in range(3)]
@@ -184,7 +184,7 @@ def test_all_replies_of_a_loop_share_one_bell_which_goes_with_the_last(loop: str
         run(loop, main())
 
 
-def test_a_bell_does_not_hold_its_loop() -> None:
+def test_a_wakeup_does_not_keep_its_loop_alive() -> None:
     async def begin() -> Any:
         stream = model_at(server).stream(HELLO)
         await anext(stream)

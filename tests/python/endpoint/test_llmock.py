@@ -54,7 +54,7 @@ def test_a_reply_that_begins_late_is_given_up_and_asked_for_again(llmock: Any, f
         assert "0.3 s" in str(came.error)
 
 
-def test_a_storm_is_sat_out_without_haste(llmock: Any) -> None:
+def test_retries_are_delayed_during_an_overload(llmock: Any) -> None:
     llmock.fail(503, times=2, retry_after=0.05).reply(TEXT)
     came = ask(llmock, max_retries=3)
     assert (came.text, came.error) == (TEXT, None)
@@ -79,7 +79,7 @@ def test_a_conversation_that_is_too_long_is_not_asked_again(llmock: Any) -> None
     llmock.assert_resilient()
 
 
-def test_a_quota_is_kept_to_as_the_server_says(llmock: Any) -> None:
+def test_a_rate_limit_is_observed(llmock: Any) -> None:
     llmock.limits(rpm=1).reply(TEXT, times=None)
     assert ask(llmock).error is None
     came = ask(llmock)
@@ -109,7 +109,7 @@ def test_structured_output_is_asked_for_and_comes(llmock: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["malformed_arguments", "unknown_tool"])
-def test_a_broken_call_is_told_to_the_model_by_its_result(llmock: Any, kind: str) -> None:
+def test_the_result_of_an_invalid_call_tells_the_model_the_error(llmock: Any, kind: str) -> None:
     def GetWeather(city: str) -> str:  # noqa: N802
         return f"fine in {city}"
 

@@ -262,7 +262,7 @@ def test_a_document_gives_the_same_messages_as_a_stream(streaming: bool) -> None
     ]
 
 
-def test_a_broken_call_is_mended_by_a_fallback_over_http_as_well() -> None:
+def test_a_fallback_repairs_an_invalid_call_over_http_as_well() -> None:
     broken = openai_text(['<GetWeather>{"city": Oslo?}</GetWeather>'])
     with (
         raw_server(events(*broken)) as server,

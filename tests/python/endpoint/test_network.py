@@ -188,7 +188,7 @@ def speak(stream: Stream) -> None:
     stream.end()
 
 
-def test_http_2_is_spoken_where_the_server_can(authority: Authority) -> None:
+def test_http_2_is_used_if_the_server_supports_it(authority: Authority) -> None:
     tls = authority.server(protocols=("h2", "http/1.1"))
 
     async def main(url: str) -> list[Read]:
@@ -226,7 +226,7 @@ def test_a_stream_of_http_2_that_is_reset_keeps_what_came(how: str) -> None:
     failed(came)
 
 
-def test_whoever_stops_reading_resets_its_stream_alone() -> None:
+def test_abandoning_a_reply_resets_only_its_own_stream() -> None:
     def hold(stream: Stream) -> None:
         stream.head()
         stream.send(delta(content="One "))

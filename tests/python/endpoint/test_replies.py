@@ -70,7 +70,7 @@ def test_native_calls_come_in_fragments_with_their_ids_and_numbers() -> None:
     ]
 
 
-def test_a_call_may_be_told_by_an_object_where_its_text_should_be() -> None:
+def test_arguments_may_be_an_object_instead_of_text() -> None:
     steps = [delta(tool_calls=[call(0, id="c1", name="Add", arguments={"a": [1, "é"]})])]  # type: ignore[arg-type]
     name, *_, finish = said(*steps, delta("stop"), DONE)
     assert isinstance(name, ToolCallUpdate)
@@ -179,7 +179,7 @@ def test_a_reply_without_a_reason_is_taken_as_cut_off(caplog: pytest.LogCaptureF
         ("abort", "missing"),
     ],
 )
-def test_why_a_reply_ended_is_said_in_our_words(wrote: str, reason: str) -> None:
+def test_finish_reasons_of_providers_are_mapped(wrote: str, reason: str) -> None:
     assert said(delta(content="Well"), delta(wrote), DONE)[-1] == FinishUpdate(reason)
 
 

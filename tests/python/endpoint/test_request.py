@@ -41,7 +41,7 @@ def request(*, asked: Any = None, messages: Any = HI, **options: Any) -> Request
     return one
 
 
-def test_it_can_be_had_from_the_package_and_is_a_model() -> None:
+def test_it_is_exported_by_the_package_and_is_a_model() -> None:
     assert toolweave.HttpModel is HttpModel
     one = HttpModel("http://h/v1", "m", KEY)
     assert as_model(one) is one
@@ -50,7 +50,7 @@ def test_it_can_be_had_from_the_package_and_is_a_model() -> None:
     assert (other.name, other.provider, other.native_tools) == ("n", "acme", False)
 
 
-def test_the_request_says_all_that_was_asked_for() -> None:
+def test_the_request_has_all_options() -> None:
     schema = {"type": "object", "properties": {"answer": {"type": "string"}}}
     options = ModelOptions(
         temperature=0.5,
@@ -96,7 +96,7 @@ def test_the_request_says_all_that_was_asked_for() -> None:
     }
 
 
-def test_what_is_not_asked_for_is_left_to_the_server() -> None:
+def test_options_that_are_not_set_are_not_sent() -> None:
     asked = request(asked={"options": ModelOptions(tool_choice="auto")})
     assert set(asked.json) == {"model", "messages", "stream", "stream_options"}
 
@@ -124,7 +124,7 @@ def test_a_history_is_sent_as_the_api_wants_it(send: bool) -> None:
     assert ("reasoning_content" in json.dumps(asked.json)) is send
 
 
-def test_headers_of_ones_own_are_sent_and_may_replace_those_that_are_not_the_keys() -> None:
+def test_custom_headers_are_sent_and_may_replace_all_but_that_of_the_key() -> None:
     asked = request(headers={"X-Title": "toolweave", "User-Agent": "mine"})
     assert asked.headers["x-title"] == "toolweave"
     assert asked.headers["user-agent"] == "mine"
@@ -135,7 +135,7 @@ def test_without_a_key_there_is_no_header_for_it() -> None:
     assert "authorization" not in request(key=None).headers
 
 
-def test_a_key_that_is_given_as_a_function_is_asked_for_again_with_each_request() -> None:
+def test_a_key_function_is_called_for_each_request() -> None:
     keys = iter(["sk-first", "sk-second", "sk-third"])
 
     async def main(url: str) -> None:
@@ -150,13 +150,13 @@ def test_a_key_that_is_given_as_a_function_is_asked_for_again_with_each_request(
 
 
 @pytest.mark.parametrize("bad", ["", "sk\n", 7])
-def test_a_function_that_gives_what_no_key_can_be_is_told_of_it(bad: Any) -> None:
+def test_a_function_that_returns_an_invalid_key_gets_an_error(bad: Any) -> None:
     with pytest.raises((TypeError, ValueError), match="key") as raised:
         ask(WHOLE, key=lambda: bad)
     assert "sk\n" not in str(raised.value)
 
 
-def test_what_a_function_for_the_key_raises_reaches_whoever_asked() -> None:
+def test_an_exception_of_the_key_function_reaches_the_caller() -> None:
     def key() -> str:
         raise LookupError("the vault is closed")
 
@@ -185,7 +185,7 @@ def test_the_path_is_added_to_that_of_the_base_url(base: str, target: str) -> No
 
 
 @pytest.mark.parametrize("base", ["", "/", "/gate", "/gate/?x=1"])
-def test_azure_is_asked_by_deployment_and_version_with_a_header_of_its_own(base: str) -> None:
+def test_azure_requests_have_deployment_version_and_a_different_header(base: str) -> None:
     def make(url: str) -> HttpModel:
         azure = f"{url}{base}"
         return HttpModel(azure, "gpt x", KEY, api_version="2024-10-21", max_retries=0, proxy=None)
@@ -227,7 +227,7 @@ def test_a_user_in_the_url_is_sent_as_http_wants_it_and_shown_nowhere() -> None:
         f"{KEY}://h",
     ],
 )
-def test_a_url_that_cannot_be_asked_is_refused_at_once(base: str) -> None:
+def test_an_invalid_url_is_rejected_at_once(base: str) -> None:
     with pytest.raises(ValueError, match="base_url") as raised:
         HttpModel(base, "m", KEY)
     assert KEY not in str(raised.value)
@@ -260,7 +260,7 @@ def test_a_url_that_cannot_be_asked_is_refused_at_once(base: str) -> None:
         ({"api_version": ""}, ValueError, "api_version"),
     ],
 )
-def test_a_model_that_cannot_be_is_refused_at_once(options: Any, kind: Any, says: str) -> None:
+def test_invalid_options_of_a_model_are_rejected_at_once(options: Any, kind: Any, says: str) -> None:
     given = {"base_url": "http://h/v1", "model": "m", "api_key": KEY, **options}
     with pytest.raises(kind, match=says) as raised:
         HttpModel(given.pop("base_url"), given.pop("model"), given.pop("api_key"), **given)
@@ -286,7 +286,7 @@ def test_options_are_given_by_name() -> None:
         ([], ModelOptions(extra={"stream": False}), "`extra` must not set 'stream'"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(tools: Any, options: Any, says: str) -> None:
+def test_invalid_options_of_a_request_are_rejected(tools: Any, options: Any, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         ask(WHOLE, asked={"tools": tools, "options": options})
 
@@ -311,7 +311,7 @@ def test_a_model_does_not_show_its_keys() -> None:
 
 @pytest.mark.parametrize("name", ["stream_options", "stop", "max_tokens"])
 @pytest.mark.parametrize("status", [400, 422])
-def test_what_a_server_refuses_is_left_out_and_remembered(
+def test_a_rejected_parameter_is_omitted_from_then_on(
     name: str, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     options = ModelOptions(stop=("x",), max_tokens=9)
@@ -334,7 +334,7 @@ def test_what_a_server_refuses_is_left_out_and_remembered(
     assert said == [f"m refuses {name}; asked without"]
 
 
-def test_a_server_that_refuses_several_things_one_after_the_other_is_asked_without_any() -> None:
+def test_several_parameters_can_be_rejected_one_after_the_other() -> None:
     options = ModelOptions(stop=("x",), max_tokens=9)
     names = ["stop", "max_tokens", "stream_options"]
     refused = [refusal(400, f"{name} is not known") for name in names]
@@ -343,7 +343,7 @@ def test_a_server_that_refuses_several_things_one_after_the_other_is_asked_witho
     assert not any(name in server.requests[-1].json for name in names)
 
 
-def test_what_a_server_refuses_again_and_again_is_an_error() -> None:
+def test_a_parameter_that_is_rejected_repeatedly_is_an_error() -> None:
     came, server = ask(
         refusal(400, "stop is not known"), asked={"options": ModelOptions(stop=("x",))}
     )

@@ -25,7 +25,7 @@ LASTING = [400, 401, 403, 404, 405, 413, 422, 501]
 
 
 @pytest.mark.parametrize("status", PASSING)
-def test_a_storm_is_sat_out_as_often_as_allowed(status: int) -> None:
+def test_transient_statuses_are_retried_up_to_the_limit(status: int) -> None:
     storm = refusal(status, "Busy.", "Retry-After-Ms: 1")
     came, server = ask(storm, storm, WHOLE, max_retries=2)
     assert (came.text, came.error) == ("Hi", None)
@@ -40,7 +40,7 @@ def test_a_storm_is_sat_out_as_often_as_allowed(status: int) -> None:
 
 
 @pytest.mark.parametrize("status", LASTING)
-def test_what_does_not_pass_is_not_asked_again(status: int) -> None:
+def test_permanent_errors_are_not_retried(status: int) -> None:
     came, server = ask(refusal(status, "No such thing."), max_retries=5)
     error = failed(came, rf"answered with status {status}: No such thing\.", status=status)
     assert len(server.requests) == 1
@@ -48,13 +48,13 @@ def test_what_does_not_pass_is_not_asked_again(status: int) -> None:
     assert error.retry_after is None
 
 
-def test_a_quota_that_is_used_up_does_not_pass() -> None:
+def test_an_exhausted_quota_is_not_transient() -> None:
     came, _ = ask(refusal(429, "Pay.", code="insufficient_quota"))
     assert failed(came, "Pay", status=429).transient is False
 
 
 @pytest.mark.parametrize("status", [200, 201, 204, 206])
-def test_no_status_of_success_without_a_reply_is_a_reply(status: int) -> None:
+def test_a_successful_status_without_a_reply_is_an_error(status: int) -> None:
     came, _ = ask(answer(status=status, kind=None, framing="length"))
     assert came.updates == []
     failed(came)
@@ -75,12 +75,12 @@ def test_no_status_of_success_without_a_reply_is_a_reply(status: int) -> None:
         ([], None),
     ],
 )
-def test_how_long_to_wait_is_told(fields: list[str], seconds: float | None) -> None:
+def test_retry_after_is_reported_in_seconds(fields: list[str], seconds: float | None) -> None:
     came, _ = ask(refusal(503, "Busy.", *fields))
     assert failed(came, status=503).retry_after == seconds
 
 
-def test_how_long_to_wait_may_be_told_by_a_date() -> None:
+def test_retry_after_may_be_a_date() -> None:
     date = email.utils.formatdate(time.time() + 30, usegmt=True)
     came, _ = ask(refusal(503, "Busy.", f"Retry-After: {date}"))
     assert 25 < (failed(came, status=503).retry_after or 0) <= 30
@@ -89,13 +89,13 @@ def test_how_long_to_wait_may_be_told_by_a_date() -> None:
     assert (came.text, len(server.requests)) == ("Hi", 2)
 
 
-def test_a_server_that_asks_for_more_patience_than_there_is_is_not_waited_for() -> None:
+def test_a_retry_after_beyond_the_timeout_is_not_waited_for() -> None:
     came, server = ask(refusal(503, "Busy.", "Retry-After: 86400"), max_retries=3)
     assert failed(came, status=503).retry_after == 86400
     assert len(server.requests) == 1
 
 
-def test_a_server_is_asked_again_as_late_as_it_says() -> None:
+def test_retries_observe_retry_after() -> None:
     began = time.monotonic()
     came, _ = ask(refusal(503, "Busy.", "Retry-After-Ms: 150"), WHOLE, max_retries=1)
     assert came.text == "Hi"
@@ -110,7 +110,7 @@ def test_a_connection_that_breaks_before_the_first_byte_is_made_again(how: Do) -
 
 
 @pytest.mark.parametrize("how", [Do.CUT, Do.END, b"data: {\n\n"])
-def test_nothing_is_asked_again_after_the_first_byte(how: Any) -> None:
+def test_there_is_no_retry_after_the_first_byte(how: Any) -> None:
     came, server = ask(events(delta(content="One "), how), WHOLE, max_retries=5)
     assert came.text == "One "
     failed(came)
@@ -137,7 +137,7 @@ def test_nothing_is_asked_again_after_the_first_byte(how: Any) -> None:
         ({"error": {"message": "\u001b[31mred\u0007\u202e"}}, "red"),
     ],
 )
-def test_what_the_server_said_is_told_but_no_key(body: Any, says: str) -> None:
+def test_the_error_text_of_the_server_is_reported_without_keys(body: Any, says: str) -> None:
     came, _ = ask(document(body, status=400))
     error = failed(came, says, status=400)
     assert re.match(r"127\.0\.0\.1:\d+/v1/chat/completions answered with status 400", str(error))
@@ -146,7 +146,7 @@ def test_what_the_server_said_is_told_but_no_key(body: Any, says: str) -> None:
 
 
 @pytest.mark.parametrize("framing", ["chunked", "length", "close"])
-def test_an_error_that_is_cut_is_told_as_far_as_it_came(framing: Any) -> None:
+def test_a_truncated_error_is_reported_as_far_as_it_arrived(framing: Any) -> None:
     body = json.dumps({"error": {"message": "No."}}).encode()[:20]
     came, _ = ask(
         answer(body, Do.CUT, status=400, kind="application/json", framing=framing, length=500)
@@ -192,7 +192,7 @@ def test_a_redirect_that_would_drop_the_question_is_not_followed(status: int) ->
         assert len(server.requests) == 1
 
 
-def test_redirects_that_go_in_circles_come_to_an_end() -> None:
+def test_redirect_loops_end() -> None:
     came, server = ask(redirect("/v1/chat/completions"), follow_redirects=True)
     failed(came, "redirects more than", status=307)
     assert len(server.requests) < 25
@@ -206,7 +206,7 @@ def test_a_redirect_to_nowhere_is_an_error(location: str) -> None:
     failed(came, "redirect", status=307)
 
 
-def test_a_timeout_before_the_first_byte_is_tried_again() -> None:
+def test_a_timeout_before_the_first_byte_is_retried() -> None:
     came, server = ask(raw(Do.HOLD), WHOLE, first_byte_timeout=0.2, max_retries=1)
     assert (came.text, came.error) == ("Hi", None)
     assert len(server.requests) == 2

@@ -57,7 +57,7 @@ async def result_of(
 
 
 @pytest.mark.parametrize("transport", ["http", "stdio", "legacy"])
-def test_the_tools_of_a_server_answer_as_ours_do(transport: str, url: str) -> None:
+def test_the_tools_of_a_server_answer_like_local_tools(transport: str, url: str) -> None:
     async def main() -> None:
         async with connected(transport, url) as tools:
             assert tools.connected
@@ -131,7 +131,7 @@ def test_a_user_who_does_not_answer_has_declined(url: str) -> None:
     asyncio.run(main())
 
 
-def test_a_question_that_could_be_that_of_several_calls_is_put_to_nobody() -> None:
+def test_a_question_that_could_belong_to_several_calls_is_not_asked() -> None:
     async def main() -> None:
         async with connected("legacy", "") as tools:
             executor = ToolExecutor(tools)
@@ -188,7 +188,7 @@ def test_many_calls_share_a_connection(url: str) -> None:
     asyncio.run(main())
 
 
-def test_a_server_that_dies_in_a_call_is_started_again_for_the_next(
+def test_a_server_that_dies_in_a_call_is_restarted_for_the_next(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
@@ -225,7 +225,7 @@ def test_a_server_is_not_started_again_unless_it_may_be(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_server_over_http_may_go_and_come_back() -> None:
+def test_a_server_over_http_may_restart() -> None:
     async def main() -> None:
         with sdk_server() as (url, process):
             tools = await connect_http(url, name="web").__aenter__()
@@ -309,7 +309,7 @@ def test_a_server_gets_our_headers_over_http_and_no_environment_but_its_own(
     asyncio.run(main())
 
 
-def test_own_tools_live_beside_those_of_the_server(url: str) -> None:
+def test_local_tools_can_be_added_to_those_of_the_server(url: str) -> None:
     async def main() -> None:
         async with connect_http(url, include=["add"]) as tools:
 
@@ -332,7 +332,7 @@ def test_own_tools_live_beside_those_of_the_server(url: str) -> None:
     ],
     ids=["missing", "ends at once", "silent"],
 )
-def test_what_is_no_server_is_an_error_that_says_so(command: list[str], said: str) -> None:
+def test_a_program_that_is_not_a_server_is_an_error_that_says_so(command: list[str], said: str) -> None:
     async def main() -> None:
         timeout = 0.5 if "within" in said else 10.0
         tools = connect_stdio(command[0], command[1:], name="it", connect_timeout=timeout)
@@ -344,7 +344,7 @@ def test_what_is_no_server_is_an_error_that_says_so(command: list[str], said: st
     asyncio.run(main())
 
 
-def test_nobody_at_the_url_is_an_error_that_says_so() -> None:
+def test_an_unreachable_url_is_an_error_that_says_so() -> None:
     async def main() -> None:
         with pytest.raises(ToolServerError, match="cannot be connected to"):
             await connect_http("http://127.0.0.1:9/mcp").__aenter__()
@@ -352,7 +352,7 @@ def test_nobody_at_the_url_is_an_error_that_says_so() -> None:
     asyncio.run(main())
 
 
-def test_the_sdk_is_said_to_be_missing_where_it_is() -> None:
+def test_a_missing_sdk_is_an_error_that_says_so() -> None:
     program = "import sys; sys.modules['mcp'] = None; import toolweave.mcp"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=False

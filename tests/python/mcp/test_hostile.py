@@ -32,7 +32,7 @@ def text(said: str) -> list[dict[str, str]]:
     return [{"type": "text", "text": said}]
 
 
-def test_a_tool_that_cannot_be_used_does_not_cost_the_others(tmp_path: Path) -> None:
+def test_an_invalid_tool_does_not_affect_the_others(tmp_path: Path) -> None:
     deep: dict[str, Any] = OBJECT
     for _ in range(80):
         deep = {"type": "object", "properties": {"a": deep}}
@@ -102,7 +102,7 @@ def test_all_pages_are_read_and_a_listing_without_end_is_cut(tmp_path: Path) -> 
     asyncio.run(main())
 
 
-def test_there_are_only_so_many_tools_and_words(tmp_path: Path, loop_watchdog: Watchdog) -> None:
+def test_the_number_of_tools_and_the_length_of_descriptions_are_limited(tmp_path: Path, loop_watchdog: Watchdog) -> None:
     listed = [
         {"name": f"tool_{number}", "inputSchema": OBJECT, "description": "very " * 2000}
         for number in range(MAX_TOOLS + 2)
@@ -163,7 +163,7 @@ def test_a_name_that_no_tag_can_hold_is_changed(name: str, usable: str) -> None:
     assert FunctionContract(usable).name == usable
 
 
-def test_answers_are_held_to_what_the_server_announced(tmp_path: Path) -> None:
+def test_results_are_validated_against_the_output_schema(tmp_path: Path) -> None:
     numbers = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     wrapped = {"type": "object", "properties": {"result": {"type": "integer"}}}
     slow = {"type": "object", "properties": {"s": {"type": "string", "pattern": "^(a+)+$"}}}

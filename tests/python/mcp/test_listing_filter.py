@@ -63,7 +63,7 @@ def test_a_tool_nested_too_deep_does_not_hide_the_others(
 
 
 @pytest.mark.parametrize("content_type", ["application/json", EVENTS])
-def test_nor_does_one_over_http(content_type: str) -> None:
+def test_a_tool_nested_too_deep_over_http_does_not_hide_the_others(content_type: str) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while head := (await reader.readuntil(b"\r\n\r\n")).decode().lower():
             length = int(head.partition("content-length:")[2].split()[0])
@@ -187,7 +187,7 @@ def listed(*names: str, others: tuple[str, ...] = ()) -> dict[str, str]:
         ("pa\u0301y", "looks like 'pay'"),
     ],
 )
-def test_a_name_in_disguise_is_left_out(name: str, said: str) -> None:
+def test_a_confusable_name_is_omitted(name: str, said: str) -> None:
     assert said in listed("pay", name)[name]
     if "looks" in said:
         assert said in listed(name, others=("pay",))[name]
@@ -205,12 +205,12 @@ def test_a_name_in_disguise_is_left_out(name: str, said: str) -> None:
         ("größe", "µ_meter", "naïve"),
     ],
 )
-def test_honest_names_are_not(names: tuple[str, ...]) -> None:
+def test_unambiguous_names_are_kept(names: tuple[str, ...]) -> None:
     assert listed(*names) == {}
 
 
 @given(st.text(st.sampled_from("abcdepxy_09"), min_size=1, max_size=8), st.data())
-def test_letters_of_another_script_never_pass_for_latin_ones(
+def test_letters_of_another_script_never_match_latin_ones(
     name: str, data: st.DataObject
 ) -> None:
     twins = dict(zip("acepxy", "асерху", strict=True))
@@ -221,7 +221,7 @@ def test_letters_of_another_script_never_pass_for_latin_ones(
         assert disguised in listed(name, disguised)
 
 
-def test_tools_of_the_users_own_count_as_well(tmp_path: Path) -> None:
+def test_local_tools_are_compared_as_well(tmp_path: Path) -> None:
     async def main() -> None:
         tools = plain_server(
             {"pages": [{"tools": [{"name": "рау", "inputSchema": OBJECT}]}]}, tmp_path

@@ -116,7 +116,7 @@ def test_a_client_that_cancels_cancels_the_tool(mode: Mode, url: str, tmp_path: 
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_a_client_hears_of_tools_that_a_call_has_brought(mode: Mode, url: str) -> None:
+def test_a_client_is_notified_of_tools_that_a_call_has_added(mode: Mode, url: str) -> None:
     heard: asyncio.Queue[None] = asyncio.Queue()
 
     async def hear(message: IncomingMessage) -> None:

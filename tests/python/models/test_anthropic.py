@@ -128,7 +128,7 @@ def test_a_call_may_come_whole_and_tools_of_the_provider_are_passed_over() -> No
         (None, "missing"),
     ],
 )
-def test_why_a_reply_ended_is_said_in_our_words(said: str | None, reason: str) -> None:
+def test_finish_reasons_of_providers_are_mapped(said: str | None, reason: str) -> None:
     reader = EventReader("m")
     list(reader.push({"type": "message_delta", "delta": {"stop_reason": said}}))
     assert reader.finish() == FinishUpdate(reason)
@@ -140,7 +140,7 @@ def test_a_stream_that_just_ends_is_taken_as_cut_off(caplog: pytest.LogCaptureFi
     assert "reply of m ended without a finish reason; it is taken as cut off" in caplog.text
 
 
-def test_the_request_says_all_that_was_asked_for() -> None:
+def test_the_request_has_all_options() -> None:
     schema = {"type": "object", "properties": {"answer": {"type": "string"}}}
     options = ModelOptions(
         temperature=0.5,
@@ -188,13 +188,13 @@ def test_the_request_says_all_that_was_asked_for() -> None:
 @pytest.mark.parametrize(
     ("choice", "sent"), [("auto", "auto"), ("none", "none"), ("required", "any")]
 )
-def test_the_choice_of_tools_is_said_in_the_words_of_the_api(choice: str, sent: str) -> None:
+def test_the_tool_choice_is_mapped_to_the_form_of_the_api(choice: str, sent: str) -> None:
     options = ModelOptions(tool_choice=choice)
     _, request = ask_once(model, *anthropic_text(["4"]), tools=[ADD], options=options)
     assert request["body"]["tool_choice"] == {"type": sent}
 
 
-def test_what_is_not_asked_for_is_left_out_but_for_the_limit() -> None:
+def test_options_that_are_not_set_are_not_sent_except_the_limit() -> None:
     _, request = ask_once(model, *anthropic_text(["4"]), options=ModelOptions(tool_choice="auto"))
     assert set(request["body"]) == {"model", "messages", "stream", "max_tokens"}
     assert request["body"]["max_tokens"] == 4096
@@ -267,7 +267,7 @@ def test_a_client_that_is_given_is_used_and_stays_open() -> None:
     run(given_client, [Answer(anthropic_text(["Hi"]))], ask)
 
 
-def test_no_key_is_needed_for_a_server_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_key_is_needed_for_a_self_hosted_server(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     came, _ = ask_once(lambda url: AnthropicModel("m", base_url=url), *anthropic_text(["Hi"]))
@@ -282,7 +282,7 @@ def test_no_key_is_needed_for_a_server_of_ones_own(monkeypatch: pytest.MonkeyPat
         ({"client": anthropic.AsyncAnthropic(api_key=KEY), "timeout": 3.0}, "drop timeout"),
     ],
 )
-def test_a_model_that_cannot_be_is_refused_at_once(options: Any, says: str) -> None:
+def test_invalid_options_of_a_model_are_rejected_at_once(options: Any, says: str) -> None:
     with pytest.raises(ValueError, match=says) as raised:
         AnthropicModel("m", **options)
     assert KEY not in str(raised.value)

@@ -128,7 +128,7 @@ def test_the_fragments_of_every_server_give_the_same_calls(fragments: list[Any])
     assert calls(*fragments) == AB
 
 
-def test_calls_without_ids_are_told_apart_by_index_or_name() -> None:
+def test_calls_without_ids_are_distinguished_by_index_or_name() -> None:
     expected = [
         (f"call_{number}", name, arguments) for number, (_, name, arguments) in enumerate(AB)
     ]
@@ -245,7 +245,7 @@ def test_whatever_a_server_sends_the_reader_ends_with_one_reason(chunks: list[An
         (None, "missing"),
     ],
 )
-def test_why_a_reply_ended_is_said_in_our_words(
+def test_finish_reasons_of_providers_are_mapped(
     said: str | None, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert joined([chunk(content="Well"), chunk(said)]).finish_reason == reason

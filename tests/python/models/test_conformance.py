@@ -122,7 +122,7 @@ async def first(stream: Any) -> str:
 
 @each_adapter
 @pytest.mark.parametrize("how", ["closed", "dropped"])
-def test_whoever_stops_reading_lets_the_other_side_know(name: str, how: str) -> None:
+def test_the_server_notices_when_the_reader_stops(name: str, how: str) -> None:
     async def main() -> None:
         async with answering(name, Reply(["One ", "two "], end="hold")) as asked:
             stream = asked.model.stream(HI)
@@ -137,7 +137,7 @@ def test_whoever_stops_reading_lets_the_other_side_know(name: str, how: str) -> 
 
 
 @each_adapter
-def test_a_reader_that_is_cancelled_lets_the_other_side_know(name: str) -> None:
+def test_the_server_notices_when_the_reader_is_cancelled(name: str) -> None:
     async def main() -> None:
         async with answering(name, Reply(["One "], end="hold")) as asked:
             came = asyncio.Event()
@@ -191,7 +191,7 @@ def test_one_model_holds_fifty_conversations_at_once(name: str) -> None:
 
 
 @each_adapter
-def test_a_model_says_who_it_is(name: str) -> None:
+def test_a_model_has_a_name_and_a_provider(name: str) -> None:
     async def main() -> None:
         async with answering(name, Reply()) as asked:
             model = asked.model

@@ -78,7 +78,7 @@ def test_calls_and_results_in_the_form_of_openai_become_one_message() -> None:
 
 
 @pytest.mark.parametrize("between", [[], [TextMessage("Wait.")], ["Wait."]])
-def test_a_result_finds_its_call_among_messages_of_ours(between: list[Any]) -> None:
+def test_a_result_finds_its_call_among_converted_messages(between: list[Any]) -> None:
     taken = as_messages([ToolCallMessage([CALL]), *between, ANSWERED])
     assert taken[-1] == ToolResultMessage([ToolResult("c1", "Add", "2")])
 
@@ -90,7 +90,7 @@ def test_a_result_finds_its_call_among_dicts_even_if_an_older_one_has_its_id() -
     assert taken[1].tool_results[0].result == "2"
 
 
-def test_a_result_after_a_message_of_ours_finds_the_call_in_a_dict_before_it() -> None:
+def test_a_result_after_a_message_finds_the_call_in_a_dict_before_it() -> None:
     taken = as_messages([ASKED, TextMessage("Wait."), ANSWERED])
     assert [type(message) for message in taken] == [
         ToolCallMessage,
@@ -135,7 +135,7 @@ def test_an_error_names_the_message_whatever_stands_before_it(
     assert str(raised.value).startswith(says.format(len(before)))
 
 
-def test_a_broken_result_of_a_call_of_ours_is_named_too() -> None:
+def test_an_error_names_an_invalid_result_of_a_converted_call_too() -> None:
     with pytest.raises(MessageError, match=r"^message 1 at /content ") as raised:
         as_messages([ToolCallMessage([CALL]), {**ANSWERED, "content": 7}])
     assert (raised.value.index, raised.value.path) == (1, "/content")
@@ -156,6 +156,6 @@ async def later() -> Any:
         ([["Hi"]], "message 0 must be a message, a str or a dict, not list"),
     ],
 )
-def test_what_is_no_conversation_is_a_type_error(wrong: Any, says: str) -> None:
+def test_a_value_that_is_not_a_conversation_is_a_type_error(wrong: Any, says: str) -> None:
     with pytest.raises(TypeError, match=says):
         as_messages(wrong)

@@ -118,7 +118,7 @@ async def two_parameters(_messages: Any, _tools: Any) -> str:
         (two_parameters, "must take the messages as its one argument"),
     ],
 )
-def test_what_is_no_model_is_refused_at_once(wrong: Any, says: str) -> None:
+def test_a_value_that_is_not_a_model_is_rejected_at_once(wrong: Any, says: str) -> None:
     with pytest.raises(TypeError, match=says):
         as_model(wrong)
 
@@ -199,7 +199,7 @@ def test_a_model_error_of_a_function_is_not_wrapped() -> None:
 
 
 @pytest.mark.parametrize("cancel", [False, True])
-def test_a_generator_is_closed_when_nobody_reads_any_more(cancel: bool) -> None:
+def test_a_generator_is_closed_when_the_reader_stops(cancel: bool) -> None:
     closed = asyncio.Event()
 
     async def endless(_: Sequence[Message]) -> AsyncIterator[str]:
@@ -266,7 +266,7 @@ def test_complete_reads_the_conversation_before_it_asks() -> None:
     assert model.requests == []
 
 
-def test_complete_lets_go_of_streams_of_every_kind() -> None:
+def test_complete_closes_streams_of_every_kind() -> None:
     closed: list[str] = []
 
     class Stream:
@@ -323,7 +323,7 @@ def test_a_package_that_is_there_but_broken_says_itself_what_is_wrong(
         require("half_there", "some")
 
 
-def test_complete_is_traced_as_one_request_without_what_was_said() -> None:
+def test_complete_is_traced_as_one_request_without_content() -> None:
     # A process can set a tracer provider only once.
     program = """
 import asyncio, json

@@ -49,7 +49,7 @@ def check_secret(error: ModelError) -> None:
 
 @each_client
 @pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 529])
-def test_a_status_is_told_with_what_the_server_said_but_the_key(name: str, status: int) -> None:
+def test_an_error_has_the_status_and_text_of_the_server_without_the_key(name: str, status: int) -> None:
     body = {
         "type": "error",
         "error": {"message": f"No.\n {KEY} is bad.", "type": "x", "param": None},
@@ -164,7 +164,7 @@ def test_a_server_that_is_not_there_is_an_error_without_a_status(name: str) -> N
 
 @pytest.mark.parametrize("name", ["openai", "anthropic"])
 @pytest.mark.parametrize("kind", ["text/html", "application/json"])
-def test_an_answer_that_is_no_stream_is_told_as_such(name: str, kind: str) -> None:
+def test_a_response_that_is_not_a_stream_is_an_error_that_says_so(name: str, kind: str) -> None:
     error = ask(name, b"{}", kind=kind).error
     assert error is not None
     path = "messages" if name == "anthropic" else "chat/completions"

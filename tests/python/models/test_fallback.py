@@ -111,7 +111,7 @@ async def test_what_the_status_says_may_pass_is_tried_again(status: int) -> None
 
 
 @on_a_loop
-async def test_nobody_asks_before_the_server_wants_to_be_asked() -> None:
+async def test_retry_after_delays_the_next_attempt() -> None:
     slept = Slept()
     full = ModelError("full", "acme", 429, retry_after=7.5)
     assert (await read(chain(scripted(full, "Hi!"), sleep=slept))).text == "Hi!"
@@ -119,7 +119,7 @@ async def test_nobody_asks_before_the_server_wants_to_be_asked() -> None:
 
 
 @on_a_loop
-async def test_nobody_waits_for_longer_than_the_longest_pause() -> None:
+async def test_a_retry_after_beyond_the_maximum_delay_is_not_waited_for() -> None:
     slept = Slept()
     full = ModelError("full", "acme", 429, retry_after=31)
     one, two = scripted(full, "never"), scripted("Hello.", name="two")
@@ -131,7 +131,7 @@ async def test_nobody_waits_for_longer_than_the_longest_pause() -> None:
 
 
 @on_a_loop
-async def test_what_breaks_after_the_first_piece_is_told_as_it_is() -> None:
+async def test_an_error_after_the_first_update_is_raised_unchanged() -> None:
     two = scripted("never", name="two")
     came = await read(chain(scripted(["One ", LOST], "never"), two))
     assert (came.text, came.error) == ("One ", LOST)
@@ -139,14 +139,14 @@ async def test_what_breaks_after_the_first_piece_is_told_as_it_is() -> None:
 
 
 @on_a_loop
-async def test_counted_tokens_are_no_first_piece() -> None:
+async def test_usage_does_not_count_as_the_first_update() -> None:
     one = scripted([UsageUpdate(9, 0), LOST], [UsageUpdate(7, 1), "Hi!"])
     came = await read(chain(one))
     assert came.updates == [UsageUpdate(7, 1), TextDelta("Hi!"), FinishUpdate("stop")]
 
 
 @on_a_loop
-async def test_a_reply_that_ends_before_it_began_has_failed() -> None:
+async def test_a_reply_without_content_and_reason_has_failed() -> None:
     empty = [UsageUpdate(9, 0), FinishUpdate("missing")]
     assert (await read(chain(scripted(empty, "Hi!")))).text == "Hi!"
     came = await read(chain(scripted(*[empty] * 2), attempts=2))
@@ -156,13 +156,13 @@ async def test_a_reply_that_ends_before_it_began_has_failed() -> None:
 
 
 @on_a_loop
-async def test_a_model_that_says_nothing_at_all_has_said_so() -> None:
+async def test_an_empty_reply_with_a_reason_is_an_answer() -> None:
     came = await read(chain(scripted([FinishUpdate("stop")])))
     assert (came.updates, came.error) == ([FinishUpdate("stop")], None)
 
 
 @on_a_loop
-async def test_mistakes_of_the_caller_are_no_failures_of_a_model() -> None:
+async def test_errors_of_the_caller_are_not_failures_of_a_model() -> None:
     two = scripted("never", name="two")
     with pytest.raises(ValueError, match="no tool of that name"):
         await complete(chain(scripted(ValueError("no tool of that name")), two), "Hi!")
@@ -188,7 +188,7 @@ async def test_a_function_that_loses_its_connection_is_tried_again() -> None:
 
 
 @on_a_loop
-async def test_what_passes_is_also_what_the_policy_says() -> None:
+async def test_the_policy_decides_which_exceptions_are_transient() -> None:
     retry = RetryPolicy(2, initial=0, retry_on=(LookupError,))
     raised = iter([KeyError("stale"), None])
 
@@ -203,7 +203,7 @@ async def test_what_passes_is_also_what_the_policy_says() -> None:
 
 
 @on_a_loop
-async def test_a_model_that_raises_what_it_got_is_tried_again() -> None:
+async def test_a_model_that_raises_a_client_exception_is_retried() -> None:
     one = scripted(ConnectionError("gone"), TimeoutError(), "Hi!")
     assert (await read(chain(one))).text == "Hi!"
 
@@ -260,7 +260,7 @@ async def test_cancellation_of_a_request_stops_it_and_asks_no_other() -> None:
 
 
 @on_a_loop
-async def test_it_says_who_has_answered_in_each_of_many_requests() -> None:
+async def test_it_captures_the_answering_model_of_each_concurrent_request() -> None:
     one = scripted(*[lambda m: LOST if m[-1].text == "2" else m[-1].text] * 50, provider="acme")
     two = scripted(*["other"] * 50, name="two", provider="bolt")
     model = chain(one, two, attempts=1)
@@ -279,7 +279,7 @@ async def test_it_says_who_has_answered_in_each_of_many_requests() -> None:
 
 
 @on_a_loop
-async def test_a_chain_within_a_chain_says_who_it_was() -> None:
+async def test_a_nested_chain_captures_the_answering_model() -> None:
     inner = FallbackModel(scripted(WRONG), scripted("Hi!", name="two"))
     outer = FallbackModel(scripted(WRONG, name="zero"), inner)
     with capture_model() as answer:
@@ -326,7 +326,7 @@ async def test_native_calls_pass_as_they_are() -> None:
 
 
 @on_a_loop
-async def test_each_decision_is_in_the_log_and_nothing_that_was_said() -> None:
+async def test_each_decision_is_logged_without_content() -> None:
     records: list[logging.LogRecord] = []
     handler = logging.Handler()
     handler.emit = records.append  # type: ignore[method-assign]
@@ -350,7 +350,7 @@ async def test_each_decision_is_in_the_log_and_nothing_that_was_said() -> None:
 
 
 @on_a_loop
-async def test_leaving_it_closes_all_of_its_models() -> None:
+async def test_closing_a_chain_closes_all_of_its_models() -> None:
     closed: list[str] = []
 
     class Closable(ScriptedModel):
@@ -362,7 +362,7 @@ async def test_leaving_it_closes_all_of_its_models() -> None:
     assert sorted(closed) == ["a", "b"]
 
 
-def test_a_chain_is_made_of_models() -> None:
+def test_a_chain_consists_of_models() -> None:
     with pytest.raises(ValueError, match="models must not be empty"):
         FallbackModel()
     with pytest.raises(TypeError, match="models must have a method `stream`"):

@@ -117,7 +117,7 @@ def test_a_server_that_wants_to_be_left_alone_for_long_is(name: str) -> None:
     assert (came.read.text, came.slept, len(came.first.requests)) == ("Second.", [], 1)
 
 
-def test_a_quota_that_is_used_up_is_not_waited_for() -> None:
+def test_an_exhausted_quota_is_not_retried() -> None:
     came = ask("openai", refusal(429, code="insufficient_quota"))
     assert (came.read.text, came.slept, len(came.first.requests)) == ("Second.", [], 1)
 

@@ -124,7 +124,7 @@ def failed(model: Any) -> ModelError:
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_refusal_tells_no_part_of_the_key(server: Server, model: str) -> None:
+def test_an_error_response_reveals_no_part_of_the_key(server: Server, model: str) -> None:
     said = "; ".join(change(part) for change in CHANGES.values() for part in (KEY, KEY[:12]))
     server.script = refusal(401, f"No such key: {said}")
     error = failed(MODELS[model](server.url))
@@ -134,12 +134,12 @@ def test_a_refusal_tells_no_part_of_the_key(server: Server, model: str) -> None:
 
 
 @pytest.mark.parametrize("model", ["openai", "anthropic", "native"])
-def test_the_type_of_an_answer_tells_no_part_of_the_key(server: Server, model: str) -> None:
+def test_the_content_type_of_a_response_reveals_no_part_of_the_key(server: Server, model: str) -> None:
     server.script = answer(b"hello", kind=f"text/{KEY.upper()}")
     assert not told(str(failed(MODELS[model](server.url))))
 
 
-def test_a_redirect_tells_no_part_of_the_key(server: Server) -> None:
+def test_a_redirect_reveals_no_part_of_the_key(server: Server) -> None:
     server.script = redirect(f"/login/{quote(KEY, safe='')}", 302)
     error = failed(native(server.url))
     assert not told(str(error))
@@ -154,7 +154,7 @@ def test_a_redirect_tells_no_part_of_the_key(server: Server) -> None:
     change=st.sampled_from(sorted(CHANGES)),
     around=st.sampled_from(["", '"', "(", " "]),
 )
-def test_no_part_of_any_key_is_told(
+def test_no_part_of_any_key_is_revealed(
     key: str, at: int, length: int, change: str, around: str
 ) -> None:
     start = min(at, len(key) - PART)
@@ -168,7 +168,7 @@ def test_no_part_of_any_key_is_told(
             assert not any(form.lower() in text.lower() for form in forms)
 
 
-def test_what_is_no_part_of_the_key_is_told() -> None:
+def test_text_that_is_not_part_of_the_key_is_kept() -> None:
     error = failure(RuntimeError("the model is EMPTY, not 'EMPTYING' \ud800"), "acme", ["EMPTY"])
     assert str(error).startswith("acme: the model is [key], not 'EMPTYING' ")
     error = ModelError("slow down", "acme", 429, 1.5, True)

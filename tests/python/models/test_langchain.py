@@ -261,7 +261,7 @@ def test_the_reason_is_read_in_the_words_of_every_provider(
     assert updates(LangChainModel(Chunked(chunks=chunks)))[-1] == FinishUpdate(reason)
 
 
-def test_calls_without_an_index_are_told_apart_by_their_ids() -> None:
+def test_calls_without_an_index_are_distinguished_by_their_ids() -> None:
     def call(call_id: str, args: str) -> AIMessageChunk:
         chunk = {"name": "Add", "args": args, "id": call_id, "index": None}
         return AIMessageChunk("", tool_call_chunks=[{**chunk, "type": "tool_call_chunk"}])
@@ -297,7 +297,7 @@ def test_only_a_model_with_tools_of_its_own_takes_tools() -> None:
         updates(model, tools=[ADD])
 
 
-def test_what_is_no_chat_model_is_refused() -> None:
+def test_a_value_that_is_not_a_chat_model_is_rejected() -> None:
     with pytest.raises(TypeError, match="such as ChatOpenAI"):
         LangChainModel("gpt-4")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="such as ChatOpenAI"):
@@ -425,7 +425,7 @@ def test_what_cannot_be_read_is_named_with_its_position() -> None:
         from_langchain(["x"])  # type: ignore[list-item]
 
 
-def test_what_is_missing_is_said_with_the_command_that_installs_it() -> None:
+def test_a_missing_package_is_an_error_with_the_command_that_installs_it() -> None:
     script = "import sys; sys.modules['langchain_core'] = None; import toolweave.models.langchain"
     done = subprocess.run(
         [sys.executable, "-c", script],
@@ -438,7 +438,7 @@ def test_what_is_missing_is_said_with_the_command_that_installs_it() -> None:
 
 
 @pytest.mark.parametrize("mode", ["natural", "native"])
-def test_an_agent_of_ours_runs_on_it(mode: Any) -> None:
+def test_an_agent_runs_on_it(mode: Any) -> None:
     @tool
     def add(a: int, b: int) -> int:
         """Adds."""

@@ -160,7 +160,7 @@ json_like = st.text('{}[]",:\\ \n1ab', max_size=30)
 
 
 @given(json_like | json_like.map(lambda text: '{"a": ' + text))
-def test_arguments_can_always_be_spoiled(text: str) -> None:
+def test_arguments_can_always_be_made_invalid(text: str) -> None:
     piece = {"name": "add", "args": text + invalidating_suffix(text), "id": "c", "index": 0}
     chunk = AIMessageChunk("", tool_call_chunks=[{**piece, "type": "tool_call_chunk"}])
     assert chunk.tool_calls == []
@@ -218,7 +218,7 @@ def test_structured_output_comes_from_a_call() -> None:
         ({"type": "function", "function": {"name": "add"}}, ["add"], True),
     ],
 )
-def test_a_tool_choice_narrows_what_is_described(
+def test_a_tool_choice_restricts_the_described_tools(
     choice: Any, described: list[str], told: bool
 ) -> None:
     with serving("Hello") as endpoint:
@@ -257,7 +257,7 @@ def test_usage_that_grows_counts_once() -> None:
     }
 
 
-def test_a_fallback_mends_what_the_model_wrote() -> None:
+def test_a_fallback_repairs_calls() -> None:
     fallback = ScriptedModel('{"a": 15, "b": 27}')
     model = NaturalChatModel(ScriptedModel("<add>15 and 27</add>", '<add>{"a": 15}</add>'))
     assert model.bind_tools([add]).invoke("Hi").tool_calls == []
@@ -296,7 +296,7 @@ def test_an_agent_gives_structured_output() -> None:
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_a_call_that_does_not_fit_never_runs_and_the_model_is_told(streamed: bool) -> None:
+def test_a_call_that_violates_its_schema_never_runs_and_the_model_reads_why(streamed: bool) -> None:
     bad = f'{CALL}\n<never>{{"city": 7, "x": []}}</never>\n<never>{{}}</never>'
     with serving(bad, '<never>{"town": "Oslo"}</never>', "I give up.") as endpoint:
         agent = create_agent(
@@ -340,7 +340,7 @@ def test_an_agent_that_calls_for_ever_meets_the_limit_of_langgraph() -> None:
             agent.invoke({"messages": [("user", "Hi")]}, {"recursion_limit": 5})
 
 
-def test_an_agent_without_the_middleware_ends_but_says_what_is_wrong_beside_a_valid_call() -> None:
+def test_an_agent_without_the_middleware_ends_but_reports_errors_together_with_valid_calls() -> None:
     with serving(f"{CALL}<never>{{}}</never>", "<never>{}</never>") as endpoint:
         agent = create_agent(natural(endpoint), [add, never])
         messages = agent.invoke({"messages": [("user", "Hi")]})["messages"]
@@ -349,7 +349,7 @@ def test_an_agent_without_the_middleware_ends_but_says_what_is_wrong_beside_a_va
     assert messages[-1].invalid_tool_calls
 
 
-def test_callbacks_hear_of_one_run_and_count_its_tokens_once() -> None:
+def test_callbacks_observe_one_run_and_count_its_tokens_once() -> None:
     with serving("Hello", "Hello") as endpoint, get_usage_metadata_callback() as usage:
         natural(endpoint).invoke("Hi")
         list(natural(endpoint).stream("Hi"))

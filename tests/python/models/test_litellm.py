@@ -40,7 +40,7 @@ def model(url: str, **options: Any) -> LiteLLMModel:
     return LiteLLMModel("openai/m", base_url=f"{url}/v1", api_key=KEY, max_retries=0, **options)
 
 
-def test_the_request_says_all_that_was_asked_for() -> None:
+def test_the_request_has_all_options() -> None:
     sum_up = ToolAggregateMessage([ToolCall("c1", "Add", {"a": 1})], [ToolResult("c1", "Add", "2")])
     messages = [TextMessage("Be brief.", role="system"), TextMessage("1 + 1?"), sum_up]
     options = ModelOptions(
@@ -139,13 +139,13 @@ def test_native_tools_can_be_switched_off() -> None:
         ({"extra": {"stream": False}}, "must not set 'stream'"),
     ],
 )
-def test_a_model_that_cannot_be_is_refused_at_once(options: Any, says: str) -> None:
+def test_invalid_options_of_a_model_are_rejected_at_once(options: Any, says: str) -> None:
     with pytest.raises(ValueError, match=says) as raised:
         LiteLLMModel("openai/m", **options)
     assert KEY not in str(raised.value)
 
 
-def test_the_first_model_changes_neither_logging_nor_the_environment_and_asks_nobody(
+def test_the_first_model_changes_neither_logging_nor_the_environment_and_sends_no_request(
     tmp_path: Path,
 ) -> None:
     program = """

@@ -131,7 +131,7 @@ def test_a_refusal_is_an_error_with_its_status(name: str, llmock: Any, status: i
     assert len(llmock.requests) == 1
 
 
-def test_a_busy_server_is_asked_again_as_late_as_it_says(name: str, llmock: Any) -> None:
+def test_retries_of_a_busy_server_observe_retry_after(name: str, llmock: Any) -> None:
     llmock.rate_limit(retry_after=0.05).reply(TEXT)
     came = ask(name, llmock, retries=2)
     assert (came.text, came.error) == (TEXT, None)

@@ -66,7 +66,7 @@ def test_text_comes_as_it_was_sent_then_usage_then_the_end() -> None:
     ]
 
 
-def test_the_request_says_all_that_was_asked_for() -> None:
+def test_the_request_has_all_options() -> None:
     schema = {"type": "object", "properties": {"answer": {"type": "string"}}}
     options = ModelOptions(
         temperature=0.5,
@@ -110,7 +110,7 @@ def test_the_request_says_all_that_was_asked_for() -> None:
     }
 
 
-def test_what_is_not_asked_for_is_left_to_the_server() -> None:
+def test_options_that_are_not_set_are_not_sent() -> None:
     _, request = ask_once(model, *openai_text(["4"]), options=ModelOptions(tool_choice="auto"))
     assert set(request["body"]) == {"model", "messages", "stream", "stream_options"}
 
@@ -208,7 +208,7 @@ def test_a_call_that_was_cut_off_without_a_word_is_never_a_whole_one(
 
 @pytest.mark.parametrize("name", ["stream_options", "stop", "max_tokens"])
 @pytest.mark.parametrize("status", [400, 422])
-def test_what_a_server_refuses_is_left_out_and_remembered(
+def test_a_rejected_parameter_is_omitted_from_then_on(
     name: str, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     refusal = {"error": {"message": f"Unsupported parameter: '{name}'", "param": name}}
@@ -229,7 +229,7 @@ def test_what_a_server_refuses_is_left_out_and_remembered(
     assert [record.message for record in caplog.records] == [f"m refuses {name}; asked without"]
 
 
-def test_what_a_server_refuses_for_another_reason_is_an_error() -> None:
+def test_a_rejection_for_another_reason_is_an_error() -> None:
     refusal = json.dumps({"error": {"message": "'temperature' must be at most 2"}}).encode()
 
     async def ask(model: OpenAIModel, served: Served) -> None:
@@ -243,7 +243,7 @@ def test_what_a_server_refuses_for_another_reason_is_an_error() -> None:
     run(model, [Answer([refusal], status=400, kind="application/json")], ask)
 
 
-def test_azure_is_asked_by_deployment_and_version() -> None:
+def test_azure_requests_have_deployment_and_version() -> None:
     def azure(url: str) -> OpenAIModel:
         return OpenAIModel("gpt-x", azure_endpoint=url, api_version="2024-10-21", api_key=KEY)
 
@@ -272,7 +272,7 @@ def test_a_client_that_is_given_is_used_and_stays_open() -> None:
     run(given, [Answer(openai_text(["Hi"]))], ask)
 
 
-def test_one_model_can_be_asked_on_one_loop_after_another() -> None:
+def test_one_model_can_be_used_on_one_loop_after_another() -> None:
     first: list[OpenAIModel] = []
 
     async def ask(port: int) -> int:
@@ -289,7 +289,7 @@ def test_one_model_can_be_asked_on_one_loop_after_another() -> None:
     asyncio.run(ask(port))
 
 
-def test_no_key_is_needed_for_a_server_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_key_is_needed_for_a_self_hosted_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     came, request = ask_once(lambda url: OpenAIModel("m", base_url=url), *openai_text(["Hi"]))
     assert came.text == "Hi"
@@ -311,7 +311,7 @@ def test_native_tools_can_be_switched_off() -> None:
         ([], ModelOptions(extra={"stream": False}), "`extra` must not set 'stream'"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(tools: Any, options: Any, says: str) -> None:
+def test_invalid_options_of_a_request_are_rejected(tools: Any, options: Any, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         ask_once(model, tools=tools, options=options)
 
@@ -330,7 +330,7 @@ def test_options_that_make_no_sense_are_refused(tools: Any, options: Any, says: 
         ({"client": openai.AsyncOpenAI(api_key=KEY), "api_key": KEY}, "drop api_key"),
     ],
 )
-def test_a_model_that_cannot_be_is_refused_at_once(options: Any, says: str) -> None:
+def test_invalid_options_of_a_model_are_rejected_at_once(options: Any, says: str) -> None:
     with pytest.raises(ValueError, match=says) as raised:
         OpenAIModel("m", **{"api_key": KEY, **options} if "client" not in options else options)
     assert KEY not in str(raised.value)

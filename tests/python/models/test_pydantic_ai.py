@@ -74,7 +74,7 @@ def test_without_tools_it_is_the_model_that_it_was() -> None:
 
 
 @pytest.mark.parametrize("told", ["instructions", "system_prompt", None])
-def test_there_is_one_system_message_whoever_wrote_it(told: str | None) -> None:
+def test_there_is_one_system_message_with_or_without_a_prompt(told: str | None) -> None:
     with serving(CALL, "42") as endpoint:
         run(Agent(natural(endpoint), tools=[add], **({told: "Be brief."} if told else {})))
         for prompt in endpoint.prompts():
@@ -168,7 +168,7 @@ BAD = [
 
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("text", BAD)
-def test_no_bad_call_reaches_a_tool_that_nobody_else_validates(text: str, streamed: bool) -> None:
+def test_no_invalid_call_reaches_a_tool_that_pydantic_does_not_validate(text: str, streamed: bool) -> None:
     ran: list[Any] = []
     with serving(Reply.of(text), "Sorry.") as endpoint:
         agent = Agent(natural(endpoint), tools=[schema_tool(ran)])
@@ -218,7 +218,7 @@ def test_a_connection_that_breaks_is_an_error_and_no_call() -> None:
     ("choice", "described"),
     [("auto", ["add", "sub"]), ("none", []), ("required", ["add", "sub"]), (["sub"], ["sub"])],
 )
-def test_a_tool_choice_narrows_what_the_model_is_told_of(choice: Any, described: list[str]) -> None:
+def test_a_tool_choice_restricts_the_tools_in_the_prompt(choice: Any, described: list[str]) -> None:
     parameters = ModelRequestParameters(function_tools=[definition("add"), definition("sub")])
 
     async def main(endpoint: Endpoint) -> None:
@@ -279,7 +279,7 @@ def test_batches_are_refused() -> None:
         asyncio.run(natural(endpoint).batch_encode(None))
 
 
-def test_what_is_missing_is_said_with_the_command_that_installs_it() -> None:
+def test_a_missing_package_is_an_error_with_the_command_that_installs_it() -> None:
     script = "import sys; sys.modules['pydantic_ai'] = None; import toolweave.models.pydantic_ai"
     done = subprocess.run(
         [sys.executable, "-c", script],

@@ -96,7 +96,7 @@ def test_times_are_recorded_from_the_request() -> None:
     assert recorder.replies[0].to_dict()["delta_ms"] == [500, 2000]
 
 
-def test_a_reply_that_nobody_read_to_the_end_is_not_recorded() -> None:
+def test_a_reply_that_is_not_read_to_its_end_is_not_recorded() -> None:
     recorder = StreamRecorder(ScriptedModel(["a", "b"]))
 
     async def begin() -> None:
@@ -138,7 +138,7 @@ def test_replies_to_one_conversation_take_turns() -> None:
     assert [said(model, "Hi") for _ in range(3)] == ["A", "B", "A"]
 
 
-def test_what_was_not_recorded_is_an_error_that_names_what_was() -> None:
+def test_an_unknown_conversation_is_an_error_that_names_similar_ones() -> None:
     model = ReplayModel([reply("A", "What is 15 + 27?"), reply("B", "What is 4 * 4?")])
     with pytest.raises(ModelError) as raised:
         asyncio.run(complete(model, ["Well", "What is 15 + 28?"]))
@@ -157,7 +157,7 @@ def test_in_order_whatever_is_asked_gets_the_next_reply() -> None:
 
 
 @pytest.mark.parametrize(("speed", "least"), [(1, 0.04), (2, 0.02)])
-def test_a_replay_takes_its_time_if_asked(speed: float, least: float) -> None:
+def test_a_replay_has_the_recorded_delays_if_requested(speed: float, least: float) -> None:
     updates = (TextDelta("a"), TextDelta("b"), FinishUpdate("stop"))
     model = ReplayModel([RecordedReply(HI, updates, (0.01, 0.04))], speed=speed)
     start = time.perf_counter()
@@ -165,7 +165,7 @@ def test_a_replay_takes_its_time_if_asked(speed: float, least: float) -> None:
     assert least <= time.perf_counter() - start
 
 
-def test_a_replay_is_over_at_once_if_not() -> None:
+def test_a_replay_has_no_delays_by_default() -> None:
     updates = (TextDelta("a"), FinishUpdate("stop"))
     model = ReplayModel([RecordedReply(HI, updates, (3600.0,))], max_pause=3600)
     assert asyncio.run(asyncio.wait_for(read(model), 10)).updates == list(updates)
@@ -183,7 +183,7 @@ def test_a_replay_has_the_name_of_its_model() -> None:
     assert repr(ReplayModel(STREAMS, name="q")) == "ReplayModel(q, 21 replies)"
 
 
-def test_recordings_are_files_for_people(tmp_path: Path) -> None:
+def test_recordings_are_readable_files(tmp_path: Path) -> None:
     save([reply("é", {"role": "system", "content": "s"}, "Hi")], tmp_path / "one.json")
     assert json.loads((tmp_path / "one.json").read_text("utf-8")) == [
         {
@@ -238,7 +238,7 @@ def test_a_file_that_is_no_recording_is_named(tmp_path: Path, content: str, says
         ({"speed": 0}, "speed must be a number above 0, or None, got 0"),
     ],
 )
-def test_a_replay_that_cannot_be_is_refused(options: Any, says: str) -> None:
+def test_invalid_options_of_a_replay_are_rejected(options: Any, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         ReplayModel([reply("A")], **options)
 
@@ -252,7 +252,7 @@ def test_there_must_be_something_to_replay(tmp_path: Path) -> None:
         ReplayModel(tmp_path / "nowhere.json")
 
 
-def test_a_conversation_that_makes_no_sense_is_told_as_such() -> None:
+def test_an_invalid_conversation_is_an_error() -> None:
     orphan = ToolResultMessage([ToolResult("c1", "Add", "2")])
     with pytest.raises(MessageError):
         asyncio.run(complete(ReplayModel([reply("A")]), [orphan]))

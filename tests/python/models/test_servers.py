@@ -71,7 +71,7 @@ def test_a_server_that_is_not_there_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["http", "openai"])
-def test_only_the_server_of_openai_is_called_so(name: str) -> None:
+def test_only_the_server_of_openai_has_that_provider(name: str) -> None:
     error, peer = asyncio.run(failure_of(name, is_there=True))
     host = peer.partition("/")[0]
     assert error.provider == host

@@ -14,7 +14,7 @@ from toolweave.natural import ReplyRun
 
 
 @on_a_loop
-async def test_calls_start_once_the_model_has_ended_and_what_it_used_is_known() -> None:
+async def test_calls_start_after_the_end_of_the_reply_with_its_usage_known() -> None:
     known: list[tuple[int, str]] = []
 
     def admit(reply: ReplyRun) -> bool:
@@ -66,7 +66,7 @@ async def test_no_call_starts_if_the_model_broke_off() -> None:
 
 
 @on_a_loop
-async def test_what_the_decision_raises_is_raised_for_who_reads() -> None:
+async def test_an_exception_of_the_decision_is_raised_for_the_reader() -> None:
     def admit(_: ReplyRun) -> bool:
         raise ValueError("no idea")
 

@@ -56,7 +56,7 @@ def headings(prompt: str) -> list[str]:
     return [line[3:] for line in prompt.splitlines() if line.startswith("## ")]
 
 
-def test_the_prompt_tells_of_a_search_and_not_of_what_it_finds() -> None:
+def test_the_prompt_describes_the_search_and_not_what_it_finds() -> None:
     prompt, native = asked([ASKED])
     assert headings(prompt) == ["add", "find_tools"]
     assert "There are 2 more tools" in prompt
@@ -95,7 +95,7 @@ def test_the_history_alone_decides_what_is_described(
     assert asked(messages, tool_mode="native")[1] == ["add", "find_tools", *described]
 
 
-def test_a_history_that_was_saved_as_dicts_of_openai_tells_as_much() -> None:
+def test_a_history_stored_as_openai_dicts_has_the_found_tools() -> None:
     saved = tw.to_openai([ASKED, found("get_weather")])
     assert "get_weather" in headings(asked([*saved, tw.TextMessage("And?")])[0])
 

@@ -91,7 +91,7 @@ async def test_cancelling_the_reader_stops_the_model_and_the_tools_and_waits_for
 
 
 @on_a_loop
-async def test_a_run_that_is_cancelled_tells_its_reader_how_the_calls_ended() -> None:
+async def test_a_cancelled_run_emits_the_results_of_its_calls() -> None:
     started = asyncio.Event()
 
     async def slow() -> str:
@@ -109,7 +109,7 @@ async def test_a_run_that_is_cancelled_tells_its_reader_how_the_calls_ended() ->
 
 
 @on_a_loop
-async def test_a_model_that_goes_on_although_it_is_cancelled_is_not_heard() -> None:
+async def test_updates_of_a_model_that_ignores_its_cancellation_are_dropped() -> None:
     ran: list[int] = []
     begun = asyncio.Event()
 
@@ -146,7 +146,7 @@ async def test_leaving_a_stream_early_leaves_nothing_running() -> None:
 
 
 @on_a_loop
-async def test_a_run_that_nobody_reads_does_nothing() -> None:
+async def test_a_run_that_is_not_read_does_nothing() -> None:
     model = ScriptedModel()
     async with NaturalToolUse(model, [add]).open("Hi!") as run:
         pass

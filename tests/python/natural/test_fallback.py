@@ -43,7 +43,7 @@ def mended(reply: str, answer: Any, **options: Any) -> Any:
     return call, fallback.requests
 
 
-def test_a_broken_call_is_mended_and_that_is_on_record() -> None:
+def test_a_malformed_call_is_repaired_and_that_is_recorded() -> None:
     call, requests = mended(BROKEN, MENDED)
     assert len(requests) == 1
     assert call == tw.ToolCall(
@@ -56,12 +56,12 @@ def test_a_broken_call_is_mended_and_that_is_on_record() -> None:
     )
 
 
-def test_a_call_that_does_not_fit_is_mended() -> None:
+def test_a_call_that_violates_its_schema_is_repaired() -> None:
     call, _ = mended('<GetWeather>{"town": "Oslo"}</GetWeather>', MENDED)
     assert call.arguments == {"city": "Oslo"}
 
 
-def test_it_is_told_the_contract_the_violations_and_what_was_written() -> None:
+def test_its_prompt_has_the_contract_the_violations_and_the_original_text() -> None:
     written = '<GetWeather>{"town": "Oslo \\" ignore all this"}</GetWeather>'
     call, (request,) = mended(written, "null")
     (message,) = request.messages
@@ -106,13 +106,13 @@ def test_its_answer_is_read_as_leniently_as_a_call(answer: Any) -> None:
         [*["x" * MAX_FALLBACK_CHARS] * 5, MENDED],
     ],
 )
-def test_an_answer_that_will_not_do_leaves_the_call_as_it_is(answer: Any) -> None:
+def test_an_invalid_answer_leaves_the_call_unchanged(answer: Any) -> None:
     call, requests = mended(BROKEN, answer)
     assert (call.kind, call.raw) == ("invalid_json", BROKEN)
     assert len(requests) == 1
 
 
-def test_each_bad_call_is_asked_about_once() -> None:
+def test_there_is_one_request_for_each_invalid_call() -> None:
     fallback = ScriptedModel("null", MENDED)
     events = events_of(f"{BROKEN} and {BROKEN}", fallback)
     kinds = [type(e).__name__ for e in events if isinstance(e, (tw.ToolCall, tw.InvalidToolCall))]
@@ -120,7 +120,7 @@ def test_each_bad_call_is_asked_about_once() -> None:
     assert len(fallback.requests) == 2
 
 
-def test_it_is_not_asked_where_all_is_well() -> None:
+def test_there_is_no_request_for_valid_calls() -> None:
     fallback = ScriptedModel()
     events_of('Well. <GetWeather>{"city": "Oslo"}</GetWeather>', fallback)
     assert fallback.requests == []
@@ -136,7 +136,7 @@ def test_it_is_not_asked_where_all_is_well() -> None:
         (f'<GetWeather>{{"town": "{"x" * MAX_FALLBACK_CHARS}"}}</GetWeather>', {}),
     ],
 )
-def test_what_would_have_to_be_made_up_is_not_asked_about(reply: str, options: Any) -> None:
+def test_there_is_no_request_for_calls_with_missing_parts(reply: str, options: Any) -> None:
     fallback = ScriptedModel()
     limits = tw.Limits(**options.get("limits", {}))
     events = events_of(reply, fallback, limits=limits)
@@ -144,7 +144,7 @@ def test_what_would_have_to_be_made_up_is_not_asked_about(reply: str, options: A
     assert fallback.requests == []
 
 
-def test_a_name_that_is_nearly_one_is_mended_with_the_call() -> None:
+def test_a_misspelled_name_is_repaired_with_the_call() -> None:
     raw = '<tool_call name="get_weather">{"town": "Oslo"}</tool_call>'
     call, (request,) = mended(raw, MENDED)
     assert (call.name, call.arguments) == ("GetWeather", {"city": "Oslo"})
@@ -155,13 +155,13 @@ def test_a_name_that_is_nearly_one_is_mended_with_the_call() -> None:
     assert 'call the tool "GetWeather"' in request.messages[0].text
 
 
-def test_what_is_mended_can_be_written_down() -> None:
+def test_a_repaired_call_can_be_serialized() -> None:
     call, _ = mended(BROKEN, MENDED)
     message = tw.ToolCallMessage([call])
     assert tw.message_from_json(message.to_json()) == message
 
 
-def test_native_calls_are_mended_too() -> None:
+def test_native_calls_are_repaired_too() -> None:
     fallback = ScriptedModel(MENDED)
     model = ScriptedModel([tw.ToolCallUpdate("c7", 0, "GetWeather", '{"city": Oslo?}')])
     parser = NaturalToolUseParser(model, TOOLS, tool_mode="native", fallback=fallback)
@@ -170,14 +170,14 @@ def test_native_calls_are_mended_too() -> None:
     assert (call.id, call.arguments, call.raw) == ("c7", {"city": "Oslo"}, '{"city": Oslo?}')
 
 
-def test_what_it_mended_is_no_error_in_strict_mode_and_the_rest_is() -> None:
+def test_in_strict_mode_only_unrepaired_calls_are_errors() -> None:
     call, _ = mended(BROKEN, MENDED, strict=True)
     assert isinstance(call, tw.ToolCall)
     with pytest.raises(ToolUseParsingError, match="invalid_json"):
         events_of(BROKEN, ScriptedModel("null"), strict=True)
 
 
-def test_cancellation_is_never_taken_for_an_answer() -> None:
+def test_cancellation_propagates() -> None:
     async def main() -> None:
         asked = asyncio.Event()
 
@@ -211,7 +211,7 @@ def test_the_outcome_is_logged_without_arguments(caplog: Any) -> None:
 
 
 @given(reply=replies, answer=replies | st.just(MENDED))
-def test_nothing_that_either_model_writes_raises(reply: str, answer: str) -> None:
+def test_no_output_of_either_model_raises(reply: str, answer: str) -> None:
     async def fallback(_: Any) -> str:
         return answer
 
@@ -279,12 +279,12 @@ def test_a_plain_reply_stays_one_if_the_fallback_finds_no_call(answer: Any) -> N
         "x" * (MAX_FALLBACK_CHARS + 1),
     ],
 )
-def test_it_is_not_asked_about_replies_that_are_not_plain_and_whole(reply: Any) -> None:
+def test_there_is_no_request_for_replies_with_calls_or_truncated_ones(reply: Any) -> None:
     _, requests = rewritten(reply, [])
     assert requests == []
 
 
-def test_plain_replies_are_left_alone_unless_that_is_asked_for() -> None:
+def test_plain_replies_are_not_rewritten_by_default() -> None:
     fallback = ScriptedModel()
     events_of("I'll look up the weather in Oslo.", fallback)
     assert fallback.requests == []

@@ -63,7 +63,7 @@ def test_a_reply_that_is_cancelled_while_its_calls_are_written_down_keeps_them(
     assert result.error_code is ErrorCode.UNKNOWN_TOOL
 
 
-def test_long_arguments_are_fitted_for_each_attempt_and_refused_as_short_ones_are() -> None:
+def test_long_arguments_are_converted_for_each_attempt_and_rejected_like_short_ones() -> None:
     async def main() -> list[tw.ToolResult]:
         model = ScriptedModel(
             LONG.format(name="F", more="") + LONG.format(name="G", more="") + "<G/>", "Done."

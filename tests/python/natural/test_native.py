@@ -180,7 +180,7 @@ def test_no_arguments_at_all_are_an_empty_object(name: str) -> None:
     assert (found.arguments == {}) if isinstance(found, tw.ToolCall) else found.violations
 
 
-def test_native_arguments_are_mended_and_validated_as_inline_ones_are() -> None:
+def test_native_arguments_are_repaired_and_validated_like_inline_ones() -> None:
     (mended,) = calls_of([Update("a", 0, "add", "{a: 1, 'b': \"2\",}")])
     assert mended.arguments == {"a": 1, "b": 2}
     assert "name_case" in {repair.kind for repair in mended.repairs}

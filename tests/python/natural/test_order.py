@@ -53,7 +53,7 @@ def test_messages_stand_in_the_order_of_writing(pieces: list[Piece], is_native: 
 
 @settings(max_examples=effort(50))
 @given(pieces=written_replies(), is_native=st.booleans())
-def test_events_tell_of_each_message_with_calls_in_that_order(
+def test_events_have_each_message_with_calls_in_that_order(
     pieces: list[Piece], is_native: bool
 ) -> None:
     async def main() -> tuple[list[object], ReplyRun]:
@@ -125,7 +125,7 @@ def test_calls_behind_the_first_thousand_share_the_last_message(is_native: bool)
     assert [each["messageId"] for each in shown] == [each.id for each in messages]
 
 
-def test_what_a_model_says_behind_its_calls_is_no_answer_to_their_results() -> None:
+def test_text_after_calls_is_not_an_answer_to_their_results() -> None:
     written: list[Piece] = [("text", "Let me see. "), ("call", "1"), ("text", " One moment.")]
     model = ScriptedModel(script(written, is_native=True), "It is noted.", native_tools=True)
 

@@ -77,7 +77,7 @@ def test_every_request_describes_the_tools_and_none_does_it_twice() -> None:
     assert model.requests[1].messages == model.requests[0].messages
 
 
-def test_without_tools_nothing_is_said_of_any() -> None:
+def test_without_tools_the_prompt_has_no_section() -> None:
     request = requested("Hi!", [])
     assert texts(request) == [("user", "Hi!")]
     assert request.options is None
@@ -102,7 +102,7 @@ def test_history_is_written_as_the_prompt_asks_for_calls(tag: Any, fenced: bool)
     assert request.messages[0].text == tw.system_prompt(TOOLS, tag=tag, fenced=fenced)
 
 
-def test_the_single_form_ends_with_a_message_of_the_user() -> None:
+def test_the_single_form_ends_with_a_user_message() -> None:
     call = tw.ToolCall("c", "Add", {"a": 1, "b": 2})
     history = [
         tw.TextMessage("Be brief.", role="system"),
@@ -343,7 +343,7 @@ def test_a_model_that_fails_is_raised_after_all_that_came(mode: Any) -> None:
     assert not any(isinstance(event, (tw.ToolCall, tw.FinishUpdate)) for event in seen)
 
 
-def test_what_is_no_update_is_an_error_that_says_so() -> None:
+def test_an_invalid_update_is_an_error_that_says_so() -> None:
     class Wrong:
         async def stream(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
             yield "text"

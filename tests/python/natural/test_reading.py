@@ -107,7 +107,7 @@ def pieces(draw: st.DrawFn) -> list[tw.Update | Exception]:
     st.booleans(),
     st.sampled_from([None, lambda index: f"mine-{index}"]),
 )
-def test_who_reads_makes_no_difference(
+def test_both_ways_of_reading_give_the_same_events(
     reply: list[Any], mode: str, strict: bool, call_ids: Any
 ) -> None:
     options = {"tool_mode": mode, "strict": strict, "call_ids": call_ids}
@@ -119,7 +119,7 @@ def test_who_reads_makes_no_difference(
     assert (type(error), str(error)) == (type(other), str(other))
 
 
-def test_it_is_asked_for_events_with_all_that_reading_takes() -> None:
+def test_events_gets_all_options_of_reading() -> None:
     made: list[dict[str, Any]] = []
 
     class Asked:
@@ -152,7 +152,7 @@ def test_it_is_asked_for_events_with_all_that_reading_takes() -> None:
         assert asked["call_ids"] is call_id
 
 
-def test_events_that_are_no_function_are_not_asked_for() -> None:
+def test_an_events_attribute_that_is_not_callable_is_ignored() -> None:
     class Recording(Reading):
         events = "something else"
 
@@ -162,7 +162,7 @@ def test_events_that_are_no_function_are_not_asked_for() -> None:
     )
 
 
-def test_its_calls_are_run_and_mended_as_those_of_any_model() -> None:
+def test_its_calls_are_run_and_repaired_like_those_of_any_model() -> None:
     reply = [tw.TextDelta('<Add>{"a": 1}</Add><Any>{"x": 1}</Any>'), tw.FinishUpdate("stop")]
     mender = ScriptedModel('{"a": 1, "b": 2}')
     seen, _ = asyncio.run(told(ReadingAlone(reply), fallback=mender))
@@ -178,7 +178,7 @@ def test_its_calls_are_run_and_mended_as_those_of_any_model() -> None:
     assert [result.is_error for result in message.tool_results] == [True, False]
 
 
-def test_a_plain_reply_is_rewritten_whoever_reads_it() -> None:
+def test_a_plain_reply_is_rewritten_in_either_way_of_reading() -> None:
     reply = [tw.TextDelta("I ping."), tw.FinishUpdate("stop")]
     for kind in (Reading, ReadingAlone):
         rewriter = ScriptedModel('{"name": "Ping", "arguments": {}}')
@@ -190,7 +190,7 @@ def test_a_plain_reply_is_rewritten_whoever_reads_it() -> None:
 
 @pytest.mark.parametrize("kind", [Reading, ReadingAlone])
 @on_a_loop
-async def test_whoever_leaves_early_has_left_the_model(kind: type[Reading]) -> None:
+async def test_closing_the_stream_early_closes_the_model(kind: type[Reading]) -> None:
     model = kind([tw.TextDelta("one "), tw.TextDelta("two ")])
     stream = NaturalToolUseParser(model, TOOLS).stream("Hi!")
     async for _ in stream:

@@ -62,14 +62,14 @@ async def test_all_messages_of_a_reply_have_one_generation_id_and_ids_of_their_o
 
 
 @on_a_loop
-async def test_ids_of_calls_can_be_of_ones_own_making() -> None:
+async def test_call_ids_can_be_customized() -> None:
     natural = natural_use(REPLY, id_factory=lambda index: f"mine-{index}")
     calls = of_kind(tw.ToolCall, await collect(natural.stream("Hi!")))
     assert [c.id for c in calls] == ["mine-0", "mine-1", "mine-2"]
 
 
 @on_a_loop
-async def test_a_stream_tells_everything_and_ends_with_aggregates_usage_and_finish() -> None:
+async def test_a_stream_has_all_events_and_ends_with_aggregates_usage_and_finish() -> None:
     natural = natural_use(REPLY)
     async with natural.open("Hi!") as reply:
         events = await collect(reply)
@@ -90,7 +90,7 @@ async def test_a_stream_tells_everything_and_ends_with_aggregates_usage_and_fini
 
 
 @on_a_loop
-async def test_what_a_reply_has_said_and_used_can_be_read_at_any_time() -> None:
+async def test_the_text_and_usage_of_a_reply_can_be_read_at_any_time() -> None:
     pieces = ["One ", "two ", tw.UsageUpdate(9, 1), "three.", tw.UsageUpdate(9, 3)]
     seen: list[tuple[str, tw.UsageMessage | None, int]] = []
     async with natural_use(pieces).open("Hi!") as reply:
