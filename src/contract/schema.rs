@@ -58,7 +58,7 @@ pub(super) fn check_returns(returns: &Value) -> Result<(), Fault> {
 }
 
 /// The form of a keyword's value.
-enum Holds {
+enum KeywordForm {
     Schema,
     Schemas,
     SchemaOrSchemas,
@@ -71,7 +71,7 @@ enum Holds {
     Mixed,
 }
 
-fn holds(keyword: &str) -> Option<Holds> {
+fn form(keyword: &str) -> Option<KeywordForm> {
     Some(match keyword {
         "additionalItems"
         | "additionalProperties"
@@ -82,17 +82,17 @@ fn holds(keyword: &str) -> Option<Holds> {
         | "propertyNames"
         | "then"
         | "unevaluatedItems"
-        | "unevaluatedProperties" => Holds::Schema,
-        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Holds::Schemas,
-        "items" => Holds::SchemaOrSchemas,
+        | "unevaluatedProperties" => KeywordForm::Schema,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => KeywordForm::Schemas,
+        "items" => KeywordForm::SchemaOrSchemas,
         "$defs" | "definitions" | "dependentSchemas" | "patternProperties" | "properties" => {
-            Holds::SchemaMap
+            KeywordForm::SchemaMap
         }
-        "required" => Holds::StringList,
-        "type" => Holds::Type,
-        "$ref" | "description" | "format" | "pattern" | "title" => Holds::String,
-        "enum" => Holds::List,
-        "dependencies" => Holds::Mixed,
+        "required" => KeywordForm::StringList,
+        "type" => KeywordForm::Type,
+        "$ref" | "description" | "format" | "pattern" | "title" => KeywordForm::String,
+        "enum" => KeywordForm::List,
+        "dependencies" => KeywordForm::Mixed,
         _ => return None,
     })
 }
@@ -100,8 +100,8 @@ fn holds(keyword: &str) -> Option<Holds> {
 /// Check all schemas inside `schema`, without recursion.
 fn check(schema: &Value) -> Result<(), Fault> {
     check_depth(schema)?;
-    let mut waiting = vec![(String::new(), schema)];
-    while let Some((place, schema)) = waiting.pop() {
+    let mut pending = vec![(String::new(), schema)];
+    while let Some((place, schema)) = pending.pop() {
         let members = match schema {
             Value::Object(members) => members,
             Value::Bool(_) => continue,
@@ -111,9 +111,9 @@ fn check(schema: &Value) -> Result<(), Fault> {
             }
         };
         for (keyword, value) in members {
-            if let Some(holds) = holds(keyword) {
+            if let Some(form) = form(keyword) {
                 let place = step(&place, keyword);
-                check_keyword(&holds, place, value, &mut waiting)?;
+                check_keyword(&form, place, value, &mut pending)?;
             }
         }
     }
@@ -121,53 +121,53 @@ fn check(schema: &Value) -> Result<(), Fault> {
 }
 
 fn check_keyword<'s>(
-    holds: &Holds,
+    form: &KeywordForm,
     place: String,
     value: &'s Value,
-    waiting: &mut Vec<(String, &'s Value)>,
+    pending: &mut Vec<(String, &'s Value)>,
 ) -> Result<(), Fault> {
-    let wanted = match (holds, value) {
-        (Holds::Schemas | Holds::SchemaOrSchemas, Value::Array(schemas)) => {
+    let wanted = match (form, value) {
+        (KeywordForm::Schemas | KeywordForm::SchemaOrSchemas, Value::Array(schemas)) => {
             let schemas = schemas.iter().enumerate();
-            waiting.extend(schemas.map(|(at, schema)| (step(&place, &at.to_string()), schema)));
+            pending.extend(schemas.map(|(at, schema)| (step(&place, &at.to_string()), schema)));
             return Ok(());
         }
-        (Holds::Schema | Holds::SchemaOrSchemas, _) => {
-            waiting.push((place, value));
+        (KeywordForm::Schema | KeywordForm::SchemaOrSchemas, _) => {
+            pending.push((place, value));
             return Ok(());
         }
-        (Holds::SchemaMap, Value::Object(schemas)) => {
-            waiting.extend(named(&place, schemas));
+        (KeywordForm::SchemaMap, Value::Object(schemas)) => {
+            pending.extend(named(&place, schemas));
             return Ok(());
         }
-        (Holds::Mixed, Value::Object(schemas)) => {
-            waiting.extend(named(&place, schemas).filter(|(_, schema)| !schema.is_array()));
+        (KeywordForm::Mixed, Value::Object(schemas)) => {
+            pending.extend(named(&place, schemas).filter(|(_, schema)| !schema.is_array()));
             return Ok(());
         }
-        (Holds::StringList, Value::Array(names)) if names.iter().all(Value::is_string) => {
+        (KeywordForm::StringList, Value::Array(names)) if names.iter().all(Value::is_string) => {
             return Ok(());
         }
-        (Holds::Type, Value::String(name)) if TYPES.contains(&name.as_str()) => return Ok(()),
-        (Holds::Type, Value::Array(names))
+        (KeywordForm::Type, Value::String(name)) if TYPES.contains(&name.as_str()) => return Ok(()),
+        (KeywordForm::Type, Value::Array(names))
             if names.iter().all(|name| TYPES.iter().any(|known| name == known)) =>
         {
             return Ok(());
         }
-        (Holds::String, Value::String(_)) | (Holds::List, Value::Array(_)) => return Ok(()),
-        (Holds::StringList, Value::Bool(_)) => {
+        (KeywordForm::String, Value::String(_)) | (KeywordForm::List, Value::Array(_)) => return Ok(()),
+        (KeywordForm::StringList, Value::Bool(_)) => {
             let reason = "names the properties that are needed, in a list beside them; \
                           it is no flag on one of them";
             return Err(Fault { place, reason: reason.to_owned() });
         }
-        (Holds::Schemas, _) => "a list of schemas",
-        (Holds::SchemaMap | Holds::Mixed, _) => "an object of schemas by name",
-        (Holds::StringList, _) => "a list of property names",
-        (Holds::Type, _) => {
+        (KeywordForm::Schemas, _) => "a list of schemas",
+        (KeywordForm::SchemaMap | KeywordForm::Mixed, _) => "an object of schemas by name",
+        (KeywordForm::StringList, _) => "a list of property names",
+        (KeywordForm::Type, _) => {
             let reason = format!("a type is one of {}, not {value}", TYPES.join(", "));
             return Err(Fault { place, reason });
         }
-        (Holds::String, _) => "a string",
-        (Holds::List, _) => "a list",
+        (KeywordForm::String, _) => "a string",
+        (KeywordForm::List, _) => "a list",
     };
     Err(Fault { place, reason: format!("{wanted} is wanted, not {}", kind(value)) })
 }
@@ -180,8 +180,8 @@ fn named<'s>(
 }
 
 fn check_depth(schema: &Value) -> Result<(), Fault> {
-    let mut waiting = vec![(schema, 0)];
-    while let Some((value, depth)) = waiting.pop() {
+    let mut pending = vec![(schema, 0)];
+    while let Some((value, depth)) = pending.pop() {
         if depth > MAX_SCHEMA_DEPTH {
             return Err(Fault {
                 place: String::new(),
@@ -189,9 +189,9 @@ fn check_depth(schema: &Value) -> Result<(), Fault> {
             });
         }
         match value {
-            Value::Array(items) => waiting.extend(items.iter().map(|item| (item, depth + 1))),
+            Value::Array(items) => pending.extend(items.iter().map(|item| (item, depth + 1))),
             Value::Object(members) => {
-                waiting.extend(members.values().map(|member| (member, depth + 1)));
+                pending.extend(members.values().map(|member| (member, depth + 1)));
             }
             _ => {}
         }
