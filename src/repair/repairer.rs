@@ -394,7 +394,7 @@ fn is_foreign_blank(ch: char) -> bool {
 }
 
 /// Return the beginning of `text`.
-fn cut(text: &str) -> Value {
+fn truncated(text: &str) -> Value {
     match text.char_indices().nth(QUOTED_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]).into(),
         None => text.into(),

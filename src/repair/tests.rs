@@ -305,10 +305,10 @@ proptest! {
     }
 
     #[test]
-    fn a_truncated_document_keeps_all_complete_parts(value in document(), cut in any::<Index>()) {
+    fn a_truncated_document_keeps_all_complete_parts(value in document(), truncated in any::<Index>()) {
         let text = value.to_string();
-        let cut = (0..=cut.index(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap();
-        let Some(repaired) = repair_json(&text[..cut]) else { return Ok(()) };
+        let truncated = (0..=truncated.index(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap();
+        let Some(repaired) = repair_json(&text[..truncated]) else { return Ok(()) };
         prop_assert!(is_prefix(&parse(&repaired.text), &value), "{} of {}", repaired.text, text);
     }
 }

@@ -78,7 +78,7 @@ impl Index {
     /// occur in any document.
     pub fn search(&self, query: &str, limit: usize) -> Vec<(usize, f32)> {
         let mut known: Vec<usize> = Vec::new();
-        for word in words(read_part(query)) {
+        for word in words(truncate_query(query)) {
             if let Some(word) = self.vocabulary.get(&word)
                 && !known.contains(word)
             {
@@ -112,7 +112,7 @@ impl Index {
     pub fn coverage(&self, query: &str, documents: &[usize]) -> f32 {
         let mut seen: HashSet<String> = HashSet::new();
         let (mut all, mut had) = (0.0, 0.0);
-        for word in words(read_part(query)) {
+        for word in words(truncate_query(query)) {
             if seen.len() == MAX_QUERY_WORDS || seen.contains(&word) {
                 continue;
             }
@@ -130,7 +130,7 @@ impl Index {
 }
 
 /// Return the part of a query that is read.
-fn read_part(query: &str) -> &str {
+fn truncate_query(query: &str) -> &str {
     let end = query.char_indices().nth(MAX_QUERY_CHARACTERS).map_or(query.len(), |(at, _)| at);
     &query[..end]
 }

@@ -9,7 +9,7 @@ use jsonschema::{
 use serde_json::{Map, Value};
 
 use super::{
-    sentence::{counted, cut, either, list, push_step, quote, with_article},
+    sentence::{counted, truncated, either, list, push_step, quote, with_article},
     violation::Violation,
 };
 
@@ -34,7 +34,7 @@ pub(super) fn violation(error: &ValidationError<'_>, subject: Subject<'_>) -> Vi
         message: format!("{place}: {message}"),
         keyword: keyword(error),
         expected: expected(error, subject.schema),
-        actual: cut(subject.value.pointer(&path).unwrap_or(error.instance())),
+        actual: truncated(subject.value.pointer(&path).unwrap_or(error.instance())),
         path,
     }
 }
@@ -301,11 +301,11 @@ fn expected(error: &ValidationError<'_>, schema: &Value) -> Value {
         Kind::Type { kind: TypeKind::Multiple(many) } => {
             many.iter().map(|kind| Value::from(kind.as_str())).collect()
         }
-        Kind::Enum { options } => cut(options),
-        Kind::Constant { expected_value } => cut(expected_value),
+        Kind::Enum { options } => truncated(options),
+        Kind::Constant { expected_value } => truncated(expected_value),
         Kind::Required { property } => property.clone(),
         Kind::AdditionalProperties { .. } => {
-            known(error, schema).map_or(Value::Null, |names| cut(&names.into()))
+            known(error, schema).map_or(Value::Null, |names| truncated(&names.into()))
         }
         Kind::Minimum { limit }
         | Kind::Maximum { limit }

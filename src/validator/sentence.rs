@@ -23,9 +23,9 @@ pub(super) fn push_step(path: &mut String, step: &str) {
 pub(super) fn quote(value: &Value) -> String {
     let mut sink = Sink(Vec::new());
     // The only error is that the sink is full.
-    let cut = serde_json::to_writer(&mut sink, value).is_err();
+    let truncated = serde_json::to_writer(&mut sink, value).is_err();
     let mut text = String::from_utf8_lossy(&sink.0).into_owned();
-    if cut {
+    if truncated {
         while text.ends_with('\u{FFFD}') {
             text.pop();
         }
@@ -35,7 +35,7 @@ pub(super) fn quote(value: &Value) -> String {
 }
 
 /// Return `value`, or the beginning of its JSON as a string if it is long.
-pub(super) fn cut(value: &Value) -> Value {
+pub(super) fn truncated(value: &Value) -> Value {
     let quoted = quote(value);
     if quoted.ends_with('…') && quoted.len() > MAX_QUOTED_BYTES {
         Value::String(quoted)

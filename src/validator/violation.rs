@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     excess::{Excess, MAX_DEPTH},
-    sentence::{cut, quote},
+    sentence::{truncated, quote},
 };
 
 /// A violation of a schema by a value.
@@ -37,7 +37,7 @@ impl Violation {
                 Value::Null,
             ),
             Excess::Number(number) => {
-                let number = cut(&Value::Number(number.clone()));
+                let number = truncated(&Value::Number(number.clone()));
                 (format!("{place}: {} is too large a number", quote(&number)), number)
             }
         };
@@ -52,7 +52,7 @@ impl Violation {
             keyword: "pattern".to_owned(),
             message: message.to_owned(),
             expected: Value::Null,
-            actual: cut(value),
+            actual: truncated(value),
         }
     }
 
@@ -75,7 +75,7 @@ impl Violation {
                       shorter values"
                 .to_owned(),
             expected: Value::Null,
-            actual: cut(value),
+            actual: truncated(value),
         }
     }
 
@@ -86,7 +86,7 @@ impl Violation {
             keyword: "schema".to_owned(),
             message: "the value: does not fit the schema, in too many ways to list".to_owned(),
             expected: Value::Null,
-            actual: cut(value),
+            actual: truncated(value),
         }
     }
 }
