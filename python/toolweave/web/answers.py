@@ -67,7 +67,7 @@ class AnswerResolver:
         awaited = waiting.get(key)
         if outcome is not Outcome.RESOLVED or awaited is None:
             return AnswerOutcome(outcome)
-        if awaited.pending_kind == "deferred":
+        if awaited.kind == "deferred":
             await self._late_results.publish(chat_id, [awaited.call.id])
             return AnswerOutcome(outcome, await self._runs.resume(chat_id, user_id))
         await self._runs.poll(chat_id)
@@ -86,7 +86,7 @@ class AnswerResolver:
             return value
         decision = cast("dict[str, Any]", value)
         if awaited is not None:
-            if awaited.pending_kind == "approval" and user_id is not None:
+            if awaited.kind == "approval" and user_id is not None:
                 return {**decision, "decidedBy": user_id}
             return decision
         # The same decision again is a duplicate, even if another user makes it.
@@ -100,5 +100,5 @@ class AnswerResolver:
         """Return the kind that a key waits for: ``approval``, ``question`` or ``deferred``."""
         for each in await self._store.pending(chat_id):
             if each.key == key:
-                return each.pending_kind
+                return each.kind
         return None

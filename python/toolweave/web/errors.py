@@ -50,7 +50,7 @@ class HttpError(Exception):
 
 
 def unknown_chat() -> HttpError:
-    """Return the error for a chat that does not exist or is another user's, in the same words."""
+    """Return the error for a chat that does not exist or belongs to another user."""
     return HttpError(404, "unknown_chat", "There is no such chat.")
 
 

@@ -26,7 +26,7 @@ def merge(last: Draft, new: Draft) -> Draft | None:
     """Merge two events into an equivalent one; return None if they cannot be merged.
 
     Example:
-        >>> merged(
+        >>> merge(
         ...     {"kind": "text", "messageId": "m", "delta": "He"},
         ...     {"kind": "text", "messageId": "m", "delta": "y", "done": True},
         ... )

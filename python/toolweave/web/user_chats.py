@@ -29,7 +29,7 @@ def public_id(chat_id: str) -> str:
     """Return the id of a chat without the suffix of its owner.
 
     Example:
-        >>> shown_id("my-chat"), shown_id("my-chat//00112233445566778899aabbccddeeff")
+        >>> public_id("my-chat"), public_id("my-chat//00112233445566778899aabbccddeeff")
         ('my-chat', 'my-chat')
     """
     return _OWNER_SUFFIX.sub("", chat_id)
