@@ -24,7 +24,7 @@ def cases(name: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("case", cases("definitions.json"), ids=lambda case: case["name"])
-def test_a_definition_is_read_as_the_case_says(case: dict[str, Any]) -> None:
+def test_definitions_are_read_as_in_the_cases(case: dict[str, Any]) -> None:
     contract = tw.FunctionContract.from_openai(case["definition"])
     assert contract.to_dict() == case["contract"]
     assert contract.to_openai() == case["openai"]
@@ -32,7 +32,7 @@ def test_a_definition_is_read_as_the_case_says(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("errors.json"), ids=lambda case: case["error"][:60])
-def test_a_mistake_is_named_as_the_case_says(case: dict[str, Any]) -> None:
+def test_errors_are_as_in_the_cases(case: dict[str, Any]) -> None:
     with pytest.raises(tw.ContractError) as caught:
         tw.FunctionContract.from_openai(case["definition"])
     assert str(caught.value) == case["error"]
@@ -105,7 +105,7 @@ class HasContract:
         {"search": tw.FunctionContract("search", None, SCHEMA)},
     ],
 )
-def test_tools_are_taken_in_every_form(tools: Any) -> None:
+def test_tools_are_accepted_in_every_form(tools: Any) -> None:
     wanted = tw.render_contracts([tw.FunctionContract("search", None, SCHEMA)])
     assert tw.render_contracts(tools) == wanted
 
@@ -142,13 +142,13 @@ for _ in range(5000):
         (["\ud800"], ValueError, "surrogate"),
     ],
 )
-def test_what_is_no_tool_is_refused_clearly(tools: Any, error: type[Exception], says: str) -> None:
+def test_an_invalid_tool_has_a_clear_error(tools: Any, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         tw.render_contracts(tools)
 
 
 @pytest.mark.parametrize("schema", [cyclic, deep, [], "x", {"a": float("nan")}, {1: 2}])
-def test_a_schema_that_is_none_is_refused(schema: Any) -> None:
+def test_an_invalid_schema_is_an_error(schema: Any) -> None:
     with pytest.raises(tw.ContractError, match='tool "f"') as caught:
         tw.FunctionContract("f", parameters=schema)
     assert caught.value.tool == "f"

@@ -64,26 +64,26 @@ def answering(answer: object) -> list[Any]:
 
 
 @pytest.mark.parametrize("approver", [*answering(True), *answering(Approval.allow())])
-def test_a_clear_yes_allows_the_call(approver: Any) -> None:
+def test_only_true_allows_the_call(approver: Any) -> None:
     record = ask(approver)
     assert (record.outcome, record.allowed, record.reason) == ("allowed", True, None)
 
 
 @pytest.mark.parametrize("approver", answering(False))
-def test_a_no_denies_it(approver: Any) -> None:
+def test_false_denies_the_call(approver: Any) -> None:
     record = ask(approver)
     assert (record.outcome, record.allowed) == ("denied", False)
 
 
 @pytest.mark.parametrize("approver", answering(Approval.deny("not on Sundays")))
-def test_a_no_may_have_a_reason(approver: Any) -> None:
+def test_a_denial_may_have_a_reason(approver: Any) -> None:
     record = ask(approver)
     assert (record.outcome, record.reason) == ("denied", "not on Sundays")
     assert record.event() == ToolApproval("call_0", "denied", "not on Sundays")
 
 
 @pytest.mark.parametrize("nonsense", [None, 1, "yes", "allow", [True], object(), Approval])
-def test_an_answer_that_is_no_answer_is_an_error(nonsense: object) -> None:
+def test_an_invalid_answer_is_an_error(nonsense: object) -> None:
     for approver in answering(nonsense):
         record = ask(approver)
         assert (record.outcome, record.allowed) == ("error", False)
@@ -92,7 +92,7 @@ def test_an_answer_that_is_no_answer_is_an_error(nonsense: object) -> None:
 @pytest.mark.parametrize(
     "error", [ValueError("broken"), asyncio.CancelledError(), asyncio.TimeoutError()]
 )
-def test_an_approver_that_raises_allows_nothing(
+def test_an_approver_that_raises_does_not_allow_the_call(
     error: BaseException, caplog: pytest.LogCaptureFixture
 ) -> None:
     def approver(_call: ToolCall, _contract: FunctionContract) -> bool:
@@ -109,13 +109,13 @@ def test_an_approver_that_raises_allows_nothing(
     assert "an approver raised" in caplog.messages
 
 
-def test_without_an_approver_nothing_is_allowed() -> None:
+def test_without_an_approver_calls_are_not_allowed() -> None:
     record = ask(None)
     assert (record.outcome, record.allowed) == ("missing_approver", False)
     assert record.reason == "there is nobody to approve it"
 
 
-def test_an_approver_that_takes_too_long_allows_nothing_even_if_it_says_yes_later() -> None:
+def test_an_approver_that_times_out_does_not_allow_the_call_even_if_it_still_answers() -> None:
     go = threading.Event()
 
     def blocking(_call: ToolCall, _contract: FunctionContract) -> bool:
@@ -135,7 +135,7 @@ def test_an_approver_that_takes_too_long_allows_nothing_even_if_it_says_yes_late
     go.set()
 
 
-def test_an_approver_that_blocks_holds_up_nothing_else() -> None:
+def test_a_blocking_approver_does_not_block_the_loop() -> None:
     async def main() -> None:
         go = threading.Event()
         deciding = asyncio.ensure_future(
@@ -172,7 +172,7 @@ def test_an_approver_is_shown_the_call_and_its_contract() -> None:
     assert seen == [(call(), CONTRACT)]
 
 
-def test_a_call_that_is_changed_while_the_approver_thinks_runs_as_it_was_shown() -> None:
+def test_a_call_that_is_modified_during_approval_runs_as_it_was_shown() -> None:
     original = call()
 
     def approver(_call: ToolCall, _contract: FunctionContract) -> bool:
@@ -186,7 +186,7 @@ def test_a_call_that_is_changed_while_the_approver_thinks_runs_as_it_was_shown()
     assert original != call()
 
 
-def test_an_approver_that_edits_the_arguments_has_allowed_nothing(
+def test_an_approver_that_modifies_the_arguments_does_not_allow_the_call(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def approver(shown: ToolCall, _contract: FunctionContract) -> bool:
@@ -199,7 +199,7 @@ def test_an_approver_that_edits_the_arguments_has_allowed_nothing(
     assert "an approver changed the arguments of a call" in caplog.messages
 
 
-def test_what_an_approver_keeps_is_not_what_runs() -> None:
+def test_the_call_that_runs_is_a_copy_of_the_approved_one() -> None:
     kept: list[ToolCall] = []
 
     def approver(shown: ToolCall, _contract: FunctionContract) -> bool:
@@ -212,7 +212,7 @@ def test_what_an_approver_keeps_is_not_what_runs() -> None:
 
 
 @pytest.mark.parametrize("kind", ["async", "sync"])
-def test_when_the_caller_is_cancelled_the_approver_is_too(kind: str) -> None:
+def test_cancelling_the_caller_cancels_the_approver(kind: str) -> None:
     go = threading.Event()
     left: list[str] = []
 

@@ -73,16 +73,16 @@ def test_arguments_with_other_json_have_another_key(
     assert (ResultCache.key("tool", one) == ResultCache.key("tool", other)) is same
 
 
-def test_numbers_and_booleans_that_python_takes_for_equal_are_different() -> None:
+def test_numbers_and_booleans_that_are_equal_in_python_have_different_keys() -> None:
     values = [1, 1.0, True, "1", [1], 0, 0.0, -0.0, False, None, "", [], {}]
     assert len({ResultCache.key("tool", {"x": value}) for value in values}) == len(values)
 
 
-def test_another_tool_has_another_key() -> None:
+def test_different_tools_have_different_keys() -> None:
     assert ResultCache.key("add", {"x": 1}) != ResultCache.key("subtract", {"x": 1})
 
 
-def test_a_result_is_kept_for_its_time_and_no_longer() -> None:
+def test_a_result_expires_after_its_ttl() -> None:
     async def main() -> None:
         clock = Clock()
         cache: ResultCache[str] = ResultCache(clock=clock)
@@ -107,7 +107,7 @@ def test_a_result_of_none_is_a_result() -> None:
     run(main())
 
 
-def test_with_no_time_to_live_a_result_is_shared_and_not_kept() -> None:
+def test_without_a_ttl_a_result_is_shared_but_not_cached() -> None:
     async def main() -> None:
         cache: ResultCache[str] = ResultCache()
         leader = lead(cache, "k")
@@ -120,7 +120,7 @@ def test_with_no_time_to_live_a_result_is_shared_and_not_kept() -> None:
     run(main())
 
 
-def test_the_result_that_was_not_asked_for_the_longest_goes_first() -> None:
+def test_the_least_recently_used_result_is_evicted_first() -> None:
     async def main() -> None:
         cache: ResultCache[str] = ResultCache(max_entries=2)
         for key in ("a", "b"):
@@ -135,7 +135,7 @@ def test_the_result_that_was_not_asked_for_the_longest_goes_first() -> None:
     run(main())
 
 
-def test_what_is_forgotten_is_fetched_again() -> None:
+def test_an_evicted_result_is_fetched_again() -> None:
     async def main() -> None:
         cache: ResultCache[str] = ResultCache()
         lead(cache, "k").finish("v")
@@ -145,7 +145,7 @@ def test_what_is_forgotten_is_fetched_again() -> None:
     run(main())
 
 
-def test_one_of_many_runs_the_call_and_all_have_its_result() -> None:
+def test_one_of_many_identical_calls_runs_and_all_share_its_result() -> None:
     async def main() -> None:
         cache: ResultCache[int] = ResultCache()
         runs = 0
@@ -168,7 +168,7 @@ def test_one_of_many_runs_the_call_and_all_have_its_result() -> None:
     run(main())
 
 
-def test_a_leader_that_fails_leaves_each_follower_to_itself() -> None:
+def test_if_a_leader_fails_each_follower_runs_its_own_call() -> None:
     async def main() -> None:
         cache: ResultCache[str] = ResultCache()
         leader = lead(cache, "k")
@@ -187,7 +187,7 @@ def test_a_leader_that_fails_leaves_each_follower_to_itself() -> None:
     run(main())
 
 
-def test_a_leader_that_is_gone_is_followed_by_the_next_in_line() -> None:
+def test_if_a_leader_is_cancelled_the_next_follower_leads() -> None:
     async def main() -> None:
         cache: ResultCache[str] = ResultCache()
         leader = lead(cache, "k")
@@ -205,7 +205,7 @@ def test_a_leader_that_is_gone_is_followed_by_the_next_in_line() -> None:
     run(main())
 
 
-def test_a_leader_that_nobody_follows_leaves_nothing_behind() -> None:
+def test_a_leader_without_followers_leaves_no_state() -> None:
     async def main() -> None:
         cache: ResultCache[str] = ResultCache()
         lead(cache, "k").abandon()
@@ -217,7 +217,7 @@ def test_a_leader_that_nobody_follows_leaves_nothing_behind() -> None:
     run(main())
 
 
-def test_a_follower_that_is_cancelled_while_it_takes_the_lead_passes_it_on() -> None:
+def test_a_follower_that_is_cancelled_on_becoming_leader_passes_the_lead_on() -> None:
     async def main() -> None:
         cache: ResultCache[str] = ResultCache()
         leader = lead(cache, "k")
@@ -233,7 +233,7 @@ def test_a_follower_that_is_cancelled_while_it_takes_the_lead_passes_it_on() -> 
     run(main())
 
 
-def test_a_follower_that_is_cancelled_while_its_result_comes_harms_nobody() -> None:
+def test_a_follower_that_is_cancelled_as_its_result_arrives_does_not_affect_others() -> None:
     async def main() -> None:
         cache: ResultCache[str] = ResultCache()
         leader = lead(cache, "k")
@@ -246,7 +246,7 @@ def test_a_follower_that_is_cancelled_while_its_result_comes_harms_nobody() -> N
     run(main())
 
 
-def test_only_the_first_word_of_a_leader_counts() -> None:
+def test_only_the_first_outcome_of_a_leader_counts() -> None:
     async def main() -> None:
         cache: ResultCache[str] = ResultCache()
         leader = lead(cache, "k")
@@ -259,7 +259,7 @@ def test_only_the_first_word_of_a_leader_counts() -> None:
     run(main())
 
 
-def test_a_leader_on_a_loop_that_is_gone_is_not_waited_for() -> None:
+def test_a_leader_on_a_closed_loop_is_not_awaited() -> None:
     cache: ResultCache[str] = ResultCache()
     left: list[Leader[str]] = []
 
@@ -278,6 +278,6 @@ def test_a_leader_on_a_loop_that_is_gone_is_not_waited_for() -> None:
     run(again())
 
 
-def test_a_cache_has_room_for_something() -> None:
+def test_the_cache_size_must_be_positive() -> None:
     with pytest.raises(ValueError, match="max_entries must be at least 1, got 0"):
         ResultCache(0)

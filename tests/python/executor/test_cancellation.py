@@ -62,7 +62,7 @@ class Results:
 
 
 @pytest.mark.parametrize("calls", [["sleep"], ["sleep", "quick", "sleep"]])
-def test_tools_are_cancelled_and_awaited_when_the_caller_is(calls: list[str]) -> None:
+def test_cancelling_the_caller_cancels_and_awaits_its_tools(calls: list[str]) -> None:
     results = Results()
 
     async def main() -> None:
@@ -82,7 +82,7 @@ def test_tools_are_cancelled_and_awaited_when_the_caller_is(calls: list[str]) ->
     )
 
 
-def test_a_call_that_has_not_begun_is_interrupted_too() -> None:
+def test_a_queued_call_is_interrupted_too() -> None:
     async def main() -> ToolAggregateMessage | None:
         executor = ToolExecutor([sleep], max_concurrency=1)
         async with executor.open() as running:
@@ -110,7 +110,7 @@ def test_cancelling_before_the_first_step_interrupts_every_call() -> None:
     run(main())
 
 
-def test_a_tool_that_swallows_its_cancellation_is_given_up_and_reported(
+def test_a_tool_that_suppresses_cancellation_is_abandoned_and_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def main() -> None:
@@ -132,7 +132,7 @@ def test_a_tool_that_swallows_its_cancellation_is_given_up_and_reported(
     assert [record.__dict__["tool"] for record in caplog.records] == ["stubborn"]
 
 
-def test_an_impatient_caller_does_not_leave_tools_behind() -> None:
+def test_a_caller_that_is_cancelled_twice_still_waits_for_its_tools() -> None:
     async def main() -> None:
         task = asyncio.create_task(ToolExecutor([sleep]).execute([call("sleep"), call("sleep")]))
         for _ in range(3):
@@ -234,7 +234,7 @@ def test_a_run_takes_calls_while_others_run_and_none_when_it_is_closed() -> None
     ]
 
 
-def test_a_call_that_comes_after_the_stop_is_interrupted_before_it_starts() -> None:
+def test_a_call_submitted_after_interruption_does_not_start() -> None:
     @tool
     async def stop() -> None:
         raise KeyboardInterrupt
@@ -254,7 +254,7 @@ def test_a_call_that_comes_after_the_stop_is_interrupted_before_it_starts() -> N
     assert codes(aggregate) == ["tool_error", "interrupted"]
 
 
-def test_one_reader_at_a_time() -> None:
+def test_a_second_concurrent_reader_is_an_error() -> None:
     async def main() -> None:
         async with ToolExecutor([sleep]).open() as running:
             running.submit(call("sleep"))
@@ -271,7 +271,7 @@ def test_one_reader_at_a_time() -> None:
 
 @pytest.mark.parametrize("fatal", [KeyboardInterrupt, SystemExit])
 @pytest.mark.parametrize("alone", [True, False])
-def test_what_is_meant_for_the_program_is_raised_when_every_call_has_its_result(
+def test_a_keyboard_interrupt_is_raised_once_every_call_has_its_result(
     fatal: type[BaseException], alone: bool
 ) -> None:
     @tool
@@ -323,7 +323,7 @@ def test_a_generator_is_closed_when_its_call_is_cancelled() -> None:
     assert log == ["closed"]
 
 
-def test_a_call_made_by_a_tool_ends_with_it() -> None:
+def test_a_nested_call_ends_with_its_parent() -> None:
     @tool
     async def starts_and_forgets(context: ToolContext) -> str:
         forgotten.append(asyncio.ensure_future(context.call("sleep", {})))
@@ -344,7 +344,7 @@ def test_a_call_made_by_a_tool_ends_with_it() -> None:
     assert log == ["cleaned up at 2.0"]
 
 
-def test_a_tool_in_a_thread_is_told_and_not_waited_for() -> None:
+def test_a_tool_in_a_thread_sees_its_cancellation_and_is_not_awaited() -> None:
     told, allowed, ended = threading.Event(), threading.Event(), threading.Event()
 
     @tool
@@ -369,7 +369,7 @@ def test_a_tool_in_a_thread_is_told_and_not_waited_for() -> None:
     assert ended.wait(5)
 
 
-def test_tasks_cancelled_by_others_still_have_results() -> None:
+def test_calls_whose_tasks_are_cancelled_externally_still_have_results() -> None:
     async def main() -> ToolAggregateMessage:
         running = ToolExecutor([sleep]).open()
         running.submit(call("sleep"))
@@ -382,7 +382,7 @@ def test_tasks_cancelled_by_others_still_have_results() -> None:
     assert codes(run(main())) == ["cancelled", "cancelled"]
 
 
-def test_the_end_of_the_program_settles_what_runs() -> None:
+def test_the_end_of_the_program_completes_running_calls() -> None:
     results = Results()
 
     async def main() -> None:

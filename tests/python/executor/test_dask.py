@@ -54,7 +54,7 @@ def test_functions_run_in_the_processes_of_the_workers(client: Client) -> None:
     assert len({first, second, os.getpid()}) == 3
 
 
-def test_arguments_results_and_exceptions_are_carried(client: Client) -> None:
+def test_arguments_results_and_exceptions_are_transferred(client: Client) -> None:
     async def main() -> None:
         pool = client.get_executor()
         assert await run_blocking(pool, pool_functions.add, {"a": 1, "b": 2}) == 3
@@ -74,7 +74,7 @@ def test_the_same_call_made_twice_runs_twice(client: Client) -> None:
     assert len(set(run(main()))) == 3
 
 
-def test_what_cannot_be_sent_is_named_as_the_fault(client: Client) -> None:
+def test_the_error_names_what_could_not_be_pickled(client: Client) -> None:
     async def main() -> None:
         with pytest.raises(PoolError, match=r"cannot be sent .* processes: cannot pickle"):
             await run_blocking(
@@ -107,7 +107,7 @@ def test_an_executor_that_was_shut_down_is_an_error_of_the_call(client: Client) 
     run(main())
 
 
-def test_context_variables_stay_at_home(client: Client) -> None:
+def test_context_variables_are_not_sent_to_workers(client: Client) -> None:
     name: contextvars.ContextVar[object] = contextvars.ContextVar("name")
 
     async def main() -> int:

@@ -120,7 +120,7 @@ REPLIES = st.lists(
 
 @settings(max_examples=effort(60))
 @given(replies=REPLIES, overall=st.integers(1, 4), per_chat=st.integers(1, 3))
-def test_no_schedule_gets_past_the_limits_and_none_starves(
+def test_the_limits_hold_under_any_schedule_without_starvation(
     replies: list[tuple[str, int, list[str], int | None]], overall: int, per_chat: int
 ) -> None:
     floor = Floor()
@@ -168,7 +168,7 @@ def test_no_schedule_gets_past_the_limits_and_none_starves(
 
 
 @pytest.mark.parametrize("chats", [("a", "b"), ("a", "a"), (None, None)])
-def test_a_long_reply_does_not_keep_a_short_one_waiting(chats: tuple[str | None, ...]) -> None:
+def test_a_long_reply_does_not_delay_a_short_one(chats: tuple[str | None, ...]) -> None:
     floor = Floor()
     tools = Tools(floor)
 
@@ -189,7 +189,7 @@ def test_a_long_reply_does_not_keep_a_short_one_waiting(chats: tuple[str | None,
     assert floor.most == 2
 
 
-def test_an_executor_alone_runs_eight_and_chats_together_sixteen() -> None:
+def test_one_chat_runs_eight_calls_at_once_and_all_chats_sixteen() -> None:
     floor = Floor()
 
     async def main() -> None:
@@ -208,7 +208,7 @@ def test_an_executor_alone_runs_eight_and_chats_together_sixteen() -> None:
     assert dict(floor.most_of) == {"": 8, "a": 8, "b": 8, "c": 8}
 
 
-def test_each_limit_can_be_lifted() -> None:
+def test_each_limit_can_be_disabled() -> None:
     floor = Floor()
 
     async def long() -> str:
@@ -240,7 +240,7 @@ STEPS = st.lists(
 
 @settings(max_examples=effort(60))
 @given(steps=STEPS, wait=st.sampled_from([0.5, 70.0, HOUR]), approved=st.booleans())
-def test_a_tool_has_sixty_seconds_of_its_own_whatever_it_waits_for(
+def test_the_default_timeout_does_not_include_waiting(
     steps: list[tuple[str, int]], wait: float, approved: bool
 ) -> None:
     """Time in which it, or what it calls, waits for people, limits and late results is not its."""
@@ -316,7 +316,7 @@ def test_the_model_reads_a_hundred_thousand_characters_and_a_notice(size: int) -
 
 @settings(max_examples=effort(40))
 @given(count=st.integers(1, 12), limit=st.integers(1, 4), after=st.integers(0, 3))
-def test_calls_in_line_have_the_context_of_their_caller_and_can_be_interrupted(
+def test_queued_calls_keep_their_context_and_can_be_interrupted(
     count: int, limit: int, after: int
 ) -> None:
     seen: list[str] = []

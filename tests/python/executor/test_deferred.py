@@ -58,7 +58,7 @@ def test_a_key_is_resolved_once() -> None:
 
 
 @pytest.mark.parametrize(("one", "other"), [(1, True), (1, 1.0), (0, None), ([], {})])
-def test_results_that_python_takes_for_equal_may_be_in_conflict(one: object, other: object) -> None:
+def test_results_that_are_equal_in_python_may_conflict(one: object, other: object) -> None:
     results = DeferredResults()
     key = results.add(BOOK)
     results.resolve(key, one)
@@ -66,7 +66,7 @@ def test_results_that_python_takes_for_equal_may_be_in_conflict(one: object, oth
     assert results.resolve(key, other) is Outcome.CONFLICT
 
 
-def test_a_key_is_made_of_the_id_of_its_call_and_is_never_another_ones() -> None:
+def test_a_default_key_comes_from_the_call_id_and_is_unique() -> None:
     results = DeferredResults()
     assert Deferred().key is None
     assert [results.add(BOOK), results.add(BOOK), results.add(PAY)] == [
@@ -78,7 +78,7 @@ def test_a_key_is_made_of_the_id_of_its_call_and_is_never_another_ones() -> None
     assert results.add(BOOK) == "call_0#3"
 
 
-def test_a_key_that_is_taken_is_refused_with_the_call_that_has_it() -> None:
+def test_the_error_for_a_key_in_use_names_its_call() -> None:
     results = DeferredResults()
     results.add(BOOK, "k")
     with pytest.raises(ValueError, match="got 'k', which belongs to call 'call_0' of tool 'book'"):
@@ -88,7 +88,7 @@ def test_a_key_that_is_taken_is_refused_with_the_call_that_has_it() -> None:
         results.add(PAY, "k")
 
 
-def test_what_is_pending_says_everything_that_is_known_of_it() -> None:
+def test_a_pending_result_has_all_its_fields() -> None:
     results = DeferredResults()
     results.add(BOOK, "a", note="the kitchen calls back")
     results.add(PAY, "b", question="Which card?", schema={"enum": ["red", "blue"]})
@@ -100,7 +100,7 @@ def test_what_is_pending_says_everything_that_is_known_of_it() -> None:
     assert [entry.key for entry in results.pending] == ["b"]
 
 
-def test_an_answer_that_does_not_fit_is_refused_and_still_awaited() -> None:
+def test_an_invalid_answer_is_rejected_and_stays_pending() -> None:
     results = DeferredResults()
     results.add(PAY, "card", question="Which card?", schema={"enum": ["red", "blue"]})
     with pytest.raises(ValidationError, match="green"):
@@ -109,20 +109,20 @@ def test_an_answer_that_does_not_fit_is_refused_and_still_awaited() -> None:
     assert results.resolve("card", "red") is Outcome.RESOLVED
 
 
-def test_a_question_may_be_refused_whatever_its_schema() -> None:
+def test_an_error_answer_need_not_match_the_schema() -> None:
     results = DeferredResults()
     results.add(PAY, "card", question="Which card?", schema={"type": "integer"})
     assert results.resolve("card", "none of your business", is_error=True) is Outcome.RESOLVED
 
 
-def test_a_question_whose_schema_is_wrong_is_not_asked() -> None:
+def test_a_question_with_an_invalid_schema_is_not_asked() -> None:
     results = DeferredResults()
     with pytest.raises(SchemaError):
         results.add(PAY, question="Which card?", schema={"type": "card"})
     assert results.pending == ()
 
 
-def test_a_result_that_is_not_json_is_refused_and_still_awaited() -> None:
+def test_a_result_that_is_not_json_is_rejected_and_stays_pending() -> None:
     results = DeferredResults()
     key = results.add(BOOK)
     with pytest.raises(ResultError, match="/table is of the type object"):
@@ -131,7 +131,7 @@ def test_a_result_that_is_not_json_is_refused_and_still_awaited() -> None:
     assert results.result_of(key) == Resolution([1, 2])
 
 
-def test_what_is_kept_is_what_it_was_when_it_came() -> None:
+def test_subsequent_changes_to_a_resolved_value_have_no_effect() -> None:
     results = DeferredResults()
     call = ToolCall("call_0", "book", {"tables": [4]})
     rows, schema = [1], {"type": "array", "items": {"type": "integer"}}
@@ -159,7 +159,7 @@ def test_what_is_kept_is_what_it_was_when_it_came() -> None:
         max_size=8,
     )
 )
-def test_nothing_is_lost_in_a_restart(story: list[Any]) -> None:
+def test_a_restart_preserves_all_entries(story: list[Any]) -> None:
     results = DeferredResults()
     for name, wish, result, is_error in story:
         call = ToolCall(f"id_{name}", name, {"x": name})
@@ -175,7 +175,7 @@ def test_nothing_is_lost_in_a_restart(story: list[Any]) -> None:
         assert again.result_of(entry["key"]) == results.result_of(entry["key"])
 
 
-def test_a_result_may_come_in_another_process() -> None:
+def test_a_result_may_be_delivered_in_another_process() -> None:
     results = DeferredResults()
     results.add(BOOK, "booking")
     program = (
@@ -200,12 +200,12 @@ def test_a_result_may_come_in_another_process() -> None:
 @pytest.mark.parametrize(
     "fields", [{}, {"entries": [{}]}, {"entries": 7}, {"entries": [{"key": "k", "call": {}}]}]
 )
-def test_what_cannot_be_read_back_is_an_error(fields: dict[str, Any]) -> None:
+def test_loading_invalid_data_is_an_error(fields: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must be the output of DeferredResults"):
         DeferredResults.from_dict(fields)
 
 
-def test_a_waiter_hears_of_a_result_from_another_thread() -> None:
+def test_a_waiter_receives_a_result_from_another_thread() -> None:
     async def main() -> None:
         results = DeferredResults()
         key = results.add(BOOK)
@@ -220,7 +220,7 @@ def test_a_waiter_hears_of_a_result_from_another_thread() -> None:
     run(main())
 
 
-def test_of_many_threads_that_resolve_one_is_the_first() -> None:
+def test_of_many_threads_that_resolve_a_key_exactly_one_succeeds() -> None:
     results = DeferredResults()
     for _ in range(50):
         key = results.add(BOOK)
@@ -239,7 +239,7 @@ def test_of_many_threads_that_resolve_one_is_the_first() -> None:
         assert sorted(outcomes) == [Outcome.CONFLICT] * 3 + [Outcome.RESOLVED]
 
 
-def test_a_waiter_that_gives_up_is_forgotten() -> None:
+def test_a_cancelled_waiter_is_removed() -> None:
     async def main() -> None:
         results = DeferredResults()
         key = results.add(BOOK)
@@ -250,7 +250,7 @@ def test_a_waiter_that_gives_up_is_forgotten() -> None:
     run(main())
 
 
-def test_a_waiter_whose_loop_is_gone_is_no_hindrance() -> None:
+def test_a_waiter_on_a_closed_loop_does_not_prevent_resolving() -> None:
     results = DeferredResults()
     key = results.add(BOOK)
     loop = asyncio.new_event_loop()
@@ -263,12 +263,12 @@ def test_a_waiter_whose_loop_is_gone_is_no_hindrance() -> None:
     waiting._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
-def test_nobody_waits_for_a_key_that_was_never_there() -> None:
+def test_waiting_for_an_unknown_key_is_an_error() -> None:
     with pytest.raises(KeyError, match="nothing"):
         run(DeferredResults().wait("nothing"))
 
 
-def test_a_key_that_is_discarded_is_unknown_to_all() -> None:
+def test_a_discarded_key_is_unknown() -> None:
     async def main() -> None:
         results = DeferredResults()
         key = results.add(BOOK)
@@ -290,7 +290,7 @@ def aggregate(**fields: Any) -> ToolAggregateMessage:
     return ToolAggregateMessage([BOOK, PAY, done], [result], **fields)
 
 
-def test_results_that_have_come_are_put_in_their_place() -> None:
+def test_delivered_results_are_merged_in_call_order() -> None:
     results = DeferredResults()
     book, pay = results.add(BOOK), results.add(PAY)
     pending = aggregate(id="m1", chat_id="c1")
@@ -313,7 +313,7 @@ def test_results_that_have_come_are_put_in_their_place() -> None:
     assert results.merge_results(whole) is whole
 
 
-def test_a_long_result_is_cut_as_any_other() -> None:
+def test_a_long_deferred_result_is_truncated() -> None:
     results = DeferredResults()
     results.resolve(results.add(BOOK), "x" * 100)
     settled = results.merge_results(aggregate(), max_result_chars=10)
@@ -338,7 +338,7 @@ def test_without_metadata_a_result_goes_to_the_same_call_only() -> None:
     assert results.merge_results(other) is other
 
 
-def test_an_answer_to_a_question_is_no_result() -> None:
+def test_an_answer_to_a_question_is_not_merged_as_a_result() -> None:
     results = DeferredResults()
     results.resolve(results.add(BOOK, question="Which table?"), "the red one")
     pending = aggregate()

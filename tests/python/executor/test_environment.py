@@ -54,7 +54,7 @@ EVERYWHERE: list[Tool[..., Any]] = [on_the_loop, in_a_thread, inline, as_a_gener
 
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("each", EVERYWHERE, ids=lambda each: each.name)
-def test_context_variables_reach_a_tool_and_what_it_sets_stays_there(
+def test_a_tool_inherits_context_variables_and_its_changes_stay_local(
     each: Tool[..., Any], count: int
 ) -> None:
     async def main() -> None:
@@ -67,7 +67,7 @@ def test_context_variables_reach_a_tool_and_what_it_sets_stays_there(
     run(main(), asyncio.new_event_loop())
 
 
-def test_blocking_tools_run_beside_the_loop_and_beside_each_other() -> None:
+def test_blocking_tools_run_concurrently_off_the_loop() -> None:
     barrier = threading.Barrier(3, timeout=5)
 
     @tool
@@ -90,7 +90,7 @@ def double(number: int) -> int:
 
 
 @pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
-def test_blocking_tools_run_in_the_pool_that_is_given(pool: Callable[[int], Any]) -> None:
+def test_blocking_tools_run_in_the_given_pool(pool: Callable[[int], Any]) -> None:
     with pool(1) as workers:
         for executor in (
             ToolExecutor([double], pool=workers),
@@ -103,7 +103,7 @@ def test_blocking_tools_run_in_the_pool_that_is_given(pool: Callable[[int], Any]
             assert texts(aggregate) == ["2", "4"]
 
 
-def test_a_function_that_only_turns_out_to_be_asynchronous_is_awaited() -> None:
+def test_a_sync_function_that_returns_an_awaitable_is_awaited() -> None:
     async def work(number: int) -> int:
         await asyncio.sleep(0)
         return number
@@ -141,7 +141,7 @@ def test_progress_may_come_from_any_thread_and_comes_before_the_result() -> None
     assert kinds(events).index("ToolResult count") > kinds(events).index("ToolProgress count")
 
 
-def test_progress_after_the_result_is_nobodys() -> None:
+def test_progress_after_the_result_is_dropped() -> None:
     late: list[ToolContext] = []
 
     @tool
@@ -161,7 +161,7 @@ def test_progress_after_the_result_is_nobodys() -> None:
     assert kinds(run(main())) == ["ToolStarted hurry", "ToolResult hurry", "ToolAggregateMessage"]
 
 
-def test_a_context_says_which_call_it_is_and_what_the_application_gave() -> None:
+def test_a_context_has_the_call_and_the_metadata() -> None:
     @tool
     async def look(context: ToolContext) -> list[Any]:
         return [context.call_id, context.attempt, context.cancelled, dict(context.metadata)]
@@ -171,7 +171,7 @@ def test_a_context_says_which_call_it_is_and_what_the_application_gave() -> None
     assert result.value == ["c1", 1, False, {"tenant": 7}]
 
 
-def test_tools_that_come_or_go_count_from_the_next_reply_on() -> None:
+def test_added_and_removed_tools_apply_from_the_next_reply_on() -> None:
     @tool
     async def extra() -> str:
         return "extra"
@@ -191,7 +191,7 @@ def test_tools_that_come_or_go_count_from_the_next_reply_on() -> None:
     assert [contract.name for contract in executor.contracts] == ["grow", "extra"]
 
 
-def test_a_reply_keeps_the_tools_that_it_began_with() -> None:
+def test_a_reply_keeps_the_tools_of_its_start() -> None:
     async def main() -> ToolAggregateMessage | None:
         toolset = Toolset([on_the_loop])
         async with ToolExecutor(toolset).open() as running:
@@ -225,7 +225,7 @@ class Loud:
         raise ValueError
 
 
-def test_observers_hear_of_every_call_and_change_nothing() -> None:
+def test_observers_receive_every_call_and_do_not_change_results() -> None:
     loud = Loud()
     calls = [call("as_a_generator", {"name": "eve"}), call("nothing")]
 
@@ -249,7 +249,7 @@ def test_observers_hear_of_every_call_and_change_nothing() -> None:
     ]
 
 
-def test_an_observer_that_never_ends_holds_nobody_up_for_long() -> None:
+def test_an_observer_that_never_ends_delays_the_run_only_briefly() -> None:
     class Slow:
         async def on_started(self, _: ToolCall) -> None:
             await asyncio.sleep(1000)
@@ -319,7 +319,7 @@ def test_one_executor_serves_one_loop_after_another(
 
 
 @pytest.mark.parametrize("new_loop", LOOPS.values(), ids=LOOPS)
-def test_loops_in_threads_have_executors_of_their_own(
+def test_loops_in_threads_use_separate_executors(
     new_loop: Callable[[], asyncio.AbstractEventLoop],
 ) -> None:
     def work(_: int) -> list[str]:
@@ -331,7 +331,7 @@ def test_loops_in_threads_have_executors_of_their_own(
         assert list(threads.map(work, range(8))) == [["nobody"] * 40] * 8
 
 
-def test_who_stood_in_line_on_a_loop_that_is_gone_stands_in_nobodys_way() -> None:
+def test_calls_queued_on_a_closed_loop_do_not_block_the_next_one() -> None:
     executor = ToolExecutor([hang.replace(timeout=None), on_the_loop], max_concurrency=1)
 
     async def leave() -> None:

@@ -92,7 +92,7 @@ def test_the_exception_is_neither_on_the_wire_nor_pickled(caplog: pytest.LogCapt
     assert result.__replace__(result="cut").exception is result.exception
 
 
-def test_what_a_tool_says_on_purpose_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_tool_error_is_not_logged_as_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     aggregate = run(caplog, ToolCall("c", "refuse", {"reason": "closed"}))
     [result] = aggregate.tool_results
     assert isinstance(result.exception, ToolFailed)
@@ -101,7 +101,7 @@ def test_what_a_tool_says_on_purpose_is_no_warning(caplog: pytest.LogCaptureFixt
     assert max(record.levelno for record in caplog.records) == logging.INFO
 
 
-def test_the_failure_of_a_nested_call_is_logged_once_and_no_purpose_of_the_tool_around_it(
+def test_the_failure_of_a_nested_call_is_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     nested, explained = run(

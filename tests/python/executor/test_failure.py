@@ -24,7 +24,7 @@ def text(error: BaseException, **options: Any) -> str:
 
 
 @given(st.text(st.characters()), st.sampled_from(["none", "message"]))
-def test_whatever_a_tool_raises_is_one_short_line(message: str, detail: Any) -> None:
+def test_any_exception_becomes_one_short_line(message: str, detail: Any) -> None:
     said = text(ValueError(message), detail=detail)
     assert len(said.splitlines()) == 1
     assert len(said) <= len(PREFIX) + 500
@@ -50,7 +50,7 @@ def test_whatever_a_tool_raises_is_one_short_line(message: str, detail: Any) -> 
         ("<Session object at 0x7f3a2b1c> is closed", f"{PREFIX}<Session object> is closed"),
     ],
 )
-def test_of_an_exception_the_model_reads_the_first_line(message: str, said: str) -> None:
+def test_the_model_reads_the_first_line_of_an_exception(message: str, said: str) -> None:
     assert text(RuntimeError(message)) == said
 
 
@@ -80,7 +80,7 @@ def test_absolute_paths_are_cut_down_to_their_last_part(message: str, said: str)
     assert text(OSError(message)) == PREFIX + said
 
 
-def test_a_path_that_the_model_wrote_itself_is_no_secret_to_it() -> None:
+def test_a_path_from_the_arguments_is_not_redacted() -> None:
     error = FileNotFoundError(2, "No such file or directory", "/data/today/notes.txt")
     assert text(error).endswith("directory: 'notes.txt'")
     for arguments in (
@@ -92,14 +92,14 @@ def test_a_path_that_the_model_wrote_itself_is_no_secret_to_it() -> None:
 
 
 @given(st.text("/\\.: a'C~", max_size=300))
-def test_a_line_made_of_slashes_is_read_all_the_same(line: str) -> None:
+def test_a_line_of_slashes_is_kept(line: str) -> None:
     assert len(failure.redact_paths(line)) <= len(line)
 
 
 @pytest.mark.parametrize(
     "line", ["/" * 10_000, "/a" * 5_000, "a/" * 5_000, "\\\\" * 5_000, "~/" * 5_000]
 )
-def test_a_hostile_line_takes_no_longer_than_any_other(line: str) -> None:
+def test_redaction_of_a_hostile_line_takes_linear_time(line: str) -> None:
     began = time.process_time()
     text(ValueError(line))
     assert time.process_time() - began < 0.5
@@ -129,14 +129,14 @@ def test_details_can_be_shown_in_full() -> None:
     "error", [ToolError("a"), ModelRetry("a"), ToolFailed("a"), TransientToolError("a", 3.0)]
 )
 @pytest.mark.parametrize("detail", ["none", "message", "full"])
-def test_what_a_tool_says_to_the_model_is_handed_over_whole(error: ToolError, detail: Any) -> None:
+def test_the_text_of_a_tool_error_is_passed_on_whole(error: ToolError, detail: Any) -> None:
     whole = "Use one of:\n- /etc/app/a.conf\n- " + "x" * 1000
     error = type(error)(whole)
     assert text(error, detail=detail) == whole
     assert text(error, detail=detail, max_chars=10).startswith(whole[:10] + "\n[truncated: ")
 
 
-def test_a_tool_that_says_nothing_to_the_model_has_still_failed() -> None:
+def test_a_tool_error_without_text_is_still_a_failure() -> None:
     assert text(ToolFailed("")) == "Error executing tool."
 
 
@@ -154,11 +154,11 @@ class Unreadable(Exception):  # noqa: N818 - not raised
 
 @pytest.mark.parametrize("how", [ValueError("no"), RecursionError(), 7, None])
 @pytest.mark.parametrize("detail", ["none", "message", "full"])
-def test_an_exception_that_cannot_say_what_it_is_breaks_nothing(how: Any, detail: Any) -> None:
+def test_an_exception_whose_str_raises_is_handled(how: Any, detail: Any) -> None:
     assert text(Unreadable(how), detail=detail).startswith("Error executing tool")
 
 
-def test_an_unknown_tool_is_answered_with_those_that_there_are() -> None:
+def test_the_result_of_an_unknown_tool_lists_the_available_ones() -> None:
     found = failure.unknown_tool("N", ["add", "subtract"])
     assert found == Failure(
         "Tool 'N' not found. Available tools: add, subtract", ErrorCode.UNKNOWN_TOOL
@@ -167,12 +167,12 @@ def test_an_unknown_tool_is_answered_with_those_that_there_are() -> None:
 
 
 @pytest.mark.parametrize("name", ["getweather", "get-weather", "GetWeather", "get_wether"])
-def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(name: str) -> None:
+def test_the_result_of_a_misspelled_name_suggests_the_right_one(name: str) -> None:
     said = failure.unknown_tool(name, ["add", "get_weather"]).text
     assert said.endswith("Available tools: add, get_weather. Did you mean 'get_weather'?")
 
 
-def test_of_very_many_tools_only_some_are_named() -> None:
+def test_the_list_of_available_tools_is_limited() -> None:
     names = [f"tool_{n}" for n in range(20_000)]
     began = time.process_time()
     said = failure.unknown_tool("Tool-19999", names).text
@@ -193,7 +193,7 @@ VIOLATIONS = (
 )
 
 
-def test_invalid_arguments_are_answered_with_every_violation() -> None:
+def test_the_result_of_invalid_arguments_lists_every_violation() -> None:
     found = failure.invalid_arguments("forecast", VIOLATIONS)
     assert found.code is ErrorCode.INVALID_ARGUMENTS
     assert found.text == (
@@ -213,7 +213,7 @@ def test_invalid_arguments_are_answered_with_every_violation() -> None:
         ("too_many", ErrorCode.TOO_MANY),
     ],
 )
-def test_an_invalid_call_is_answered_by_its_kind(kind: str, code: ErrorCode) -> None:
+def test_the_result_of_an_invalid_call_depends_on_its_kind(kind: str, code: ErrorCode) -> None:
     call = InvalidToolCall(0, "call_0", "forecast", kind, "<raw>", VIOLATIONS)
     found = failure.invalid_call(call, ["weather"])
     assert found.code is code
@@ -274,7 +274,7 @@ def test_an_invalid_call_is_answered_by_its_kind(kind: str, code: ErrorCode) -> 
         ),
     ],
 )
-def test_each_failure_has_its_sentence_and_its_code(
+def test_each_failure_has_a_text_and_a_code(
     found: Failure, said: str, code: ErrorCode
 ) -> None:
     assert found == Failure(said, code)

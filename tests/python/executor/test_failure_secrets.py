@@ -41,7 +41,7 @@ def lines_with(draw: st.DrawFn, secret: str) -> str:
 
 @settings(max_examples=effort(100))
 @given(st.data(), SECRETS, DETAILS)
-def test_no_failure_holds_a_secret(data: st.DataObject, secret: str, detail: ErrorDetail) -> None:
+def test_failures_do_not_contain_secrets(data: st.DataObject, secret: str, detail: ErrorDetail) -> None:
     line = data.draw(lines_with(secret))
     text = tool_error(RuntimeError(line), detail=detail).text
     assert secret not in text
@@ -59,14 +59,14 @@ def test_no_failure_holds_a_secret(data: st.DataObject, secret: str, detail: Err
         ("x=1, limit=3", "x=1, limit=3"),
     ],
 )
-def test_only_secrets_are_hidden(line: str, text: str) -> None:
+def test_only_secrets_are_redacted(line: str, text: str) -> None:
     assert tool_error(ValueError(line)).text == f"Error executing tool: {text}"
 
 
 @pytest.mark.parametrize(
     "unit", ["a", "://", "a=", "key=", "key= ", "'=", '"', "key='", " ", "= ", "://a:b@"]
 )
-def test_hiding_takes_time_proportional_to_the_text(unit: str) -> None:
+def test_redaction_takes_linear_time(unit: str) -> None:
     def took(count: int) -> float:
         began = time.process_time()
         redact_secrets(unit * count)
@@ -77,10 +77,10 @@ def test_hiding_takes_time_proportional_to_the_text(unit: str) -> None:
     assert min(took(16_000) for _ in range(2)) < 250 * short
 
 
-def test_what_the_model_wrote_itself_is_no_secret() -> None:
+def test_values_from_the_arguments_are_not_redacted() -> None:
     failure = tool_error(KeyError("x", "key=city"), arguments={"name": "city"})
     assert "key=city" in failure.text
 
 
-def test_what_a_tool_says_on_purpose_stays() -> None:
+def test_the_text_of_a_tool_error_is_not_redacted() -> None:
     assert tool_error(ToolError("use token=public")).text == "use token=public"

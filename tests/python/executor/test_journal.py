@@ -51,7 +51,7 @@ class Told(list[ToolEvent]):
     starts=st.sampled_from([0, 0.3, 1]),
     ends=st.sampled_from([0, 0.3, 1]),
 )
-def test_every_call_that_runs_is_written_before_it_does_and_before_it_is_told(
+def test_every_call_is_written_before_it_starts_and_before_it_is_published(
     tools: list[tuple[dict[str, Any], bool]],
     given_calls: list[ToolCall | InvalidToolCall],
     max_concurrency: int | None,
@@ -105,7 +105,7 @@ def test_every_call_that_runs_is_written_before_it_does_and_before_it_is_told(
     fails_at=st.integers(0, 8),
     seconds=st.sampled_from([0, 0.3]),
 )
-def test_after_a_failure_to_write_no_tool_is_entered_and_every_call_has_a_result(
+def test_after_a_write_error_no_tool_starts_and_every_call_has_a_result(
     given_calls: list[ToolCall | InvalidToolCall], fails_at: int, seconds: float
 ) -> None:
     world = World()
@@ -147,7 +147,7 @@ def noting(log: list[tuple[str, str]], seconds: float = 0) -> Any:
     return note
 
 
-def test_a_start_is_written_when_the_call_has_its_turn_and_not_before() -> None:
+def test_a_start_is_written_only_once_the_limits_allow_it() -> None:
     journal = MemoryJournal()
     limited = noting(journal.log, 1).replace(rate_limit=RateLimit(1, per=10), max_concurrency=1)
 
@@ -166,7 +166,7 @@ def test_a_start_is_written_when_the_call_has_its_turn_and_not_before() -> None:
     assert [what for what, _ in journal.log] == one_by_one * 3
 
 
-def test_what_does_not_run_is_not_written() -> None:
+def test_calls_that_do_not_run_are_not_written() -> None:
     journal = MemoryJournal()
 
     def never() -> None:
@@ -199,7 +199,7 @@ def test_what_does_not_run_is_not_written() -> None:
     assert len(aggregate.tool_results) == 6
 
 
-def test_retries_are_one_call() -> None:
+def test_retries_share_one_journal_entry() -> None:
     journal = MemoryJournal()
     tries = iter([ConnectionError(), ConnectionError(), None])
 
@@ -213,14 +213,14 @@ def test_retries_are_one_call() -> None:
     assert journal.log == [("started", "flaky"), ("finished", "flaky")]
 
 
-def test_the_time_of_a_tool_does_not_run_while_its_start_or_its_end_is_written() -> None:
+def test_journal_writes_do_not_count_against_timeouts() -> None:
     journal = MemoryJournal(starts=50, ends=50)
     executor = ToolExecutor([noting(journal.log, 1)], timeout=3, idle_timeout=3, clock=now)
     [result] = run(executor.execute([call("note")], journal=journal)).tool_results
     assert (result.result, result.duration) == ("noted", 1)
 
 
-def test_cancelled_while_the_start_is_written_the_tool_is_not_entered_and_the_entry_is_closed() -> (
+def test_a_call_cancelled_while_its_start_is_written_does_not_run_and_its_entry_is_closed() -> (
     None
 ):
     journal = MemoryJournal(starts=2)
@@ -239,7 +239,7 @@ def test_cancelled_while_the_start_is_written_the_tool_is_not_entered_and_the_en
     assert "before it started" in journal.results["note"].result
 
 
-def test_cancelled_while_the_end_is_written_the_result_stays() -> None:
+def test_a_call_cancelled_while_its_result_is_written_keeps_the_result() -> None:
     journal = MemoryJournal(ends=2)
 
     async def main() -> tuple[list[ToolEvent], float]:
@@ -255,7 +255,7 @@ def test_cancelled_while_the_end_is_written_the_result_stays() -> None:
     assert ended == 2
 
 
-def test_what_a_cancelled_caller_leaves_is_written_before_it_goes() -> None:
+def test_a_cancelled_caller_waits_until_the_outcome_is_written() -> None:
     journal = MemoryJournal(ends=2)
 
     async def main() -> None:
@@ -272,7 +272,7 @@ def test_what_a_cancelled_caller_leaves_is_written_before_it_goes() -> None:
 
 
 @pytest.mark.parametrize(("starts", "ends"), [(FOREVER, 0), (0, FOREVER)])
-def test_a_journal_that_does_not_answer_is_given_up_after_the_grace(
+def test_a_journal_that_does_not_answer_is_abandoned_after_the_grace_period(
     starts: float, ends: float
 ) -> None:
     journal = MemoryJournal(starts=starts, ends=ends)
@@ -294,7 +294,7 @@ def test_a_journal_that_does_not_answer_is_given_up_after_the_grace(
     assert ("it may have had effects" in result.result) == (starts == 0)
 
 
-def test_a_tool_that_does_not_stop_has_its_end_written_beside_it() -> None:
+def test_the_outcome_of_a_tool_that_does_not_stop_is_written_without_it() -> None:
     journal = MemoryJournal(ends=1)
 
     async def cling() -> str:
@@ -321,7 +321,7 @@ def test_a_tool_that_does_not_stop_has_its_end_written_beside_it() -> None:
     assert journal.results["cling"] == aggregate.tool_results[0]
 
 
-def test_a_tool_whose_start_cannot_be_written_is_not_entered_and_the_others_stop() -> None:
+def test_a_tool_whose_start_cannot_be_written_does_not_run_and_the_others_stop() -> None:
     journal = MemoryJournal(fails_at=1)
 
     async def main() -> tuple[list[ToolEvent], float]:
@@ -344,7 +344,7 @@ def test_a_tool_whose_start_cannot_be_written_is_not_entered_and_the_others_stop
     assert isinstance(events[-1], ToolAggregateMessage)
 
 
-def test_nobody_hears_a_result_that_could_not_be_written() -> None:
+def test_a_result_that_cannot_be_written_is_not_published() -> None:
     journal = MemoryJournal(fails_at=1)
     heard: list[ToolEvent] = []
 
@@ -362,7 +362,7 @@ def test_nobody_hears_a_result_that_could_not_be_written() -> None:
     assert "noted" not in str(heard)
 
 
-def test_a_journal_that_cancels_itself_is_an_error_and_no_cancellation_of_the_reader() -> None:
+def test_a_journal_that_cancels_itself_does_not_cancel_the_reader() -> None:
     class Cancelled(MemoryJournal):
         async def started(self, call: ToolCall) -> None:
             raise asyncio.CancelledError(call.id)
@@ -372,7 +372,7 @@ def test_a_journal_that_cancels_itself_is_an_error_and_no_cancellation_of_the_re
         run(executor.execute([call("note")], journal=Cancelled()))
 
 
-def test_a_result_that_comes_later_is_written_as_such_and_finished_by_whoever_takes_it_in() -> None:
+def test_a_deferral_is_written_and_finished_by_the_run_that_takes_the_result() -> None:
     journal = MemoryJournal(ends=1)
 
     def later() -> Deferred:
@@ -392,7 +392,7 @@ def test_a_result_that_comes_later_is_written_as_such_and_finished_by_whoever_ta
     assert ended == 1
 
 
-def test_a_deferral_that_cannot_be_written_is_none() -> None:
+def test_a_deferral_that_cannot_be_written_is_discarded() -> None:
     journal = MemoryJournal(fails_at=1)
     executor = ToolExecutor([tool(lambda: Deferred("key"), name="later")])
 
@@ -411,7 +411,7 @@ def test_a_deferral_that_cannot_be_written_is_none() -> None:
     assert executor.deferred.pending == ()
 
 
-def test_what_was_resolved_while_others_ran_is_left_to_the_run_that_takes_it_in() -> None:
+def test_with_a_journal_resolved_results_are_left_to_the_next_run() -> None:
     journal = MemoryJournal()
 
     async def later() -> Deferred:
@@ -429,7 +429,7 @@ def test_what_was_resolved_while_others_ran_is_left_to_the_run_that_takes_it_in(
     assert [result.result for result in settled.tool_results] == ["noted", "now"]
 
 
-def test_something_else_is_no_journal() -> None:
+def test_an_invalid_journal_is_an_error() -> None:
     async def main() -> None:
         with pytest.raises(TypeError, match="coroutine methods started and finished"):
             ToolExecutor().open(journal=print)  # type: ignore[arg-type]

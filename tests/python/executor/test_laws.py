@@ -40,7 +40,7 @@ from virtual_time import now, run
     end=endings,
 )
 @example([({}, False)], [ToolCall("a", "alpha", {"behaviour": "cling"})], 1, None, 0, 0.0)
-def test_the_laws_of_execution(
+def test_every_execution_keeps_the_invariants(
     tools: list[tuple[dict[str, Any], bool]],
     given_calls: list[ToolCall | InvalidToolCall],
     max_concurrency: int | None,
@@ -118,7 +118,7 @@ def test_the_laws_of_execution(
     keys=st.lists(st.sampled_from("xy"), max_size=8),
     max_concurrency=st.sampled_from([None, 1, 2]),
 )
-def test_calls_that_share_a_key_are_never_side_by_side(
+def test_calls_with_the_same_key_never_run_concurrently(
     keys: list[str], max_concurrency: int | None
 ) -> None:
     world = World()

@@ -14,7 +14,7 @@ from toolweave.executor import ToolExecutor
 
 
 @pytest.mark.parametrize("ending", ["success", "timeout", "progress"])
-def test_a_call_that_is_over_is_in_no_circle(ending: str) -> None:
+def test_a_finished_call_is_not_part_of_a_deadlock(ending: str) -> None:
     class Kept:
         """Something that only the tool holds."""
 

@@ -107,7 +107,7 @@ class World:
 
 
 @given(scenarios(), st.data())
-def test_no_bound_is_exceeded_nothing_deadlocks_and_every_call_starts(
+def test_no_limit_is_exceeded_nothing_deadlocks_and_every_call_starts(
     scenario: dict[str, Any], data: st.DataObject
 ) -> None:
     world = World(scenario)
@@ -123,7 +123,7 @@ def test_no_bound_is_exceeded_nothing_deadlocks_and_every_call_starts(
 
 
 @given(scenarios(), st.data())
-def test_calls_that_are_given_up_in_any_state_hold_nobody_back(
+def test_calls_cancelled_in_any_state_do_not_block_others(
     scenario: dict[str, Any], data: st.DataObject
 ) -> None:
     world = World(scenario)
@@ -140,7 +140,7 @@ def test_calls_that_are_given_up_in_any_state_hold_nobody_back(
 
 
 @given(scenarios())
-def test_nothing_is_remembered_of_calls_that_are_over(scenario: dict[str, Any]) -> None:
+def test_finished_calls_leave_no_state(scenario: dict[str, Any]) -> None:
     world = World(scenario)
     for call in scenario["calls"]:
         world.submit(call)
@@ -169,7 +169,7 @@ def test_without_limits_all_start_at_once_in_order() -> None:
     assert limiter.start() == []
 
 
-def test_whoever_came_first_starts_first_across_replies() -> None:
+def test_calls_start_in_order_of_submission_across_replies() -> None:
     limiter = ConcurrencyLimiter(max_concurrency=1)
     permits = [limiter.reply().submit(name) for name in "abcabc"]
     assert run_all(limiter, permits) == [[permit] for permit in permits]
@@ -183,7 +183,7 @@ def test_a_tool_at_its_limit_does_not_hold_back_another() -> None:
     assert limiter.start() == [slow[0], quick]
 
 
-def test_calls_with_one_key_take_turns_even_of_different_tools() -> None:
+def test_calls_with_one_key_run_one_at_a_time_even_of_different_tools() -> None:
     limiter = ConcurrencyLimiter()
     reply = limiter.reply()
     write = reply.submit("write", key="notes.txt")
@@ -192,7 +192,7 @@ def test_calls_with_one_key_take_turns_even_of_different_tools() -> None:
     assert run_all(limiter, [write, delete, other]) == [[write, other], [delete]]
 
 
-def test_a_sequential_call_runs_alone_and_in_its_place() -> None:
+def test_a_sequential_call_runs_alone_and_in_order() -> None:
     limiter = ConcurrencyLimiter()
     reply = limiter.reply()
     first, second = reply.submit("a"), reply.submit("a")
@@ -209,7 +209,7 @@ def test_a_sequential_call_holds_back_its_own_reply_only() -> None:
     assert limiter.start() == [other]
 
 
-def test_a_sequential_call_that_is_given_up_lets_those_behind_it_through() -> None:
+def test_a_cancelled_sequential_call_does_not_block_subsequent_calls() -> None:
     limiter = ConcurrencyLimiter()
     reply = limiter.reply()
     reply.submit("a")
@@ -220,7 +220,7 @@ def test_a_sequential_call_that_is_given_up_lets_those_behind_it_through() -> No
     assert limiter.start() == [behind]
 
 
-def test_a_call_that_is_given_up_behind_a_sequential_one_counts_for_nothing() -> None:
+def test_a_call_cancelled_behind_a_sequential_one_is_ignored() -> None:
     limiter = ConcurrencyLimiter()
     reply = limiter.reply()
     first = reply.submit("a", sequential=True)
@@ -232,7 +232,7 @@ def test_a_call_that_is_given_up_behind_a_sequential_one_counts_for_nothing() ->
     assert limiter.start() == [last]
 
 
-def test_a_call_comes_after_the_earlier_calls_of_the_tools_it_names() -> None:
+def test_a_call_starts_after_the_earlier_calls_of_the_tools_it_names() -> None:
     limiter = ConcurrencyLimiter()
     reply = limiter.reply()
     read = [reply.submit("read"), reply.submit("read")]
@@ -241,7 +241,7 @@ def test_a_call_comes_after_the_earlier_calls_of_the_tools_it_names() -> None:
     assert run_all(limiter, [*read, report, later]) == [[*read, later], [report]]
 
 
-def test_tools_that_come_after_each_other_do_not_wait_for_ever() -> None:
+def test_tools_that_name_each_other_in_after_do_not_deadlock() -> None:
     limiter = ConcurrencyLimiter()
     reply = limiter.reply()
     permits = [
@@ -252,7 +252,7 @@ def test_tools_that_come_after_each_other_do_not_wait_for_ever() -> None:
     assert run_all(limiter, permits) == [[permit] for permit in permits]
 
 
-def test_a_suspended_call_makes_room_and_comes_back_before_others() -> None:
+def test_a_suspended_call_frees_its_slot_and_resumes_before_others() -> None:
     limiter = ConcurrencyLimiter(max_concurrency=1)
     parent = limiter.submit("parent", max_concurrency=1)
     waiting = limiter.submit("parent", max_concurrency=1)
@@ -271,7 +271,7 @@ def test_a_suspended_call_makes_room_and_comes_back_before_others() -> None:
     assert limiter.start() == [late]
 
 
-def test_a_tool_that_calls_itself_does_not_wait_for_its_own_place_or_key() -> None:
+def test_a_tool_that_calls_itself_does_not_wait_for_its_own_slot_or_key() -> None:
     limiter = ConcurrencyLimiter(max_concurrency=1)
     permits: list[Permit] = []
     for _ in range(5):
@@ -300,7 +300,7 @@ def test_a_suspended_call_keeps_its_key() -> None:
     assert limiter.start() == [other]
 
 
-def test_a_suspended_call_that_is_given_up_does_not_come_back() -> None:
+def test_a_cancelled_suspended_call_does_not_resume() -> None:
     limiter = ConcurrencyLimiter(max_concurrency=1)
     permit = limiter.submit("a")
     limiter.start()
@@ -312,7 +312,7 @@ def test_a_suspended_call_that_is_given_up_does_not_come_back() -> None:
     assert limiter.is_idle()
 
 
-def test_a_tool_that_is_replaced_has_the_limit_of_the_new_one() -> None:
+def test_a_replaced_tool_gets_the_limit_of_the_new_one() -> None:
     limiter = ConcurrencyLimiter()
     permits = [limiter.submit("a", max_concurrency=1) for _ in range(2)]
     assert limiter.start() == permits[:1]
@@ -321,7 +321,7 @@ def test_a_tool_that_is_replaced_has_the_limit_of_the_new_one() -> None:
 
 
 @pytest.mark.parametrize("limit", [0, -1])
-def test_a_limit_that_lets_nothing_through_is_refused(limit: int) -> None:
+def test_a_limit_below_one_is_an_error(limit: int) -> None:
     with pytest.raises(ValueError, match=f"max_concurrency must be at least 1, got {limit}"):
         ConcurrencyLimiter(limit)
     with pytest.raises(ValueError, match="max_concurrency must be at least 1"):

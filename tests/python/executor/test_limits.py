@@ -91,7 +91,7 @@ def test_calls_with_the_same_key_run_one_after_another(meter: Meter, key: Any) -
     assert [begin for key, begin, _ in meter.spans if key == "one"] == [0, 1, 2]
 
 
-def test_a_key_that_cannot_be_made_fails_its_call_only(meter: Meter) -> None:
+def test_an_exception_in_a_key_function_fails_only_its_call(meter: Meter) -> None:
     executor = ToolExecutor([meter.tool("edit", concurrency_key=lambda given: given["key"])])
     calls = [call("edit"), call("edit", {"key": "one"})]
     assert codes(run(executor.execute(calls))) == ["tool_error", None]
@@ -123,7 +123,7 @@ def test_a_call_starts_after_those_of_the_tools_it_names(meter: Meter) -> None:
     ]
 
 
-def test_what_a_call_comes_after_need_not_succeed() -> None:
+def test_a_call_starts_after_failed_calls_too() -> None:
     @tool
     async def login() -> None:
         raise ValueError("no")
@@ -136,7 +136,7 @@ def test_what_a_call_comes_after_need_not_succeed() -> None:
     assert codes(aggregate) == ["tool_error", None]
 
 
-def test_a_rate_limit_is_waited_for_before_the_start(meter: Meter) -> None:
+def test_a_call_waits_for_its_rate_limit_before_it_starts(meter: Meter) -> None:
     limited = meter.tool("limited", rate_limit=RateLimit(2, per=10))
     executor = ToolExecutor([limited, meter.tool("free")], clock=now, max_concurrency=2)
     calls = [call("limited") for _ in range(4)] + [call("free")]
@@ -152,7 +152,7 @@ def test_a_rate_limit_is_waited_for_before_the_start(meter: Meter) -> None:
     assert all(result.duration == 1 for result in events[-1].tool_results)  # type: ignore[union-attr]
 
 
-def test_a_rate_limit_may_refuse_before_the_start() -> None:
+def test_a_rate_limit_may_refuse_a_call() -> None:
     @tool(rate_limit=RateLimit(1, per=10, on_limit="refuse"))
     async def search() -> str:
         return "found"
@@ -172,7 +172,7 @@ def test_a_rate_limit_may_refuse_before_the_start() -> None:
     run(main())
 
 
-def test_the_rate_limit_of_the_executor_is_each_tools_own(meter: Meter) -> None:
+def test_the_rate_limit_of_the_executor_applies_per_tool(meter: Meter) -> None:
     executor = ToolExecutor(
         [meter.tool("a"), meter.tool("b")], rate_limit=RateLimit(1, per=5), clock=now
     )
@@ -191,7 +191,7 @@ async def outer(context: ToolContext, depth: int) -> int:
 @pytest.mark.parametrize(
     "of_tool", [{}, {"max_concurrency": 1}, {"concurrency_key": lambda _: "one"}]
 )
-def test_tools_that_call_tools_never_wait_for_themselves(
+def test_nested_calls_do_not_deadlock_with_their_parents(
     options: dict[str, Any], of_tool: dict[str, Any]
 ) -> None:
     executor = ToolExecutor([outer.replace(**of_tool)], **options)
@@ -200,7 +200,7 @@ def test_tools_that_call_tools_never_wait_for_themselves(
 
 
 @pytest.mark.parametrize("chain", [["x", "y"], ["x", "y", "z"]])
-def test_tools_that_want_each_others_keys_do_not_wait_for_ever(chain: list[str]) -> None:
+def test_tools_that_need_each_others_keys_do_not_deadlock(chain: list[str]) -> None:
     @tool(concurrency_key="key")
     async def hold(key: str, wanted: str, context: ToolContext) -> str:
         await asyncio.sleep(1)
@@ -233,7 +233,7 @@ def test_a_tool_may_make_many_calls_at_once_within_the_limit(meter: Meter) -> No
     assert meter.most == 2
 
 
-def test_tools_call_tools_only_so_deep() -> None:
+def test_the_depth_of_nested_calls_is_limited() -> None:
     executor = ToolExecutor([outer], max_call_depth=3)
     shallow, deep = run(
         executor.execute([call("outer", {"depth": 3}), call("outer", {"depth": 4})])
@@ -243,7 +243,7 @@ def test_tools_call_tools_only_so_deep() -> None:
     assert "at most 3 deep" in deep.result
 
 
-def test_what_a_tool_calls_is_validated_like_any_call() -> None:
+def test_nested_calls_are_validated() -> None:
     @tool
     async def careless(context: ToolContext, name: str, depth: str) -> str:
         try:
@@ -262,7 +262,7 @@ def test_what_a_tool_calls_is_validated_like_any_call() -> None:
     assert unknown.startswith("Tool 'inner' not found.")
 
 
-def test_calls_of_tools_are_in_nobodys_stream_and_every_observers_ears() -> None:
+def test_nested_calls_are_not_streamed_but_observed() -> None:
     heard: list[str] = []
 
     class Observer:
@@ -276,7 +276,7 @@ def test_calls_of_tools_are_in_nobodys_stream_and_every_observers_ears() -> None
     assert heard == ["outer", "outer/1", "outer/1/1"]
 
 
-def test_a_tool_that_asks_leaves_its_place_to_others(meter: Meter) -> None:
+def test_a_tool_that_asks_releases_its_slot(meter: Meter) -> None:
     @tool
     async def confirm(context: ToolContext) -> Any:
         return await context.ask("Sure?", {"type": "boolean"})
@@ -301,6 +301,6 @@ def test_a_tool_that_asks_leaves_its_place_to_others(meter: Meter) -> None:
     run(main())
 
 
-def test_a_limit_that_lets_nothing_through_is_an_error_at_once() -> None:
+def test_a_limit_of_zero_is_an_error_at_once() -> None:
     with pytest.raises(ValueError, match="max_concurrency"):
         ToolExecutor(max_concurrency=0)

@@ -98,7 +98,7 @@ SHAPES: list[Tool[..., Any]] = [endless, finite, raising, tidying, reporting, ca
     watched=st.booleans(),
     attempts=st.integers(1, 3),
 )
-def test_a_generator_that_never_awaits_ends_as_a_timeout(
+def test_a_generator_that_never_awaits_times_out(
     shape: Tool[..., Any],
     step: float,
     idle: bool,
@@ -157,7 +157,7 @@ def blocking(seconds: float) -> str:
 
 @pytest.mark.parametrize("shape", [holding, blocking])
 @pytest.mark.parametrize("journal", [False, True])
-def test_what_a_tool_that_held_the_loop_says_past_its_timeout_is_too_late(
+def test_a_result_after_the_timeout_of_a_tool_that_blocks_the_loop_is_too_late(
     shape: Tool[..., Any], journal: bool
 ) -> None:
     async def main() -> None:
@@ -194,7 +194,7 @@ def test_a_reader_that_keeps_up_misses_nothing() -> None:
 
 
 @pytest.mark.parametrize("shape", [counting, reports])
-def test_progress_that_nobody_reads_is_bounded(
+def test_unread_progress_is_bounded(
     shape: Tool[..., Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     async def read(asked: Run[Any]) -> None:
@@ -226,7 +226,7 @@ def test_progress_that_nobody_reads_is_bounded(
     assert {record.levelname for record in caplog.records} == {"WARNING"}
 
 
-def test_a_thread_that_reports_without_end_ends_as_a_timeout() -> None:
+def test_a_thread_that_reports_endlessly_times_out() -> None:
     @tool(timeout=0.05)
     def chatter(context: ToolContext) -> None:
         while not context.cancelled:

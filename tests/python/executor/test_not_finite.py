@@ -34,7 +34,7 @@ def named(value: Any) -> Any:
 
 @settings(max_examples=effort(60))
 @given(VALUES)
-def test_every_value_of_a_result_is_there_and_nothing_else_is_null(value: Any) -> None:
+def test_every_value_is_kept_and_only_none_is_null(value: Any) -> None:
     text = to_text({"value": value})
     assert json.loads(text, parse_constant=_refuse)["value"] == named(value)
 
@@ -43,5 +43,5 @@ def _refuse(name: str) -> None:
     raise AssertionError(f"{name} is no JSON")
 
 
-def test_a_bare_one_is_its_name() -> None:
+def test_a_non_finite_result_is_written_by_name() -> None:
     assert [to_text(value) for value in NAMES.values()] == list(NAMES)

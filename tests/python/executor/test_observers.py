@@ -71,7 +71,7 @@ async def tell(observers: Observers, values: list[int]) -> None:
     st.lists(st.integers(), max_size=5),
     st.lists(st.booleans(), max_size=5),
 )
-def test_an_observer_hears_of_everything_in_order_whichever_of_its_methods_are_async(
+def test_an_observer_receives_events_in_order_with_any_mix_of_sync_and_async_methods(
     asynchronous: set[str], values: list[int], pauses: list[bool]
 ) -> None:
     recorder = Recorder(*asynchronous)
@@ -93,7 +93,7 @@ def test_an_observer_hears_of_everything_in_order_whichever_of_its_methods_are_a
     assert recorder.heard == once * (len(pauses) + 1)
 
 
-def test_a_callable_is_given_every_event() -> None:
+def test_a_callable_receives_every_event() -> None:
     heard: list[Any] = []
     events = [
         STARTED,
@@ -118,7 +118,7 @@ def test_a_callable_is_given_every_event() -> None:
         run(main(observer))
 
 
-def test_what_comes_while_something_is_awaited_comes_after_what_was_in_line() -> None:
+def test_events_during_an_await_are_queued_after_earlier_ones() -> None:
     go = threading.Event()
     heard: list[Any] = []
 
@@ -144,7 +144,7 @@ def test_what_comes_while_something_is_awaited_comes_after_what_was_in_line() ->
     assert heard == [progress(value) for value in range(6)]
 
 
-def test_many_observers_are_told_and_none_of_the_others_is_disturbed() -> None:
+def test_observers_do_not_affect_each_other() -> None:
     good, callable_heard = Recorder(), list[Any]()
 
     class Bad:
@@ -183,7 +183,7 @@ def test_methods_may_be_missing() -> None:
     assert half.heard == [(CALL, RESULT)]
 
 
-def test_the_result_of_an_invalid_call_is_told_as_well() -> None:
+def test_the_result_of_an_invalid_call_is_observed() -> None:
     recorder = Recorder()
     invalid = InvalidToolCall(0, "call_0", "count", "unknown_tool", "", ())
 
@@ -197,12 +197,12 @@ def test_the_result_of_an_invalid_call_is_told_as_well() -> None:
 
 
 @pytest.mark.parametrize("observer", [7, object(), [object()], "print"])
-def test_what_can_hear_nothing_is_no_observer(observer: Any) -> None:
+def test_an_object_without_observer_methods_is_an_error(observer: Any) -> None:
     with pytest.raises(TypeError, match="observer must be callable or have at least one of the"):
         Observers(observer)
 
 
-def test_nobody_is_an_observer_too() -> None:
+def test_none_and_empty_lists_are_no_observers() -> None:
     async def main() -> None:
         for nobody in (None, [], ()):
             observers = Observers(nobody)
@@ -214,7 +214,7 @@ def test_nobody_is_an_observer_too() -> None:
     assert Observers(print)
 
 
-def test_an_observer_that_blocks_holds_up_nobody() -> None:
+def test_a_blocking_observer_delays_nothing() -> None:
     go = threading.Event()
 
     async def main() -> None:
@@ -260,7 +260,7 @@ def test_an_observer_that_raises_is_logged_once_for_each_method(
 
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
 @pytest.mark.parametrize("asynchronous", [False, True])
-def test_what_is_meant_for_the_program_reaches_it(
+def test_a_keyboard_interrupt_in_an_observer_propagates(
     error: type[BaseException], asynchronous: bool
 ) -> None:
     def stop(_event: Any) -> None:
@@ -303,7 +303,7 @@ def test_an_observer_that_is_too_slow_misses_progress_and_nothing_else(
     assert "too slow and misses progress" in record.getMessage()
 
 
-def test_observers_that_do_not_come_to_an_end_are_left_behind(
+def test_observers_that_do_not_end_are_abandoned(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     go, heard = threading.Event(), list[Any]()
@@ -333,7 +333,7 @@ def test_observers_that_do_not_come_to_an_end_are_left_behind(
     assert heard == [STARTED]
 
 
-def test_whoever_waits_for_observers_may_be_cancelled() -> None:
+def test_waiting_for_observers_can_be_cancelled() -> None:
     left: list[str] = []
 
     async def endless(_event: Any) -> None:
@@ -369,7 +369,7 @@ def test_an_observer_sees_the_context_of_the_run() -> None:
     assert heard == ["ada"]
 
 
-def test_many_calls_wake_the_thread_of_an_observer_only_now_and_then(
+def test_many_calls_are_passed_to_an_observer_in_batches(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)

@@ -99,7 +99,7 @@ def told(text: str) -> set[str]:
     st.sets(st.sampled_from(sorted(BAD)), min_size=1),
     st.sets(st.sampled_from(sorted(MENDABLE))),
 )
-def test_one_round_tells_all_that_is_left_and_nothing_that_is_mended(
+def test_one_result_lists_all_remaining_violations_and_no_repaired_ones(
     bad: set[tuple[str, ...]], mendable: set[tuple[str, ...]]
 ) -> None:
     written = json.loads(json.dumps(GOOD))
@@ -116,19 +116,19 @@ def test_one_round_tells_all_that_is_left_and_nothing_that_is_mended(
     assert answer(written) == "2026-11-22 4 Ada https://example.org/ True None"
 
 
-def test_calls_that_no_parser_judged_are_told_all_at_once_too() -> None:
+def test_calls_without_a_parser_get_all_violations_at_once_too() -> None:
     written = {**GOOD, "people": "a few", "day": "soon", "site": "nowhere"}
     assert told(answer(written, by_parser=False)) == {"/people", "/day", "/site"}
 
 
-def test_what_is_missing_is_told_once_beside_what_types_refuse() -> None:
+def test_missing_arguments_are_listed_once_with_violations_of_types() -> None:
     written = {"day": "soon", "people": "4", "guest": {"seats": "2", "born": "x"}}
     text = answer(written)
     assert told(text) == {"/day", "/guest/name", "/guest/born"}
     assert text.count("/guest/name") == 1
 
 
-def test_a_type_whose_code_breaks_on_what_is_broken_hides_nothing() -> None:
+def test_a_type_that_raises_hides_no_other_violations() -> None:
     def explode(value: str) -> str:
         raise RuntimeError(value)
 
@@ -142,7 +142,7 @@ def test_a_type_whose_code_breaks_on_what_is_broken_hides_nothing() -> None:
 
 
 @pytest.mark.parametrize("by_parser", [True, False])
-def test_no_more_than_twenty_are_told(by_parser: bool) -> None:
+def test_at_most_twenty_violations_are_listed(by_parser: bool) -> None:
     @tool
     def many(days: list[datetime.date], numbers: list[int]) -> str:  # noqa: ARG001
         """Take many."""

@@ -56,7 +56,7 @@ def test_a_function_runs_with_its_arguments(pool: Executor | None) -> None:
     assert run(main()) == 3
 
 
-def test_an_exception_is_raised_as_it_was(pool: Executor | None) -> None:
+def test_an_exception_is_raised_unchanged(pool: Executor | None) -> None:
     async def main() -> None:
         await run_blocking(pool, pool_functions.divide, {"a": 1, "b": 0})
 
@@ -72,7 +72,7 @@ def test_many_run_at_once_and_none_is_lost(pool: Executor | None) -> None:
     assert run(main()) == [2 * n for n in range(200)]
 
 
-def test_the_loop_goes_on_while_a_function_blocks() -> None:
+def test_the_loop_keeps_running_while_a_function_blocks() -> None:
     async def main() -> None:
         go = threading.Event()
         waiting = run_blocking(None, go.wait, {"timeout": 20})
@@ -84,7 +84,7 @@ def test_the_loop_goes_on_while_a_function_blocks() -> None:
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_a_function_in_a_thread_sees_the_context_of_its_caller_and_keeps_its_own(
+def test_a_function_in_a_thread_gets_a_copy_of_the_callers_context(
     own: bool,
 ) -> None:
     def rename() -> str:
@@ -102,7 +102,7 @@ def test_a_function_in_a_thread_sees_the_context_of_its_caller_and_keeps_its_own
     run(main())
 
 
-def test_a_process_is_another_one(processes: ProcessPoolExecutor) -> None:
+def test_a_process_pool_runs_functions_in_another_process(processes: ProcessPoolExecutor) -> None:
     async def main() -> int:
         return await run_blocking(processes, pool_functions.process_id)
 
@@ -132,7 +132,7 @@ class Held(Executor):
         return self.futures[-1]
 
 
-def test_the_loop_is_woken_once_for_all_that_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_loop_is_woken_once_for_all_finished_functions(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         wake = Counting(loop)
@@ -151,7 +151,7 @@ def test_the_loop_is_woken_once_for_all_that_is_done(monkeypatch: pytest.MonkeyP
     run(main())
 
 
-def test_a_function_that_is_cancelled_in_line_never_runs() -> None:
+def test_a_queued_function_that_is_cancelled_never_runs() -> None:
     async def main() -> None:
         go, ran = threading.Event(), threading.Event()
         with ThreadPoolExecutor(1) as threads:
@@ -166,7 +166,7 @@ def test_a_function_that_is_cancelled_in_line_never_runs() -> None:
     run(main())
 
 
-def test_what_a_cancelled_function_still_returns_is_not_heard_of() -> None:
+def test_the_outcome_of_a_cancelled_function_is_ignored() -> None:
     async def main() -> None:
         begun, go, ended = threading.Event(), threading.Event(), threading.Event()
 
@@ -203,7 +203,7 @@ def test_blocking_functions_that_hang_leave_room_for_others() -> None:
     run(main())
 
 
-def test_a_function_that_outlives_its_loop_harms_nobody(
+def test_a_function_may_outlive_its_loop(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG, "toolweave")
@@ -222,7 +222,7 @@ def test_a_function_that_outlives_its_loop_harms_nobody(
     assert "a blocking tool ended after its event loop" in caplog.messages
 
 
-def test_a_pool_that_cancels_its_functions_is_an_error_and_no_cancellation() -> None:
+def test_a_pool_that_cancels_its_functions_is_an_error_rather_than_a_cancellation() -> None:
     async def main() -> None:
         held = Held()
         call = run_blocking(held, int)
@@ -256,7 +256,7 @@ def test_a_stop_iteration_is_an_error_like_any_other() -> None:
         run(main())
 
 
-def test_a_function_that_cannot_be_sent_is_named_as_the_fault(
+def test_the_error_names_a_function_that_cannot_be_pickled(
     processes: ProcessPoolExecutor,
 ) -> None:
     async def main() -> None:
@@ -274,7 +274,7 @@ def test_a_function_that_cannot_be_sent_is_named_as_the_fault(
     run(main())
 
 
-def test_a_result_that_cannot_be_sent_is_named_as_the_fault(
+def test_the_error_names_a_result_that_cannot_be_pickled(
     processes: ProcessPoolExecutor,
 ) -> None:
     async def main() -> None:
@@ -284,7 +284,7 @@ def test_a_result_that_cannot_be_sent_is_named_as_the_fault(
     run(main())
 
 
-def test_an_exception_that_cannot_be_opened_breaks_nothing(
+def test_an_exception_that_cannot_be_unpickled_does_not_break_the_pool(
     processes: ProcessPoolExecutor,
 ) -> None:
     async def main() -> None:
@@ -295,7 +295,7 @@ def test_an_exception_that_cannot_be_opened_breaks_nothing(
     run(main())
 
 
-def test_a_pool_whose_worker_died_is_a_clear_error_of_the_calls_it_had() -> None:
+def test_calls_in_a_pool_whose_worker_died_get_a_clear_error() -> None:
     async def main() -> None:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, mp_context=context) as pool:

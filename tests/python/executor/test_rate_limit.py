@@ -40,7 +40,7 @@ def starts(limit: RateLimit, pauses: list[int]) -> tuple[list[float], list[float
 
 
 @given(CALLS, PER, ARRIVALS)
-def test_no_span_of_time_sees_more_starts_than_the_burst_and_the_rate(
+def test_no_period_has_more_starts_than_the_burst_and_the_rate(
     calls: int, per: float, pauses: list[int]
 ) -> None:
     _, started = starts(RateLimit(calls, per), pauses)
@@ -51,7 +51,7 @@ def test_no_span_of_time_sees_more_starts_than_the_burst_and_the_rate(
 
 
 @given(CALLS, PER, ARRIVALS)
-def test_waiters_start_in_the_order_in_which_they_came_each_at_its_own_time(
+def test_waiters_start_in_order_of_arrival_one_by_one(
     calls: int, per: float, pauses: list[int]
 ) -> None:
     arrived, started = starts(RateLimit(calls, per), pauses)
@@ -62,7 +62,7 @@ def test_waiters_start_in_the_order_in_which_they_came_each_at_its_own_time(
 
 
 @given(CALLS, PER, ARRIVALS)
-def test_nobody_waits_while_there_is_a_token(calls: int, per: float, pauses: list[int]) -> None:
+def test_no_call_waits_while_a_token_is_available(calls: int, per: float, pauses: list[int]) -> None:
     arrived, started = starts(RateLimit(calls, per), pauses)
     for position, (came, at) in enumerate(zip(arrived, started, strict=True)):
         if position < calls:
@@ -73,7 +73,7 @@ def test_nobody_waits_while_there_is_a_token(calls: int, per: float, pauses: lis
             assert len(recent) >= calls
 
 
-def test_a_bucket_is_full_at_first_and_refills_one_by_one() -> None:
+def test_a_new_bucket_is_full_and_refills_one_by_one() -> None:
     clock = Clock()
     bucket = TokenBucket(RateLimit(2, per=10.0), clock)
     assert [bucket.take() for _ in range(4)] == [0.0, 0.0, 5.0, 10.0]
@@ -95,7 +95,7 @@ def test_a_call_that_is_refused_takes_nothing() -> None:
     assert bucket.take() == 0.0
 
 
-def test_a_token_that_is_given_back_is_there_for_the_next() -> None:
+def test_a_refunded_token_is_available_again() -> None:
     clock = Clock()
     bucket = TokenBucket(RateLimit(1, per=4.0), clock)
     assert [bucket.take(), bucket.take()] == [0.0, 4.0]
@@ -104,7 +104,7 @@ def test_a_token_that_is_given_back_is_there_for_the_next() -> None:
 
 
 @pytest.mark.parametrize("on_limit", ["wait", "refuse"])
-def test_a_wait_that_was_told_is_long_enough(on_limit: str) -> None:
+def test_a_returned_wait_is_long_enough(on_limit: str) -> None:
     clock = Clock(0.1)
     bucket = TokenBucket(RateLimit(3, per=0.7, on_limit=on_limit), clock)  # type: ignore[arg-type]
     for _ in range(1000):

@@ -89,7 +89,7 @@ def test_json_values_are_written_as_json_that_reads_the_same(value: Any) -> None
 
 
 @given(JSON)
-def test_text_can_always_be_sent_as_utf_8(value: Any) -> None:
+def test_any_text_can_be_encoded_as_utf_8(value: Any) -> None:
     to_text(["\ud800", value]).encode()
 
 
@@ -154,7 +154,7 @@ MOMENT = datetime(2026, 11, 22, 9, 30, tzinfo=timezone.utc)
     ],
 )
 @pytest.mark.usefixtures("encoder")
-def test_what_tools_return_is_written(value: object, text: str) -> None:
+def test_supported_types_are_converted(value: object, text: str) -> None:
     assert to_text(value) == text
 
 
@@ -192,7 +192,7 @@ class Broken(pydantic.BaseModel):
     ],
 )
 @pytest.mark.usefixtures("encoder")
-def test_what_json_cannot_say_is_named_with_its_place(
+def test_the_error_names_the_path_of_an_unsupported_value(
     value: object, message: str, path: str
 ) -> None:
     with pytest.raises(ResultError) as caught:
@@ -210,7 +210,7 @@ def nested(levels: int) -> list[Any]:
 
 
 @pytest.mark.usefixtures("encoder")
-def test_a_value_that_contains_itself_comes_to_an_end() -> None:
+def test_a_value_that_contains_itself_is_an_error() -> None:
     ring: list[Any] = [1]
     ring.append({"ring": ring})
     with pytest.raises(ResultError, match=r"/1/ring/1/ring.*nested too deep, or contains itself"):
@@ -218,7 +218,7 @@ def test_a_value_that_contains_itself_comes_to_an_end() -> None:
 
 
 @pytest.mark.usefixtures("encoder")
-def test_a_value_that_converts_to_itself_comes_to_an_end() -> None:
+def test_a_value_that_converts_to_itself_is_an_error() -> None:
     class Turning:
         def to_dict(self) -> Turning:
             return Turning()
@@ -241,7 +241,7 @@ def test_both_encoders_write_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     assert to_text(value) == with_orjson
 
 
-def test_plain_values_share_nothing_with_what_they_were_made_of() -> None:
+def test_json_values_share_no_objects_with_their_source() -> None:
     value = {"rows": [[1]]}
     plain = to_json_value(value)
     value["rows"][0].append(2)
@@ -249,7 +249,7 @@ def test_plain_values_share_nothing_with_what_they_were_made_of() -> None:
 
 
 @given(st.text(max_size=50), st.integers(1, 60))
-def test_a_text_that_is_too_long_keeps_its_beginning_and_says_how_much_it_lost(
+def test_a_truncated_text_keeps_its_start_and_states_how_much_is_missing(
     text: str, max_chars: int
 ) -> None:
     cut = truncate(text, max_chars)
@@ -262,5 +262,5 @@ def test_a_text_that_is_too_long_keeps_its_beginning_and_says_how_much_it_lost(
         assert notice == f"[truncated: {lost} of {len(text)} characters left out]"
 
 
-def test_without_a_limit_nothing_is_cut() -> None:
+def test_without_a_limit_nothing_is_truncated() -> None:
     assert truncate("x" * 10_000_000, None) == "x" * 10_000_000

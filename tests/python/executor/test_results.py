@@ -108,7 +108,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("broken", "code"), BROKEN, ids=lambda value: getattr(value, "name", None))
-def test_a_tool_that_breaks_has_one_result_and_its_siblings_have_theirs(
+def test_a_tool_that_fails_has_one_result_and_does_not_affect_other_calls(
     broken: Tool[..., Any], code: ErrorCode
 ) -> None:
     loop = None if broken.style == "async" else asyncio.new_event_loop()
@@ -125,14 +125,14 @@ def test_a_tool_that_breaks_has_one_result_and_its_siblings_have_theirs(
     assert sorted(only(events, ToolResult), key=str) == sorted(aggregate.tool_results, key=str)
 
 
-def test_a_call_alone_that_breaks_has_its_result() -> None:
+def test_a_single_call_that_fails_has_a_result() -> None:
     for broken, code in BROKEN:
         if broken.style == "async":
             aggregate = run(ToolExecutor([broken]).execute([call(broken.name)]))
             assert codes(aggregate) == [code.value]
 
 
-def test_what_cannot_run_has_a_result_that_says_why() -> None:
+def test_calls_that_cannot_run_have_a_result_with_the_reason() -> None:
     violation = Violation("/a", "type", '/a: "x" is not an integer', "integer", "x")
     calls = [
         call("subtract"),
@@ -159,14 +159,14 @@ def test_what_cannot_run_has_a_result_that_says_why() -> None:
     assert [event.tool_call_id for event in only(events, ToolStarted)] == ["add#2"]
 
 
-def test_an_invalid_call_stands_in_the_aggregate_with_its_text() -> None:
+def test_the_aggregate_keeps_the_raw_text_of_an_invalid_call() -> None:
     violation = Violation("", "type", "no JSON", None, None)
     broken = InvalidToolCall(7, "c", "add", "invalid_json", "<add>{oops</add>", (violation,))
     aggregate = run(ToolExecutor([add]).execute([broken]))
     assert aggregate.tool_calls == (ToolCall("c", "add", {}, "<add>{oops</add>", 7),)
 
 
-def test_a_type_that_breaks_on_its_argument_breaks_its_call_only() -> None:
+def test_a_type_that_raises_fails_only_its_call() -> None:
     def explode(_: int) -> int:
         raise RuntimeError("boom")
 
@@ -218,7 +218,7 @@ def test_results_come_as_tools_finish_and_the_aggregate_in_call_order() -> None:
     assert [result.tool_call_id for result in aggregate.tool_results] == ["3", "1", "2"]
 
 
-def test_a_message_and_no_calls_are_taken_and_anything_else_is_refused() -> None:
+def test_calls_may_be_a_message_or_empty_and_anything_else_is_an_error() -> None:
     executor = ToolExecutor([add])
     message = ToolCallMessage([call("add", {"a": 1, "b": 2})])
     assert texts(run(executor.execute(message))) == ["3"]
@@ -232,7 +232,7 @@ def test_a_message_and_no_calls_are_taken_and_anything_else_is_refused() -> None
 
 
 @pytest.mark.parametrize("error", [ModelRetry, ToolFailed])
-def test_what_a_tool_says_to_the_model_is_handed_over_whole(error: type[ToolFailed]) -> None:
+def test_the_text_of_a_tool_error_is_passed_on_whole(error: type[ToolFailed]) -> None:
     @tool
     async def book() -> None:
         raise error("no table left\ntry /etc/tomorrow")
@@ -249,7 +249,7 @@ def test_what_a_tool_says_to_the_model_is_handed_over_whole(error: type[ToolFail
         ("none", "Error executing tool."),
     ],
 )
-def test_the_model_reads_as_much_of_an_error_as_it_may(detail: Any, text: str) -> None:
+def test_error_detail_decides_what_the_model_reads_of_an_error(detail: Any, text: str) -> None:
     assert texts(run(ToolExecutor([raises], error_detail=detail).execute([call("raises")]))) == [
         text
     ]
@@ -261,7 +261,7 @@ def test_the_full_detail_has_the_traceback() -> None:
     assert "ValueError: no such city" in text
 
 
-def test_a_long_result_is_cut_and_says_so_while_its_value_is_whole() -> None:
+def test_a_long_result_is_truncated_with_a_notice_and_its_value_is_whole() -> None:
     @tool(max_result_chars=10)
     async def read() -> str:
         return "x" * 25
@@ -277,7 +277,7 @@ def test_a_long_result_is_cut_and_says_so_while_its_value_is_whole() -> None:
     assert other.result.startswith("y" * 20 + "\n")
 
 
-def test_yields_are_progress_and_the_last_one_is_the_result() -> None:
+def test_yielded_values_are_progress_and_the_last_one_is_the_result() -> None:
     @tool
     async def count(up_to: int) -> AsyncIterator[int]:
         for number in range(up_to):
@@ -291,14 +291,14 @@ def test_yields_are_progress_and_the_last_one_is_the_result() -> None:
     assert result_of(events, "none").value is None
 
 
-def test_durations_are_measured_by_the_clock_that_is_given() -> None:
+def test_durations_are_measured_by_the_given_clock() -> None:
     ticks = iter([10.0, 12.5])
     executor = ToolExecutor([add], clock=lambda: next(ticks))
     [result] = run(executor.execute([call("add", {"a": 1, "b": 2})])).tool_results
     assert result.duration == 2.5
 
 
-def test_a_tool_cannot_change_what_the_aggregate_says_it_was_called_with() -> None:
+def test_a_tool_cannot_modify_the_arguments_in_the_aggregate() -> None:
     async def sort(names: list[str]) -> list[str]:
         names.sort()
         return names
@@ -310,7 +310,7 @@ def test_a_tool_cannot_change_what_the_aggregate_says_it_was_called_with() -> No
     assert aggregate.tool_results[0].value == ["a", "b"]
 
 
-def test_log_records_name_calls_and_never_say_what_they_are_about(
+def test_log_records_identify_calls_without_arguments_or_results(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     @tool

@@ -48,13 +48,13 @@ def test_jitter_makes_a_wait_longer_or_shorter(chance: float, wait: float) -> No
     assert delay(policy, 1, lambda: chance) == wait
 
 
-def test_callers_that_fail_together_do_not_come_back_together() -> None:
+def test_callers_that_fail_together_do_not_retry_together() -> None:
     chance = random.Random(7).random
     waits = {delay(RetryPolicy(3), 1, chance) for _ in range(100)}
     assert len(waits) == 100
 
 
-def test_a_tool_that_says_how_long_to_wait_is_believed() -> None:
+def test_retry_after_is_respected() -> None:
     policy = RetryPolicy(3, initial=1.0, maximum=5.0, jitter=0.0)
     assert delay(policy, 1, error=TransientToolError("busy", 0.2)) == 1.0
     assert delay(policy, 1, error=TransientToolError("busy", 60.0)) == 60.0
@@ -78,7 +78,7 @@ def test_a_tool_that_says_how_long_to_wait_is_believed() -> None:
         (KeyboardInterrupt(), False),
     ],
 )
-def test_connections_and_timeouts_are_transient_unless_told_otherwise(
+def test_connection_errors_and_timeouts_are_transient_by_default(
     error: BaseException, transient: bool
 ) -> None:
     assert is_transient(RetryPolicy(3), error) is transient
@@ -93,11 +93,11 @@ def test_a_policy_lists_its_own_errors() -> None:
 
 
 @pytest.mark.parametrize("verdict", [ModelRetry("other arguments, please"), ToolFailed("no")])
-def test_what_a_tool_says_to_the_model_is_no_reason_to_try_again(verdict: ToolError) -> None:
+def test_a_tool_error_is_not_retried(verdict: ToolError) -> None:
     assert not is_transient(RetryPolicy(3, retry_on=(Exception,)), verdict)
 
 
-def test_the_one_class_of_timeouts_stands_for_all_of_them() -> None:
+def test_each_timeout_class_stands_for_all_of_them() -> None:
     policy = RetryPolicy(3, retry_on=(asyncio.TimeoutError,))
     assert is_transient(policy, TimeoutError())
     assert is_transient(policy, concurrent.futures.TimeoutError())

@@ -46,7 +46,7 @@ class Counter:
         return tool(count, name="count", **options)
 
 
-def test_a_kept_result_answers_until_it_is_too_old() -> None:
+def test_a_cached_result_is_reused_until_it_expires() -> None:
     counter = Counter()
 
     async def main() -> None:
@@ -61,7 +61,7 @@ def test_a_kept_result_answers_until_it_is_too_old() -> None:
     run(main())
 
 
-def test_arguments_in_another_order_are_the_same_and_others_are_not() -> None:
+def test_the_order_of_arguments_does_not_matter_to_the_cache() -> None:
     counter = Counter()
     executor = ToolExecutor([counter.tool()], cache=True)
     run(executor.execute([call("count", {"name": "x", "seconds": 2})]))
@@ -98,13 +98,13 @@ def test_an_idempotent_call_runs_again_when_it_is_not_in_flight() -> None:
         assert texts(run(executor.execute([call("count")]))) == [value]
 
 
-def test_calls_that_share_nothing_run_each() -> None:
+def test_calls_without_sharing_each_run() -> None:
     counter = Counter()
     run(ToolExecutor([counter.tool()]).execute([call("count"), call("count")]))
     assert counter.runs == 2
 
 
-def test_an_error_is_nobody_elses() -> None:
+def test_an_error_is_not_shared() -> None:
     counter = Counter(fails=1)
     executor = ToolExecutor([counter.tool(cache=True)])
     aggregate = run(executor.execute([call("count"), call("count"), call("count")]))
@@ -129,7 +129,7 @@ def test_a_cancelled_leader_hands_over() -> None:
     assert counter.runs == 2
 
 
-def test_a_cancelled_follower_leaves_the_leader_alone() -> None:
+def test_a_cancelled_follower_does_not_cancel_the_leader() -> None:
     counter = Counter()
 
     async def main() -> None:
@@ -143,7 +143,7 @@ def test_a_cancelled_follower_leaves_the_leader_alone() -> None:
     run(main())
 
 
-def test_those_who_wait_for_a_call_that_takes_too_long_do_not_wait_in_turn() -> None:
+def test_followers_of_a_call_that_times_out_do_not_queue_behind_each_other() -> None:
     counter = Counter()
 
     async def main() -> None:
@@ -168,7 +168,7 @@ def test_a_tool_that_calls_itself_does_not_wait_for_itself(options: dict[str, An
     assert texts(run(executor.execute([call("ponder")]))) == ["deep enough"]
 
 
-def test_a_tool_that_takes_the_name_of_another_has_results_of_its_own() -> None:
+def test_a_replaced_tool_does_not_reuse_cached_results() -> None:
     async def main() -> None:
         executor = ToolExecutor([Counter().tool(cache=True)])
         await executor.execute([call("count")])
@@ -211,7 +211,7 @@ def _approver(answer: Any, seconds: float = 0) -> Any:
         (_approver(True, seconds=99), "timeout"),
     ],
 )
-def test_without_a_clear_yes_a_call_does_not_start(approver: Any, outcome: str) -> None:
+def test_without_approval_a_call_does_not_start(approver: Any, outcome: str) -> None:
     executor = ToolExecutor([delete], approver=approver, approval_timeout=5)
     events = run(events_of(executor, [call("delete", {"path": "a"})]))
     asked = ["ToolApprovalRequested delete"] if approver is not None else []
@@ -232,14 +232,14 @@ def test_the_model_reads_why_a_call_was_denied() -> None:
     assert text.endswith(": not today")
 
 
-def test_with_a_clear_yes_it_runs_and_that_is_recorded() -> None:
+def test_an_approved_call_runs_and_the_decision_is_recorded() -> None:
     executor = ToolExecutor([delete], approver=_approver(Approval.allow()))
     aggregate = run(executor.execute([call("delete", {"path": "a"})]))
     assert texts(aggregate) == ["deleted a"]
     assert aggregate.metadata == {"approvals": {"delete": {"outcome": "allowed", "reason": None}}}
 
 
-def test_what_runs_is_what_was_approved() -> None:
+def test_the_approved_call_is_the_one_that_runs() -> None:
     async def meddle(call: ToolCall, _: FunctionContract) -> bool:
         call.arguments["path"] = "everything"
         return True
@@ -251,7 +251,7 @@ def test_what_runs_is_what_was_approved() -> None:
     assert aggregate.tool_calls[0].arguments == {"path": "a"}
 
 
-def test_nobody_is_asked_about_arguments_that_do_not_fit() -> None:
+def test_the_approver_is_not_asked_about_invalid_arguments() -> None:
     asked: list[str] = []
 
     async def approve(call: ToolCall, _: FunctionContract) -> bool:
@@ -262,7 +262,7 @@ def test_nobody_is_asked_about_arguments_that_do_not_fit() -> None:
     assert asked == []
 
 
-def test_a_call_that_waits_for_approval_takes_no_place() -> None:
+def test_a_call_that_waits_for_approval_holds_no_slot() -> None:
     counter = Counter()
 
     async def main() -> None:
@@ -282,7 +282,7 @@ def test_a_call_that_waits_for_approval_takes_no_place() -> None:
 @pytest.mark.parametrize(
     ("needed", "asked"), [(lambda call: call.arguments["path"] == "a", 1), (lambda _: 1 / 0, 2)]
 )
-def test_a_function_says_which_calls_need_approval(needed: Any, asked: int) -> None:
+def test_a_function_may_decide_which_calls_need_approval(needed: Any, asked: int) -> None:
     executor = ToolExecutor([delete.replace(requires_approval=needed)], approver=_approver(True))
     calls = [call("delete", {"path": path}) for path in "ab"]
     events = run(events_of(executor, calls))
@@ -326,7 +326,7 @@ def test_a_deferred_call_is_pending_and_its_siblings_are_not() -> None:
     assert aggregate.metadata == {"deferred": {"book": "booking-4"}}
 
 
-def test_a_deferred_result_is_taken_once_now_or_after_a_restart() -> None:
+def test_a_deferred_result_is_resolved_once_even_after_a_restart() -> None:
     executor = ToolExecutor([book])
     calls = [call("book", {"table": 4}), call("book", {"table": 5})]
     pending = run(executor.execute(calls))
@@ -344,7 +344,7 @@ def test_a_deferred_result_is_taken_once_now_or_after_a_restart() -> None:
     assert codes(settled) == [None, "tool_error"]
 
 
-def test_what_is_resolved_before_the_reply_is_over_is_in_the_aggregate() -> None:
+def test_a_result_resolved_before_the_run_ends_is_in_the_aggregate() -> None:
     async def main() -> list[ToolEvent]:
         executor = ToolExecutor([book, Counter().tool()])
         events: list[ToolEvent] = []
@@ -360,7 +360,7 @@ def test_what_is_resolved_before_the_reply_is_over_is_in_the_aggregate() -> None
     assert [each.result for each in only(events, ToolResult)] == ["1", "yes"]
 
 
-def test_a_key_that_is_taken_or_none_is_the_tools_error() -> None:
+def test_an_invalid_or_used_key_is_a_tool_error() -> None:
     aggregate = run(ToolExecutor([book]).execute([call("book", {"table": 4})] * 2))
     assert codes(aggregate) == ["tool_error"]
 
@@ -371,7 +371,7 @@ def test_a_key_that_is_taken_or_none_is_the_tools_error() -> None:
     assert codes(run(ToolExecutor([confuse]).execute([call("confuse")]))) == ["tool_error"]
 
 
-def test_a_tool_waits_for_what_the_tool_it_calls_has_deferred() -> None:
+def test_a_parent_waits_for_the_deferred_result_of_a_nested_call() -> None:
     @tool(timeout=3)
     async def arrange(context: ToolContext) -> Any:
         return await context.call("book", {"table": 1})
@@ -397,7 +397,7 @@ async def confirm(context: ToolContext) -> Any:
     return await context.ask("Which one?", {"enum": ["red", "blue"]})
 
 
-def test_a_question_waits_for_an_answer_that_fits() -> None:
+def test_a_question_waits_for_a_valid_answer() -> None:
     async def main() -> None:
         executor = ToolExecutor([confirm])
         async for event in executor.stream([call("confirm")]):
@@ -413,7 +413,7 @@ def test_a_question_waits_for_an_answer_that_fits() -> None:
     run(main())
 
 
-def test_a_question_may_go_without_an_answer() -> None:
+def test_a_question_may_be_refused() -> None:
     async def main() -> None:
         executor = ToolExecutor([confirm])
         async for event in executor.stream([call("confirm")]):
@@ -425,7 +425,7 @@ def test_a_question_may_go_without_an_answer() -> None:
     run(main())
 
 
-def test_the_question_of_a_cancelled_tool_is_closed() -> None:
+def test_the_question_of_a_cancelled_tool_is_discarded() -> None:
     async def main() -> None:
         executor = ToolExecutor([confirm])
         async with executor.open() as running:

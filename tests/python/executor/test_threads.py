@@ -21,7 +21,7 @@ def test_a_function_runs_in_a_thread_that_is_named_after_its_pool() -> None:
     pool.shutdown()
 
 
-def test_arguments_results_and_exceptions_are_carried() -> None:
+def test_arguments_results_and_exceptions_are_transferred() -> None:
     pool = DaemonThreads("kitchen", 2)
     assert pool.submit(divmod, 7, 2).result(10) == (3, 1)
     assert pool.submit(dict, a=1).result(10) == {"a": 1}
@@ -78,7 +78,7 @@ def test_no_more_functions_run_at_once_than_there_are_workers() -> None:
     pool.shutdown()
 
 
-def test_where_there_are_no_more_threads_those_at_work_do_what_is_left(
+def test_without_further_threads_existing_ones_run_the_remaining_functions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(_thread: threading.Thread) -> None:
@@ -102,7 +102,7 @@ def test_where_there_are_no_more_threads_those_at_work_do_what_is_left(
     assert not refused.is_set()
 
 
-def test_a_function_that_was_cancelled_in_line_never_runs() -> None:
+def test_a_queued_function_cancelled_before_it_starts_never_runs() -> None:
     pool = DaemonThreads("kitchen", 1)
     go, ran = threading.Event(), threading.Event()
     first = pool.submit(go.wait, 10)
@@ -114,7 +114,7 @@ def test_a_function_that_was_cancelled_in_line_never_runs() -> None:
     assert not ran.is_set()
 
 
-def test_functions_that_hang_do_not_use_the_pool_up() -> None:
+def test_hanging_functions_do_not_exhaust_the_pool() -> None:
     pool = DaemonThreads("kitchen", 2)
     go = threading.Event()
     begun = [threading.Event() for _ in range(4)]
@@ -150,7 +150,7 @@ def test_functions_that_hang_do_not_use_the_pool_up() -> None:
     assert threads_of("kitchen") == 0
 
 
-def test_a_crowd_of_hanging_functions_does_not_grow_without_end() -> None:
+def test_the_number_of_threads_with_hanging_functions_is_bounded() -> None:
     pool = DaemonThreads("kitchen", 1)
     go = threading.Event()
     for _ in range(20):
@@ -163,7 +163,7 @@ def test_a_crowd_of_hanging_functions_does_not_grow_without_end() -> None:
     pool.shutdown()
 
 
-def test_what_is_over_or_has_not_begun_cannot_be_abandoned() -> None:
+def test_only_running_functions_can_be_abandoned() -> None:
     pool = DaemonThreads("kitchen", 1)
     go, begun = threading.Event(), threading.Event()
     running = pool.submit(lambda: (begun.set(), go.wait(10)))
@@ -178,7 +178,7 @@ def test_what_is_over_or_has_not_begun_cannot_be_abandoned() -> None:
     pool.shutdown()
 
 
-def test_a_pool_that_was_shut_down_finishes_what_it_has_and_takes_nothing_more() -> None:
+def test_a_shut_down_pool_finishes_its_functions_and_accepts_no_more() -> None:
     pool = DaemonThreads("kitchen", 1)
     go = threading.Event()
     futures = [pool.submit(go.wait, 10), pool.submit(int)]
@@ -190,7 +190,7 @@ def test_a_pool_that_was_shut_down_finishes_what_it_has_and_takes_nothing_more()
     assert [future.result(0) for future in futures] == [True, 0]
 
 
-def test_what_has_not_begun_can_be_dropped_at_shutdown() -> None:
+def test_queued_functions_can_be_cancelled_at_shutdown() -> None:
     pool = DaemonThreads("kitchen", 1)
     go, begun = threading.Event(), threading.Event()
     first, second = pool.submit(lambda: (begun.set(), go.wait(10))), pool.submit(int)
@@ -217,7 +217,7 @@ def run_program(program: str) -> tuple[str, float]:
     return done.stdout, time.monotonic() - began
 
 
-def test_a_function_that_hangs_does_not_keep_the_program_from_ending() -> None:
+def test_a_hanging_function_does_not_prevent_exit() -> None:
     output, took = run_program(
         "import time\n"
         "from toolweave.executor import threads\n"
@@ -241,7 +241,7 @@ def test_a_function_that_is_about_to_end_is_waited_for_at_exit() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
-def test_a_child_has_threads_of_its_own_and_ends_at_once() -> None:
+def test_a_forked_child_has_its_own_threads_and_exits_at_once() -> None:
     output, took = run_program(
         "import os, threading, warnings\n"
         "from toolweave.executor import threads\n"
@@ -260,7 +260,7 @@ def test_a_child_has_threads_of_its_own_and_ends_at_once() -> None:
     assert took < 15
 
 
-def test_the_shared_pools_are_made_once() -> None:
+def test_the_shared_pools_are_created_once() -> None:
     pools = {id(threads.TOOLS.get()) for _ in range(3)}
     assert len(pools) == 1
     assert threads.TOOLS.get() is not threads.APPROVERS.get()

@@ -35,7 +35,7 @@ def test_a_timeout_starts_when_the_tool_does_and_stops_it() -> None:
     run(main())
 
 
-def test_a_timeout_of_a_tool_goes_before_that_of_the_executor() -> None:
+def test_the_timeout_of_a_tool_overrides_that_of_the_executor() -> None:
     patient = sleep.replace(timeout=10)
     aggregate = run(ToolExecutor([patient], timeout=1).execute([call("sleep", {"seconds": 5})]))
     assert codes(aggregate) == [None]
@@ -57,7 +57,7 @@ def test_each_of_many_deadlines_is_kept() -> None:
 
 
 @pytest.mark.parametrize("ending", ["returns", "raises"])
-def test_what_a_tool_says_after_its_timeout_is_too_late(ending: str) -> None:
+def test_a_result_after_the_timeout_is_too_late(ending: str) -> None:
     @tool(timeout=1)
     async def cling() -> str:
         try:
@@ -75,7 +75,7 @@ def test_what_a_tool_says_after_its_timeout_is_too_late(ending: str) -> None:
     run(main())
 
 
-def test_a_tool_that_ignores_its_timeout_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_tool_that_ignores_its_timeout_is_abandoned(caplog: pytest.LogCaptureFixture) -> None:
     done = False
 
     @tool(timeout=1)
@@ -101,7 +101,7 @@ def test_a_tool_that_ignores_its_timeout_is_given_up(caplog: pytest.LogCaptureFi
     assert len(caplog.records) == 1
 
 
-def test_progress_puts_off_the_idle_timeout() -> None:
+def test_progress_restarts_the_idle_timeout() -> None:
     @tool(idle_timeout=2)
     async def count(pause: float) -> AsyncIterator[int]:
         for number in range(4):
@@ -118,7 +118,7 @@ def test_progress_puts_off_the_idle_timeout() -> None:
     run(main())
 
 
-def test_progress_does_not_put_off_the_other_timeout() -> None:
+def test_progress_does_not_extend_the_timeout() -> None:
     @tool(timeout=3, idle_timeout=2)
     async def work(context: ToolContext) -> None:
         while True:
@@ -133,7 +133,7 @@ def test_progress_does_not_put_off_the_other_timeout() -> None:
     run(main())
 
 
-def test_progress_of_a_called_tool_keeps_its_caller_alive() -> None:
+def test_progress_of_a_nested_call_restarts_the_idle_timeout_of_its_parent() -> None:
     @tool
     async def work(context: ToolContext) -> str:
         for _ in range(5):
@@ -180,7 +180,7 @@ def test_the_time_until_an_answer_does_not_count(name: str) -> None:
     assert late.tool_results[0].is_error
 
 
-def test_the_last_progress_may_stand_for_a_result_that_never_came() -> None:
+def test_the_last_progress_may_replace_the_result_of_a_timeout() -> None:
     @tool(timeout=3, partial_results=True)
     async def search(context: ToolContext, fruitful: bool) -> str:
         found: list[int] = []
@@ -219,7 +219,7 @@ POLICY = RetryPolicy(4, initial=1, multiplier=2, jitter=0)
 @pytest.mark.parametrize(
     "error", [ConnectionError(), asyncio.TimeoutError(), TransientToolError("busy")]
 )
-def test_errors_that_may_pass_are_tried_again_with_growing_pauses(error: Exception) -> None:
+def test_transient_errors_are_retried_with_backoff(error: Exception) -> None:
     flaky = Flaky(error, error, error)
     executor = ToolExecutor([tool(flaky.__call__, name="flaky", retries=POLICY)])
     events = run(events_of(executor, [call("flaky", {"items": [1]})]))
@@ -231,14 +231,14 @@ def test_errors_that_may_pass_are_tried_again_with_growing_pauses(error: Excepti
 
 
 @pytest.mark.parametrize("error", [ValueError(), ModelRetry("another city"), KeyError("x")])
-def test_other_errors_are_not_tried_again(error: Exception) -> None:
+def test_other_errors_are_not_retried(error: Exception) -> None:
     flaky = Flaky(error)
     executor = ToolExecutor([tool(flaky.__call__, name="flaky")], retries=POLICY)
     assert codes(run(executor.execute([call("flaky", {"items": []})]))) == ["tool_error"]
     assert len(flaky.attempts) == 1
 
 
-def test_the_last_error_counts_when_the_attempts_are_used_up() -> None:
+def test_the_last_error_is_the_result_after_all_attempts() -> None:
     flaky = Flaky(*(ConnectionError(f"failure {number}") for number in range(1, 9)))
     executor = ToolExecutor([tool(flaky.__call__, name="flaky", retries=2)])
     assert texts(run(executor.execute([call("flaky", {"items": []})]))) == [
@@ -246,7 +246,7 @@ def test_the_last_error_counts_when_the_attempts_are_used_up() -> None:
     ]
 
 
-def test_the_timeout_covers_all_attempts_and_the_error_says_more_than_it() -> None:
+def test_the_timeout_covers_all_attempts_and_the_error_is_preferred() -> None:
     flaky = Flaky(*(ConnectionError(f"failure {number}") for number in range(1, 9)))
     executor = ToolExecutor([tool(flaky.__call__, name="flaky", retries=POLICY, timeout=5)])
 
@@ -260,7 +260,7 @@ def test_the_timeout_covers_all_attempts_and_the_error_says_more_than_it() -> No
     run(main())
 
 
-def test_the_pause_before_another_attempt_is_not_idleness() -> None:
+def test_the_delay_before_a_retry_does_not_count_as_idle() -> None:
     flaky = Flaky(ConnectionError(), ConnectionError())
     executor = ToolExecutor([tool(flaky.__call__, name="flaky", retries=POLICY, idle_timeout=0.5)])
     assert codes(run(executor.execute([call("flaky", {"items": []})]))) == [None]
@@ -273,7 +273,7 @@ def test_every_attempt_counts_for_the_rate_limit() -> None:
     assert [begin for _, begin in flaky.attempts] == [0, 10, 20]
 
 
-def test_a_cancelled_call_is_not_tried_again() -> None:
+def test_a_cancelled_call_is_not_retried() -> None:
     flaky = Flaky(*(ConnectionError() for _ in range(9)))
     executor = ToolExecutor([tool(flaky.__call__, name="flaky", retries=POLICY)])
 

@@ -93,11 +93,11 @@ def ours() -> set[str]:
         ("  app_of_handlers.details.Details\n", "Details"),
     ],
 )
-def test_a_path_leads_through_modules_and_then_through_classes(path: str, name: str) -> None:
+def test_a_path_consists_of_modules_and_then_classes(path: str, name: str) -> None:
     assert load_handler(path, ["app_of_handlers"]).__qualname__ == name
 
 
-def test_a_partial_of_an_allowed_function_is_one_and_of_another_is_not() -> None:
+def test_a_partial_is_allowed_if_its_function_is() -> None:
     loaded = load_handler("app_of_handlers.details.partial", ["app_of_handlers"])
     assert loaded({}) == "ran"
     with pytest.raises(HandlerError, match="is not allowed"):
@@ -166,14 +166,14 @@ def test_a_prefix_may_be_a_package_a_module_or_a_class(prefix: str) -> None:
         ("app_of_handlers.details.Details()", "must be the dotted path of a class or function"),
     ],
 )
-def test_what_is_wrong_with_a_path_is_said(path: str, message: str) -> None:
+def test_the_error_names_what_is_wrong_with_a_path(path: str, message: str) -> None:
     with pytest.raises(HandlerError) as raised:
         load_handler(path, ["app_of_handlers", "json.decoder"])
     assert message in str(raised.value)
     assert raised.value.handler == path
 
 
-def test_nothing_is_allowed_unless_it_is_said() -> None:
+def test_no_handlers_are_allowed_by_default() -> None:
     with pytest.raises(HandlerError, match=r"allowed_handlers=\['app_of_handlers.details'\]"):
         load_handler("app_of_handlers.details.Details", [])
     assert ours() == set()
@@ -194,12 +194,12 @@ def test_nothing_is_allowed_unless_it_is_said() -> None:
         "app_of_handlers.details.Details.mro",
     ],
 )
-def test_what_a_module_has_imported_cannot_be_reached_through_it(path: str) -> None:
+def test_imported_names_of_a_module_cannot_be_reached(path: str) -> None:
     with pytest.raises(HandlerError):
         load_handler(path, ["app_of_handlers"])
 
 
-def test_one_string_is_not_taken_for_many_prefixes() -> None:
+def test_a_single_string_of_prefixes_is_an_error() -> None:
     with pytest.raises(TypeError, match=r"a list, as in \['app'\]"):
         load_handler("a.b", "app")
     with pytest.raises(TypeError, match="allowed must be an iterable of strings"):
@@ -207,12 +207,12 @@ def test_one_string_is_not_taken_for_many_prefixes() -> None:
 
 
 @pytest.mark.parametrize("prefix", ["", "app.", "app/handlers", "app*"])
-def test_a_prefix_that_is_no_name_is_refused(prefix: str) -> None:
+def test_a_prefix_that_is_not_a_dotted_name_is_an_error(prefix: str) -> None:
     with pytest.raises(ValueError, match="a prefix of handlers must be"):
         load_handler("app.handlers.Details", [prefix])
 
 
-def test_a_handler_of_the_program_itself_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_handler_in_the_main_module_can_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     def details() -> None: ...
 
     details.__module__ = "__main__"
@@ -226,7 +226,7 @@ PATHS = st.lists(st.sampled_from(PARTS), min_size=1, max_size=5).map(".".join)
 
 
 @given(path=PATHS, allowed=st.lists(PATHS, max_size=2))
-def test_nothing_outside_the_prefixes_is_imported_but_what_they_are_in(
+def test_only_the_prefixes_and_their_packages_are_imported(
     path: str, allowed: list[str]
 ) -> None:
     forget()
@@ -250,14 +250,14 @@ def test_nothing_outside_the_prefixes_is_imported_but_what_they_are_in(
 
 
 @given(path=st.text(alphabet="abc._() é", max_size=20))
-def test_any_text_is_either_a_handler_or_an_error_that_says_what_is_wrong(path: str) -> None:
+def test_any_text_is_either_a_handler_or_a_handler_error(path: str) -> None:
     before = set(sys.modules)
     with pytest.raises(HandlerError):
         load_handler(path, ["app_of_handlers"])
     assert set(sys.modules) == before
 
 
-def test_a_module_of_a_folder_can_be_allowed_alone() -> None:
+def test_a_single_module_of_a_namespace_package_can_be_allowed() -> None:
     load_handler("app_of_others.details.Details", ["app_of_others.details"])
     assert ours() == {"app_of_others", "app_of_others.details"}
     assert Path(str(sys.modules["app_of_others.details"].__file__)).name == "details.py"

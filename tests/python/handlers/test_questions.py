@@ -57,14 +57,14 @@ def run(**options: Any) -> Any:
     return virtual_time.run(main())
 
 
-def test_a_question_that_nobody_can_answer_fails_at_once() -> None:
+def test_a_question_without_on_question_fails_at_once() -> None:
     with pytest.raises(ToolFailed, match="'details' asks 'Which one\\?', but no on_question"):
         run()
 
 
 @settings(deadline=None, max_examples=effort(20))
 @given(answers, st.booleans())
-def test_whatever_is_answered_is_what_the_handler_gets(answer: Any, is_async: bool) -> None:
+def test_the_handler_gets_the_answer(answer: Any, is_async: bool) -> None:
     asked: list[ToolQuestion] = []
 
     async def soon(question: ToolQuestion) -> Any:
@@ -90,7 +90,7 @@ def test_whatever_is_answered_is_what_the_handler_gets(answer: Any, is_async: bo
     assert [question.question for question in asked] == ["Which one?"]
 
 
-def test_an_answer_that_does_not_fit_is_raised() -> None:
+def test_an_invalid_answer_is_raised() -> None:
     async def neither(_: ToolQuestion) -> str:
         return "neither"
 
@@ -98,7 +98,7 @@ def test_an_answer_that_does_not_fit_is_raised() -> None:
         run(on_question=neither)
 
 
-def test_what_the_one_who_is_asked_raises_is_raised() -> None:
+def test_an_exception_of_on_question_is_raised() -> None:
     async def gone(_: ToolQuestion) -> str:
         raise ConnectionError("gone")
 

@@ -102,7 +102,7 @@ def test_a_relative_path_is_joined_to_the_base_url(
 
 
 @pytest.mark.parametrize("path", ["//elsewhere.example/ask", "https://elsewhere.example/ask"])
-def test_no_path_leads_past_the_allowed_hosts(path: str) -> None:
+def test_no_path_bypasses_the_allowed_hosts(path: str) -> None:
     registry = ToolRegistry(base_url="https://api.example.org/")
     entry = ToolEntry("remote", method="url", path=path)
     running = run_handler(registry, entry, ASKED, allowed_hosts=["api.example.org"])
@@ -110,7 +110,7 @@ def test_no_path_leads_past_the_allowed_hosts(path: str) -> None:
         asyncio.run(running)
 
 
-def test_whom_to_trust_is_read_once_for_all_requests() -> None:
+def test_the_ssl_context_is_created_once_for_all_requests() -> None:
     asked(reply(b"1"))
     before = _ssl_context.cache_info()
     asked(reply(b"1"))
@@ -118,7 +118,7 @@ def test_whom_to_trust_is_read_once_for_all_requests() -> None:
     assert (before.misses, after.misses, after.hits) == (1, 1, before.hits + 1)
 
 
-def test_a_stream_of_nlweb_s_is_the_list_of_its_messages() -> None:
+def test_an_event_stream_becomes_the_list_of_its_messages() -> None:
     value, _ = asked(reply(*STREAM, kind="text/event-stream; charset=utf-8"))
     assert value == MESSAGES
 
@@ -134,7 +134,7 @@ def test_a_stream_of_nlweb_s_is_the_list_of_its_messages() -> None:
         (reply(b"[1]", kind=""), [1]),
     ],
 )
-def test_text_is_text_and_nothing_is_nothing(answer: Answer, expected: Any) -> None:
+def test_text_is_a_string_and_an_empty_body_is_none(answer: Answer, expected: Any) -> None:
     assert asked(answer)[0] == expected
 
 
@@ -142,7 +142,7 @@ EVENTS = st.lists(st.lists(st.text(alphabet="a: é\u2028\x0b", max_size=6), min_
 
 
 @given(events=EVENTS, end=st.sampled_from(["\n", "\r", "\r\n"]), comment=st.booleans())
-def test_events_are_read_back_however_lines_end(
+def test_events_are_read_with_any_line_ending(
     events: list[list[str]], end: str, comment: bool
 ) -> None:
     text = "".join(
@@ -175,7 +175,7 @@ def test_events_are_read_back_however_lines_end(
         ("http://a:port/", ["a"], "must be a URL"),
     ],
 )
-def test_what_may_not_be_asked_is_refused_before_anything_is_sent(
+def test_a_url_that_is_not_allowed_is_refused_before_a_request(
     path: str, allowed: list[str], message: str
 ) -> None:
     entry = ToolEntry("remote", method="url", path=path)
@@ -185,7 +185,7 @@ def test_what_may_not_be_asked_is_refused_before_anything_is_sent(
     assert raised.value.handler == path
 
 
-def test_hosts_are_the_same_in_any_case_and_with_the_usual_port() -> None:
+def test_hosts_match_in_any_case_and_with_the_default_port() -> None:
     for allowed in (["LOCALHOST:80"], ["localhost"]):
         entry = ToolEntry("remote", method="url", path="http://LocalHost/ask")
         asked: list[str] = []
@@ -208,7 +208,7 @@ def redirect(to: str, status: int = 307) -> Answer:
     return Answer([b"{}"], status=status, headers=[f"Location: {to}"])
 
 
-def test_a_redirect_on_the_same_host_is_followed_with_what_is_asked() -> None:
+def test_a_redirect_on_the_same_host_is_followed_with_the_parameters() -> None:
     value, requests = asked(redirect("/v2/ask"), redirect("ask/", 308), reply(b"[2]"))
     assert value == [2]
     assert [request["path"] for request in requests] == ["/ask", "/v2/ask", "/v2/ask/"]
@@ -230,7 +230,7 @@ def test_a_redirect_to_anywhere_else_is_not_followed(answers: list[Answer], mess
     assert message in refused(*answers)
 
 
-def test_a_client_that_follows_redirects_does_not_do_so_here() -> None:
+def test_a_client_that_follows_redirects_does_not_bypass_the_checks() -> None:
     async def main() -> None:
         async with serving(reply(b"1")) as other, serving(redirect(f"{other.url}/x")) as server:
             entry = ToolEntry("remote", method="url", path=server.url)
@@ -244,7 +244,7 @@ def test_a_client_that_follows_redirects_does_not_do_so_here() -> None:
     asyncio.run(main())
 
 
-def test_a_client_of_one_s_own_brings_its_headers_and_stays_open() -> None:
+def test_a_given_client_uses_its_headers_and_stays_open() -> None:
     async def main() -> list[dict[str, Any]]:
         async with serving(reply(b"1")) as server:
             entry = ToolEntry("remote", method="url", path=server.url)
@@ -275,23 +275,23 @@ def test_a_client_of_one_s_own_brings_its_headers_and_stays_open() -> None:
         (reply(b"[1]", Do.END), "the request to"),
     ],
 )
-def test_what_is_no_answer_is_said_to_be_none(answer: Answer, message: str) -> None:
+def test_an_invalid_response_is_a_tool_server_error(answer: Answer, message: str) -> None:
     assert message in refused(answer)
 
 
-def test_an_answer_without_end_is_cut_off_at_the_limit() -> None:
+def test_an_endless_response_is_stopped_at_the_limit() -> None:
     endless = reply(*[b"x" * 1000] * 50, Do.HOLD, kind="text/plain")
     assert "answered with more than 20000 bytes" in refused(endless, max_response_bytes=20_000)
     value, _ = asked(reply(b"x" * 20_000, kind="text/plain"), max_response_bytes=20_000)
     assert value == "x" * 20_000
 
 
-def test_a_packed_answer_is_not_unpacked() -> None:
+def test_a_compressed_response_is_an_error() -> None:
     bomb = reply(gzip.compress(b"0" * 10_000_000), headers=["Content-Encoding: gzip"])
     assert "must answer without content encoding, got gzip" in refused(bomb)
 
 
-def test_a_server_that_is_not_there_is_said_to_be_gone() -> None:
+def test_an_unreachable_server_is_a_tool_server_error() -> None:
     async def main() -> None:
         async with serving(reply(b"1")) as server:
             pass
@@ -302,7 +302,7 @@ def test_a_server_that_is_not_there_is_said_to_be_gone() -> None:
     asyncio.run(main())
 
 
-def test_an_endpoint_that_hangs_is_left_after_the_timeout() -> None:
+def test_a_hanging_endpoint_times_out() -> None:
     async def main() -> None:
         async with serving(reply(b"[1", Do.HOLD)) as server:
             entry = ToolEntry("remote", method="url", path=server.url)

@@ -40,7 +40,7 @@ def value(handler: object, parameters: Any = None) -> Any:
 # What handlers look like.
 
 
-def test_a_class_is_built_with_the_parameters_and_the_handler_and_done() -> None:
+def test_a_class_is_constructed_with_parameters_and_handler_and_run_with_do() -> None:
     done: HandlerRun = run(Registry({"details": Details}))
     assert done.value == (ASKED, APPLICATION)
     assert done.tool is DETAILS
@@ -110,11 +110,11 @@ def rest(item_name: str, *args: Any, **others: Any) -> Any:
         (lambda item_name: by_name(item_name, handler=1), ("Pad Thai", 1, 1)),
     ],
 )
-def test_a_function_is_given_what_it_names(function: Any, expected: Any) -> None:
+def test_a_function_gets_the_arguments_it_names(function: Any, expected: Any) -> None:
     assert value(function) == expected
 
 
-def test_what_a_structure_does_not_ask_for_reaches_no_handler() -> None:
+def test_parameters_outside_the_structure_are_dropped() -> None:
     made_up = {**ASKED, "justification": "so"}
     assert value(two_parameters, made_up) == ("Pad Thai", 3)
     assert value(any_names, made_up) == ASKED
@@ -123,7 +123,7 @@ def test_what_a_structure_does_not_ask_for_reaches_no_handler() -> None:
     assert run(Registry({"details": lambda limit: limit}), entry, made_up).value == 3
 
 
-def test_a_parameter_of_the_tool_comes_before_the_application_s_object() -> None:
+def test_a_parameter_named_handler_takes_precedence() -> None:
     entry = ToolEntry("details", return_struc={"score": "integer", "handler": "whose"})
     registry = Registry({"details": lambda handler: handler})
     assert run(registry, entry, {"handler": "mine"}).value == "mine"
@@ -131,7 +131,7 @@ def test_a_parameter_of_the_tool_comes_before_the_application_s_object() -> None
     assert run(registry, entry, {}).value == "nobody's"
 
 
-def test_a_function_that_needs_what_there_is_not_is_an_error() -> None:
+def test_a_function_with_a_missing_argument_is_an_error() -> None:
     with pytest.raises(HandlerError, match="needs 'colour', which the model has not given"):
         value(lambda item_name, limit, colour: (item_name, limit, colour))
 
@@ -147,16 +147,16 @@ async def fails(item_name: str, limit: int) -> None:
     raise ToolFailed(f"no {item_name} under {limit}")
 
 
-def test_a_tool_runs_as_an_executor_runs_it_and_finds_the_handler_in_its_context() -> None:
+def test_a_tool_finds_the_handler_in_its_context() -> None:
     assert value(add_context) == ("Pad Thai", 3, True)
 
 
-def test_a_tool_that_fails_raises_what_the_model_would_read() -> None:
+def test_a_tool_that_fails_raises_the_text_of_its_result() -> None:
     with pytest.raises(ToolFailed, match="no Pad Thai under 3"):
         value(fails)
 
 
-def test_the_limits_of_a_tool_count_over_all_of_its_runs() -> None:
+def test_the_limits_of_a_tool_apply_across_runs() -> None:
     runs = 0
 
     @tool(cache=True)
@@ -172,7 +172,7 @@ def test_the_limits_of_a_tool_count_over_all_of_its_runs() -> None:
     assert asyncio.run(twice()) == [1, 1]
 
 
-def test_one_registry_serves_loop_after_loop_and_is_let_go_of() -> None:
+def test_one_registry_serves_several_loops_and_is_garbage_collected() -> None:
     registry = Registry({"details": add_context})
     assert [run(registry).value[0] for _ in range(2)] == ["Pad Thai"] * 2
     gone = weakref.ref(registry)
@@ -193,7 +193,7 @@ async def generator(item_name: str) -> AsyncGenerator[str]:
         (generator, "an async generator; decorate it with @tool"),
     ],
 )
-def test_what_is_no_handler_is_said_to_be_none(handler: object, message: str) -> None:
+def test_an_invalid_handler_is_an_error(handler: object, message: str) -> None:
     with pytest.raises(HandlerError) as raised:
         value(handler)
     assert message in str(raised.value)
@@ -202,7 +202,7 @@ def test_what_is_no_handler_is_said_to_be_none(handler: object, message: str) ->
 # Which handler.
 
 
-def test_a_registered_handler_comes_before_a_dotted_path() -> None:
+def test_a_registered_handler_takes_precedence_over_a_dotted_path() -> None:
     entry = ToolEntry("details", handler="nowhere.at.all.Details")
     assert run(Registry({"details": Details}), entry, {}).value == ({}, APPLICATION)
 
@@ -216,7 +216,7 @@ def test_a_dotted_path_is_imported_if_it_is_allowed() -> None:
 
 
 @pytest.mark.parametrize("method", ["", "builtin", "code", "extension"])
-def test_a_tool_without_any_handler_says_how_it_gets_one(method: str) -> None:
+def test_the_error_of_a_tool_without_a_handler_explains_how_to_register_one(method: str) -> None:
     entry = ToolEntry("compare", type="Restaurant", method=method)
     with pytest.raises(HandlerError, match=r"@registry.handler\('compare', type='Restaurant'\)"):
         run(Registry(), entry, {})
@@ -225,13 +225,13 @@ def test_a_tool_without_any_handler_says_how_it_gets_one(method: str) -> None:
 # Parameters.
 
 
-def test_parameters_are_mended_before_the_handler_sees_them() -> None:
+def test_parameters_are_repaired_before_the_handler_gets_them() -> None:
     parameters = {"item_name": "Pad Thai", "limit": "3"}
     assert value(Details, parameters) == (ASKED, APPLICATION)
     assert parameters["limit"] == "3"
 
 
-def test_parameters_that_cannot_fit_start_nothing() -> None:
+def test_parameters_that_cannot_be_repaired_are_an_error() -> None:
     started: list[ToolEntry] = []
     with pytest.raises(ValidationError, match=r"do not fit tool 'details'.*limit") as raised:
         run(
@@ -244,7 +244,7 @@ def test_parameters_that_cannot_fit_start_nothing() -> None:
     assert [violation.path for violation in raised.value.violations] == ["/limit"]
 
 
-def test_a_selection_brings_its_parameters() -> None:
+def test_the_parameters_of_a_selection_are_the_default() -> None:
     selection = Selected(DETAILS, ASKED)
     assert run(Registry({"details": Details}), selection).value == (ASKED, APPLICATION)
     other = {**ASKED, "limit": 4}
@@ -286,7 +286,7 @@ UNSTARTABLE: list[tuple[ToolEntry, dict[str, object], type[Exception]]] = [
 
 
 @pytest.mark.parametrize(("entry", "handlers", "error"), UNSTARTABLE)
-def test_what_cannot_start_falls_back_and_nothing_of_the_application_is_touched(
+def test_a_tool_that_cannot_start_is_replaced_by_the_fallback_before_application_code_runs(
     entry: ToolEntry, handlers: dict[str, object], error: type[Exception]
 ) -> None:
     application = Application()
@@ -306,7 +306,7 @@ def test_what_cannot_start_falls_back_and_nothing_of_the_application_is_touched(
     assert type(done.error) is error
 
 
-def test_what_starts_is_announced_just_before() -> None:
+def test_on_start_is_called_just_before_the_handler() -> None:
     application = Application()
 
     class Emptied(Details):
@@ -321,7 +321,7 @@ def test_what_starts_is_announced_just_before() -> None:
     assert done.value == []
 
 
-def test_what_a_handler_raises_is_raised_and_nothing_runs_instead() -> None:
+def test_an_exception_of_a_handler_is_raised_without_a_fallback() -> None:
     raised = OSError("no such disk")
 
     async def handler() -> None:
@@ -335,7 +335,7 @@ def test_what_a_handler_raises_is_raised_and_nothing_runs_instead() -> None:
     assert caught.value is raised
 
 
-def test_a_fallback_that_cannot_start_either_is_no_answer() -> None:
+def test_a_fallback_that_cannot_start_either_is_an_error() -> None:
     with pytest.raises(HandlerError, match="tool 'details' of type 'Recipe'") as raised:
         run(Registry())
     assert "tool 'search' of type 'Thing'" in str(raised.value.__cause__)
@@ -355,7 +355,7 @@ def test_the_fallback_of_a_selection_is_that_of_its_type_and_gets_the_query(
     assert registry.asked_for == [("HowTo", "kitchen")]
 
 
-def test_a_fallback_that_was_chosen_is_not_tried_again() -> None:
+def test_a_selected_fallback_is_not_tried_again() -> None:
     tried: list[object] = []
 
     class Unbuilt(Details):
@@ -381,12 +381,12 @@ def test_the_fallback_can_be_another_one_or_none() -> None:
 
 
 @pytest.mark.parametrize("option", ["allowed_handlers", "allowed_hosts"])
-def test_one_string_is_not_taken_for_a_list_and_nothing_falls_back(option: str) -> None:
+def test_a_single_string_of_prefixes_or_hosts_is_an_error_without_fallback(option: str) -> None:
     with pytest.raises(TypeError, match="must be a list"):
         run(Registry({"details": Details, "search": Details}), **{option: "handler_registries"})
 
 
-def test_a_fallback_is_on_record(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_fallback_is_recorded_in_the_result(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "toolweave.handlers"):
         run(Registry({"search": lambda: None}))
     said = [(record.levelname, record.getMessage()) for record in caplog.records]
@@ -398,7 +398,7 @@ def test_a_fallback_is_on_record(caplog: pytest.LogCaptureFixture) -> None:
 # Time.
 
 
-def test_a_handler_that_takes_too_long_is_stopped() -> None:
+def test_a_handler_that_times_out_is_stopped() -> None:
     stopped: list[str] = []
 
     async def slow() -> None:
@@ -412,7 +412,7 @@ def test_a_handler_that_takes_too_long_is_stopped() -> None:
     assert stopped == ["slow"]
 
 
-def test_a_thread_that_takes_too_long_is_left_to_itself() -> None:
+def test_a_thread_that_times_out_is_abandoned() -> None:
     gate = threading.Event()
     try:
         with pytest.raises(TimeoutError):
@@ -456,7 +456,7 @@ def test_a_handler_that_cancels_itself_does_not_cancel_its_caller() -> None:
         run(Registry({"details": handler}))
 
 
-def test_a_handler_that_does_not_end_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_handler_that_does_not_end_is_abandoned(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         end = asyncio.Event()
 

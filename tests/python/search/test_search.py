@@ -32,7 +32,7 @@ def test_golden_queries_find_their_documents(
     assert scores == sorted(scores, reverse=True)
 
 
-def test_half_a_character_is_no_word() -> None:
+def test_a_lone_surrogate_is_not_a_word() -> None:
     index = SearchIndex([[("mail \ud800", 1)]])
     assert [position for position, _ in index.search("\udfff mail", 1)] == [0]
     assert index.search("\ud800", 1) == []
@@ -50,6 +50,6 @@ def test_half_a_character_is_no_word() -> None:
         (None, TypeError),
     ],
 )
-def test_what_is_no_document_is_refused(documents: Any, error: type[Exception]) -> None:
+def test_an_invalid_document_is_an_error(documents: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         SearchIndex(documents)

@@ -212,7 +212,7 @@ def plain_types() -> st.SearchStrategy[Any]:
 
 
 @given(plain_types(), anything | st.sampled_from([1, 2, 1.0, "a", True]))
-def test_what_needs_no_pydantic_accepts_what_pydantic_says(hint: Any, value: Any) -> None:
+def test_plain_types_accept_what_pydantic_accepts(hint: Any, value: Any) -> None:
     ours = plain(hint)
     if ours is None:
         return
@@ -245,7 +245,7 @@ def of_type(value: Any, hint: Any) -> bool:
 
 
 @given(plain_types(), anything | st.sampled_from([1.0, 2.0, [1.0], {"a": 1.0}, {"a": [1]}]))
-def test_what_fits_the_schema_is_converted_to_the_very_type(hint: Any, value: Any) -> None:
+def test_valid_arguments_are_converted_to_the_exact_type(hint: Any, value: Any) -> None:
     ours = plain(hint)
     if ours is None or not Validator(ours.schema).is_valid(value):
         return
@@ -273,7 +273,7 @@ def test_what_fits_the_schema_is_converted_to_the_very_type(hint: Any, value: An
         (Point, {"x": 1.0, "y": 1}, Point(1, 1.0)),
     ],
 )
-def test_a_number_arrives_as_the_kind_that_the_function_expects(
+def test_a_number_is_converted_to_the_annotated_type(
     hint: Any, value: Any, bound: Any
 ) -> None:
     made = taking(hint)
@@ -282,7 +282,7 @@ def test_a_number_arrives_as_the_kind_that_the_function_expects(
     assert shape(made.bind({"value": value})["value"]) == shape(bound)
 
 
-def test_what_is_left_out_is_left_to_the_function() -> None:
+def test_omitted_arguments_use_the_functions_defaults() -> None:
     def f(a: int, b: int = 2, *, c: list[int] = [], d: Colour = Colour.RED) -> None: ...  # noqa: B006
 
     assert tool(f).bind({"a": 1}) == {"a": 1}
@@ -294,13 +294,13 @@ def with_fields(
 ) -> None: ...
 
 
-def test_a_default_that_field_gives_is_filled_in() -> None:
+def test_a_default_of_field_is_filled_in() -> None:
     assert tool(with_fields).bind({}) == {"a": 3, "b": []}
     one, two = tool(with_fields).bind({})["b"], tool(with_fields).bind({})["b"]
     assert one is not two
 
 
-def test_other_names_go_to_the_keyword_arguments() -> None:
+def test_other_names_are_passed_as_keyword_arguments() -> None:
     def f(a: int, **rest: float) -> None: ...
 
     made = tool(f)
@@ -329,7 +329,7 @@ def refusal(made: Tool[..., Any], arguments: dict[str, Any]) -> list[tuple[str, 
     return [(each.path, each.keyword, each.message) for each in caught.value.violations]
 
 
-def test_strict_models_take_json_for_what_it_is() -> None:
+def test_strict_models_accept_json_values() -> None:
     assert taking(Strict).bind({"value": {"day": "2026-01-02"}}) == {
         "value": Strict(day=datetime.date(2026, 1, 2))
     }
@@ -372,7 +372,7 @@ def test_strict_models_take_json_for_what_it_is() -> None:
         (list[float], [10**400], ("/value", "type", "")),
     ],
 )
-def test_what_pydantic_refuses_is_a_violation_with_its_place(
+def test_a_pydantic_error_becomes_a_violation_with_its_path(
     hint: Any, value: Any, expected: tuple[str, str, str]
 ) -> None:
     [(path, keyword, message)] = refusal(taking(hint), {"value": value})
@@ -380,14 +380,14 @@ def test_what_pydantic_refuses_is_a_violation_with_its_place(
     assert message.startswith(expected[2])
 
 
-def test_all_that_is_wrong_is_said_at_once() -> None:
+def test_all_violations_are_reported_at_once() -> None:
     def f(a: datetime.date, b: Strict, c: float) -> None: ...
 
     found = refusal(tool(f), {"a": "x", "b": {"day": "y", "even": 1}, "c": 10**400})
     assert [path for path, _, _ in found] == ["/a", "/b/day", "/b/even", "/c"]
 
 
-def test_a_long_value_is_shown_by_its_beginning() -> None:
+def test_a_long_value_is_truncated_in_a_violation() -> None:
     with pytest.raises(ValidationError) as caught:
         taking(datetime.date).bind({"value": "x" * 1000})
     [violation] = caught.value.violations
@@ -395,7 +395,7 @@ def test_a_long_value_is_shown_by_its_beginning() -> None:
     assert len(violation.actual) < 250
 
 
-def test_a_function_is_never_called_with_arguments_that_it_does_not_take() -> None:
+def test_a_function_is_never_called_with_arguments_it_does_not_accept() -> None:
     def f(a: int, b: int = 1) -> None: ...
 
     raw = Tool.from_schema("f", {"type": "object"}, f)
@@ -405,7 +405,7 @@ def test_a_function_is_never_called_with_arguments_that_it_does_not_take() -> No
     ]
 
 
-def test_without_types_arguments_arrive_as_they_are_but_numbers_suit() -> None:
+def test_with_a_schema_only_numbers_are_converted() -> None:
     def f(a: int, b: float, c: Any, d: Literal[Colour.RED], e: list[int], f) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001
 
     raw = Tool.from_schema("f", {}, f)
@@ -414,7 +414,7 @@ def test_without_types_arguments_arrive_as_they_are_but_numbers_suit() -> None:
 
 
 @given(st.dictionaries(st.sampled_from("abcd"), anything, min_size=4, max_size=4))
-def test_without_types_no_value_is_refused_or_becomes_another(arguments: dict[str, Any]) -> None:
+def test_with_a_schema_no_value_is_rejected_or_changed(arguments: dict[str, Any]) -> None:
     def f(a: int, b: float | None, c: list[int], d: Literal[Colour.RED, 1]) -> None: ...
 
     bound = Tool.from_schema("f", {}, f).bind(arguments)
@@ -449,7 +449,7 @@ RAW = {
         pytest.param({"city": "Oslo", "other": 1}, id="extra key"),
     ],
 )
-def test_no_bad_input_passes_a_schema_that_is_given(bad: dict[str, Any]) -> None:
+def test_a_given_schema_rejects_invalid_input(bad: dict[str, Any]) -> None:
     def look(**arguments: Any) -> None: ...
 
     made = Tool.from_schema("look", RAW, look)
@@ -460,7 +460,7 @@ def test_no_bad_input_passes_a_schema_that_is_given(bad: dict[str, Any]) -> None
         made.validator.validate(bad)
 
 
-def test_a_number_that_is_no_number_is_not_shown_as_a_default() -> None:
+def test_nan_is_not_shown_as_a_default() -> None:
     def f(a: float = math.inf) -> None: ...
 
     assert tool(f).contract.parameters == {

@@ -81,7 +81,7 @@ Of today only.
 
 
 @pytest.mark.parametrize("text", [GOOGLE, NUMPY, SPHINX], ids=["google", "numpy", "sphinx"])
-def test_every_style_says_the_same(text: str) -> None:
+def test_every_style_gives_the_same_documentation(text: str) -> None:
     def weather(city: str, unit: str = "c", **more: int) -> str: ...  # type: ignore[empty-body]
 
     weather.__doc__ = text
@@ -106,7 +106,7 @@ def test_the_description_is_the_text_without_the_sections() -> None:
     assert read_docstring(GOOGLE).description == f"{expected}\n\nNote: It is often wrong."
 
 
-def test_what_is_annotated_comes_before_what_the_docstring_says() -> None:
+def test_annotated_texts_take_precedence_over_the_docstring() -> None:
     from typing import Annotated
 
     from pydantic import Field
@@ -134,11 +134,11 @@ def test_a_tool_without_a_docstring_has_no_description() -> None:
     assert tool(f).description is None
 
 
-def test_a_generator_tells_what_it_yields() -> None:
+def test_the_yields_section_describes_the_result() -> None:
     assert read_docstring("Counts.\n\nYields:\n    The next number.").returns == "The next number."
 
 
-def test_a_result_of_several_parts_is_told_with_their_names() -> None:
+def test_a_result_of_several_parts_is_described_with_their_names() -> None:
     text = "Finds.\n\nReturns\n-------\nx : int\n    Left.\ny : int\n    Top.\n"
     assert read_docstring(text).returns == "x: Left.; y: Top."
 
@@ -166,7 +166,7 @@ lines = words | st.sampled_from(
 
 
 @given(st.lists(lines, min_size=1, max_size=6).map("\n".join))
-def test_griffe_would_find_nothing_where_we_do_not_ask_it(text: str) -> None:
+def test_griffe_finds_no_sections_where_it_is_not_used(text: str) -> None:
     text = inspect.cleandoc(text)
     assume(text.strip() and style_of(text) is None)
     for style in ("google", "numpy", "sphinx"):
@@ -209,7 +209,7 @@ def sphinx(body: list[str], parameters: dict[str, str], returns: str | None) -> 
     st.none() | sentences,
 )
 @pytest.mark.parametrize("write", [google, numpy, sphinx], ids=lambda write: write.__name__)
-def test_what_is_written_in_a_style_is_read_back(
+def test_generated_docstrings_of_every_style_are_parsed(
     write: Any, body: list[str], parameters: dict[str, str], returns: str | None
 ) -> None:
     found = read_docstring(write(body, parameters, returns))

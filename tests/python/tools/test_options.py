@@ -119,7 +119,7 @@ def test_an_option_is_kept(name: str, value: Any, kept: Any) -> None:
         ("partial_results", 1, "True or False, got 1"),
     ],
 )
-def test_an_option_that_makes_no_sense_is_named_with_what_would(
+def test_an_invalid_option_is_named_with_the_valid_values(
     name: str, value: Any, wanted: str
 ) -> None:
     options: Any = {name: value}
@@ -129,18 +129,18 @@ def test_an_option_that_makes_no_sense_is_named_with_what_would(
     assert caught.value.tool == "f"
 
 
-def test_an_option_that_there_is_not_is_named() -> None:
+def test_an_unknown_option_is_an_error() -> None:
     options: Any = {"time_out": 5}
     with pytest.raises(TypeError, match=r"tool 'f': option must be one of time.*, got 'time_out'"):
         tool(f, **options)
 
 
-def test_a_key_for_an_argument_that_there_is_not_is_an_error() -> None:
+def test_a_concurrency_key_of_an_unknown_argument_is_an_error() -> None:
     with pytest.raises(ToolDefinitionError, match=r"concurrency_key names 'b'.*it takes 'a'"):
         tool(f, concurrency_key="b")
 
 
-def test_a_tool_that_waits_for_itself_is_an_error() -> None:
+def test_a_tool_after_itself_is_an_error() -> None:
     with pytest.raises(
         ToolDefinitionError, match="after must name other tools, got the tool itself"
     ):
@@ -156,7 +156,7 @@ def test_a_pool_is_for_functions_that_block(function: Callable[..., Any]) -> Non
         tool(function, pool=pool)
 
 
-def test_a_context_goes_to_threads_but_not_to_other_processes() -> None:
+def test_a_context_is_passed_to_threads_but_not_to_other_processes() -> None:
     with ThreadPoolExecutor(1) as threads:
         assert tool(with_context, pool=threads).pool is threads
     with (
@@ -264,7 +264,7 @@ class Unfinished(BaseModel):
         (lambda a: a, r"a lambda has no name: tool\(function, name=...\)"),
     ],
 )
-def test_what_the_signature_tells_is_an_error_at_once(
+def test_an_error_in_the_signature_is_raised_at_once(
     function: Callable[..., Any], message: str
 ) -> None:
     with pytest.raises(ToolDefinitionError, match=message):
@@ -281,7 +281,7 @@ def test_what_the_signature_tells_is_an_error_at_once(
         (unfinished, "tool 'unfinished': parameter 'a': .*(not fully|is not) defined"),
     ],
 )
-def test_what_takes_pydantic_to_find_out_is_an_error_of_the_contract(
+def test_an_error_found_by_pydantic_is_raised_by_the_contract(
     function: Callable[..., Any], message: str
 ) -> None:
     made = tool(function)
@@ -296,7 +296,7 @@ def test_a_name_that_cannot_stand_in_a_tag_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("thing", [None, 3, "f"])
-def test_what_cannot_be_called_is_no_tool(thing: Any) -> None:
+def test_a_subject_that_is_not_callable_is_an_error(thing: Any) -> None:
     with pytest.raises(TypeError, match="the subject of a tool must be a function, got"):
         tool(name="x")(thing)
 

@@ -199,7 +199,7 @@ def test_signatures_become_schemas(function: Callable[..., Any], schema: dict[st
     assert tool(function).contract.parameters == expected
 
 
-def test_the_context_cannot_be_given_by_the_model() -> None:
+def test_the_model_cannot_pass_the_context() -> None:
     made = tool(typed_extra)
     assert made.validator is not None
     assert made.validator.is_valid({"other": 1})
@@ -241,7 +241,7 @@ def whatever() -> socket.socket:
         (str | tw.ToolResult, {"type": "string"}),
     ],
 )
-def test_the_type_of_the_result_is_told_if_it_has_a_schema(returns: Any, expected: Any) -> None:
+def test_the_contract_has_the_result_type_if_it_has_a_schema(returns: Any, expected: Any) -> None:
     def f() -> Any: ...
 
     f.__annotations__["return"] = returns
@@ -253,7 +253,7 @@ def test_the_type_of_the_result_is_told_if_it_has_a_schema(returns: Any, expecte
         assert found == expected
 
 
-def test_the_text_on_the_result_is_told_with_its_type_or_alone() -> None:
+def test_the_contract_has_the_description_of_the_result_with_or_without_a_type() -> None:
     assert tool(told).contract.returns == {"type": "integer", "description": "How many there are."}
     assert tool(told_only).contract.returns == "How many there are."
 
@@ -316,7 +316,7 @@ ROUNDS = {"$ref": "#/$defs/a", "$defs": {"a": {"type": "object", "pattern": "("}
         ({"properties": {"context": {}}}, typed_extra, "parameter 'context': it is a ToolContext"),
     ],
 )
-def test_a_schema_that_does_not_suit_the_function_is_an_error(
+def test_a_schema_that_does_not_match_the_function_is_an_error(
     schema: dict[str, Any], function: Callable[..., Any], message: str
 ) -> None:
     with pytest.raises(ToolDefinitionError, match=message):

@@ -41,7 +41,7 @@ def test_a_tool_is_found_first_by_its_own_name(
 
 
 @given(contracts(), texts | st.text(max_size=40), st.integers(1, 6))
-def test_the_same_query_finds_the_same_tools_and_never_more_than_asked_for(
+def test_search_is_deterministic_and_respects_the_limit(
     tools: list[tw.FunctionContract], query: str, limit: int
 ) -> None:
     found = ToolIndex(tools).search(query, limit)
@@ -52,7 +52,7 @@ def test_the_same_query_finds_the_same_tools_and_never_more_than_asked_for(
 
 
 @given(contracts(), texts)
-def test_what_is_found_has_a_word_of_the_query(
+def test_found_tools_have_a_word_of_the_query(
     tools: list[tw.FunctionContract], query: str
 ) -> None:
     for tool in ToolIndex(tools).search(query, 100):
@@ -107,7 +107,7 @@ def test_words_of_names_descriptions_and_parameters_are_found(query: str, found:
     assert [tool.name for tool in ToolIndex(FILES).search(query)][:1] == found[:1]
 
 
-def test_equals_stay_in_the_order_of_the_tools() -> None:
+def test_tools_of_equal_rank_keep_their_order() -> None:
     tools = [tw.FunctionContract(f"mail.{letter}") for letter in "cabd"]
     assert ToolIndex(tools).search("mail") == tools
 
@@ -120,7 +120,7 @@ def test_a_result_has_the_contracts_in_markdown() -> None:
     )
 
 
-def test_a_search_in_vain_names_the_tools_but_not_without_end() -> None:
+def test_a_search_without_matches_lists_a_limited_number_of_tools() -> None:
     text = answer(FILES, "quantum")
     assert all(f"`{tool.name}`" in text for tool in FILES)
     assert found_tool_names(text) == []
@@ -128,20 +128,20 @@ def test_a_search_in_vain_names_the_tools_but_not_without_end() -> None:
     assert answer(many, "quantum").endswith("`Tool49` and 250 more.")
 
 
-def test_only_the_line_that_says_so_counts_as_found() -> None:
+def test_only_the_first_line_of_a_result_counts_as_found() -> None:
     tools = [tw.FunctionContract("one", "Like Found `two`."), tw.FunctionContract("two")]
     assert found_tool_names(answer(tools, "one")) == ["one"]
     assert found_tool_names("No. Found `two`.") == []
     assert found_tool_names("Found `one`, `tw\n[truncated: 9 of 29 characters left out]") == ["one"]
 
 
-def test_a_line_for_each_tool_can_do_without_contracts() -> None:
+def test_tools_can_be_listed_one_per_line() -> None:
     assert list_contracts([tw.FunctionContract("a", "Does\n this."), tw.FunctionContract("b")]) == (
         "- a: Does this.\n- b"
     )
 
 
-def test_the_name_of_the_search_is_never_taken() -> None:
+def test_the_name_of_the_search_tool_is_unique() -> None:
     tools = [tw.FunctionContract(name) for name in ("find_tools", "find_tools_2", "x")]
     tool = search_tool(tools, {"x"})
     assert tool is not None
@@ -149,7 +149,7 @@ def test_the_name_of_the_search_is_never_taken() -> None:
     assert search_tool(tools, set()) is None
 
 
-def test_a_toolset_knows_which_tools_are_to_be_searched_for() -> None:
+def test_a_toolset_has_the_names_of_searchable_tools() -> None:
     @tw.tool(defer_loading=True)
     def late() -> None: ...
 

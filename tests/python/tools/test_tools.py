@@ -145,7 +145,7 @@ def test_every_form_of_the_decorator_makes_the_same_tool(
     assert made.bind({"a": 1}) == {"a": 1}
 
 
-def test_a_description_that_is_given_comes_before_the_docstring() -> None:
+def test_a_given_description_takes_precedence_over_the_docstring() -> None:
     made = tool(add.function, description="Sums.")
     assert made.description == "Sums."
     assert properties(made)["a"]["description"] == "The first."
@@ -179,7 +179,7 @@ async def counted(to: int) -> AsyncIterator[int]:
         (Counter(1).plain, "sync"),
     ],
 )
-def test_a_tool_knows_how_its_function_is_run(function: Any, style: str) -> None:
+def test_a_tool_has_the_style_of_its_function(function: Any, style: str) -> None:
     assert tool(function, name="f").style == style
 
 
@@ -196,7 +196,7 @@ def test_the_result_of_an_async_generator_is_what_it_yields() -> None:
     assert tool(later).contract.returns == {"type": "integer"}
 
 
-def test_a_generator_that_blocks_is_refused() -> None:
+def test_a_sync_generator_is_an_error() -> None:
     def count(to: int) -> Any:
         yield from range(to)
 
@@ -239,7 +239,7 @@ def test_an_object_that_can_be_called_becomes_a_tool() -> None:
     assert tool(Adder(5)).name == "Adder"
 
 
-def test_what_a_partial_function_holds_is_not_asked_of_the_model() -> None:
+def test_arguments_of_a_partial_are_not_part_of_the_schema() -> None:
     def shout(text: str, times: int = 1, *, mark: str = "!") -> str:
         return text * times + mark
 
@@ -295,13 +295,13 @@ def test_a_tool_without_a_context_has_no_parameter_for_one() -> None:
     assert add.context_parameter is None
 
 
-def test_a_context_that_is_imported_for_type_checkers_only_is_known() -> None:
+def test_a_context_imported_under_type_checking_is_recognized() -> None:
     names: dict[str, Any] = {}
     exec("def f(a: int, context: 'ToolContext') -> None: ...", names)
     assert tool(names["f"]).context_parameter == "context"
 
 
-def test_another_name_that_is_imported_for_type_checkers_only_is_an_error() -> None:
+def test_another_name_imported_under_type_checking_is_an_error() -> None:
     def f(a: int, context: OnlyForCheckers) -> None: ...
 
     with pytest.raises(ToolDefinitionError, match=r"'context'.*'OnlyForCheckers' is not defined"):
@@ -315,7 +315,7 @@ def test_two_contexts_are_an_error() -> None:
         tool(f)
 
 
-def test_types_that_are_local_to_the_function_around_are_found() -> None:
+def test_types_local_to_the_enclosing_function_are_resolved() -> None:
     class Place(BaseModel):
         city: str
 
@@ -346,7 +346,7 @@ def test_a_local_type_is_not_mistaken_for_a_global_of_its_name() -> None:
     assert list(f.contract.parameters["$defs"]["Model"]["properties"]) == ["there"]
 
 
-def test_a_type_may_be_defined_further_down() -> None:
+def test_a_type_may_be_defined_after_the_tool() -> None:
     names: dict[str, Any] = {"tool": tool}
     exec("@tool\ndef f(late: 'Late') -> int: ...\n", names)
     with pytest.raises(ToolDefinitionError, match="tool 'f': parameter 'late'"):
@@ -360,7 +360,7 @@ def test_tools_are_pickled_by_name_like_functions() -> None:
     assert copy.copy(add) is copy.deepcopy(add) is add
 
 
-def test_tools_that_no_name_leads_to_are_pickled_by_their_functions() -> None:
+def test_tools_without_a_name_of_their_own_are_pickled_by_their_functions() -> None:
     made = pickle.loads(pickle.dumps(tool(sample, name="other", timeout=2)))
     assert (made.name, made.timeout, made.function) == ("other", 2, sample)
     given_schema = tw.Tool.from_schema("raw", {"properties": {"a": {"minimum": 3}}}, sample)
@@ -375,7 +375,7 @@ def test_tools_of_objects_are_pickled_with_them() -> None:
     assert pickle.loads(pickle.dumps(Counter(4).plus))(1) == 5
 
 
-def test_a_tool_is_a_tool_wherever_tools_are_taken() -> None:
+def test_a_tool_is_accepted_wherever_tools_are() -> None:
     [start, *_, call] = tw.parse("<add>{'a': 1}</add>", [add])
     assert isinstance(start, tw.ToolCallStart)
     assert isinstance(call, tw.ToolCall)

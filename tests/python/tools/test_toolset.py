@@ -58,7 +58,7 @@ def test_a_set_takes_tools_in_every_form_in_their_order() -> None:
     assert repr(Toolset([add])) == "Toolset(['add'])"
 
 
-def test_a_mapping_gives_names_as_it_does_to_the_parser() -> None:
+def test_a_mapping_is_read_as_by_the_parser() -> None:
     forms: dict[str, Any] = {
         "plus": add,
         "ping": ping,
@@ -74,7 +74,7 @@ def test_a_mapping_gives_names_as_it_does_to_the_parser() -> None:
         Toolset({"pong": ping})
 
 
-def test_a_set_is_taken_wherever_tools_are() -> None:
+def test_a_toolset_is_accepted_wherever_tools_are() -> None:
     [*_, call] = tw.parse("<add>{'a': 1, 'b': '2'}</add>", Toolset([add]))
     assert isinstance(call, tw.ToolCall)
     assert call.arguments == {"a": 1, "b": 2}
@@ -110,7 +110,7 @@ def test_a_handler_that_is_a_tool_keeps_its_options() -> None:
         (lambda: Toolset([7]), TypeError, "the subject of a tool must be a function, got 7"),  # type: ignore[list-item]
     ],
 )
-def test_what_cannot_be_a_set_is_an_error(
+def test_invalid_tools_are_an_error(
     make: Callable[[], object], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
@@ -123,13 +123,13 @@ class Thing:
         return a
 
 
-def test_a_method_goes_in_with_its_object_only() -> None:
+def test_an_unbound_method_is_an_error() -> None:
     assert [each.name for each in Toolset([Thing().act])] == ["act"]
     with pytest.raises(ToolDefinitionError, match=r"'act' must be bound, got a method.*thing\.act"):
         Toolset([Thing.act])
 
 
-def test_what_is_wrong_with_a_type_is_found_when_the_tool_goes_in() -> None:
+def test_an_error_in_a_type_is_raised_when_the_tool_is_added() -> None:
     @tool
     def f(a: threading.Lock) -> None: ...
 
@@ -181,7 +181,7 @@ def test_a_snapshot_stays_as_it_was() -> None:
     assert [each.name for each in tools] == ["ping"]
 
 
-def test_a_set_may_change_while_someone_goes_over_it() -> None:
+def test_a_toolset_may_change_during_iteration() -> None:
     tools = Toolset([add, ping])
     seen = []
     for each in tools:
