@@ -95,7 +95,7 @@ def test_an_engine_with_one_connection_for_all_serves_as_well() -> None:
         ("", "looks like"),
     ],
 )
-def test_an_unusable_url_raises_without_side_effects(
+def test_an_invalid_url_raises_without_side_effects(
     url: str, said: str, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     caplog.set_level(logging.DEBUG, "toolweave")
