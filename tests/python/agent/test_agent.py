@@ -1,4 +1,4 @@
-"""The agent: asks again until there is an answer, and says why it stopped."""
+"""The agent: requests until there is an answer, and its stop reasons."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def adding(a: int, b: int) -> str:
 
 
 def prompts(model: ScriptedModel, request: int = -1) -> list[tuple[str, str]]:
-    """What the model was asked, without the description of the tools."""
+    """Return the messages of a request without the description of the tools."""
     return [
         (message.role.value, message.text)
         for message in model.requests[request].messages
@@ -252,7 +252,7 @@ async def test_a_reply_without_calls_ends_the_run_for_a_reason(reply: Any, reaso
 
 
 def counting(*_: Any) -> Any:
-    """A script for a model that never stops calling."""
+    """Return a script for a model that never stops calling."""
     return [lambda messages: adding(len(messages), 0) for _ in range(20)]
 
 
@@ -476,7 +476,11 @@ async def test_the_messages_so_far_are_available_during_a_run() -> None:
             "max_repeats must be an integer of at least 2, or None, got 1",
         ),
         ({"model": None}, TypeError, "model must"),
-        ({"executor": ToolExecutor([ping]), "tools": [ping]}, ValueError, "must not be combined with: tools"),
+        (
+            {"executor": ToolExecutor([ping]), "tools": [ping]},
+            ValueError,
+            "must not be combined with: tools",
+        ),
         ({"modell": 7}, TypeError, "'modell'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Tags of tools with no JSON in them: the model meant a call, and none passes for an answer."""
+"""Tags of tools without JSON in them: attempted calls that must not pass for answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from toolweave.testing import ScriptedModel
 
 
 def get_weather(city: str, unit: str = "celsius") -> str:
-    """Looks at the sky."""
+    """Report the weather."""
     return f"{city}: 7 degrees {unit}"
 
 
@@ -46,7 +46,7 @@ async def test_an_attempt_is_an_error_in_strict_mode(attempt: str) -> None:
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
 @on_a_loop
-async def test_the_fallback_is_asked_what_an_attempt_meant(attempt: str) -> None:
+async def test_the_fallback_corrects_an_attempt(attempt: str) -> None:
     fallback = ScriptedModel('{"city": "Oslo"}')
     parser = NaturalToolUseParser(
         ScriptedModel(attempt), [tw.FunctionContract("get_weather")], fallback=fallback

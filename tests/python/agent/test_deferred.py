@@ -1,4 +1,4 @@
-"""Runs that pause for results that come later, now or after a restart."""
+"""Runs that pause for deferred results, also across a restart."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def agent_of(*replies: Any, **options: Any) -> tuple[Agent, ScriptedModel]:
 
 
 @on_a_loop
-async def test_a_run_pauses_for_a_result_that_comes_later_and_goes_on_with_it() -> None:
+async def test_a_run_pauses_for_a_deferred_result_and_resumes_with_it() -> None:
     agent, model = agent_of(["One moment. ", booking(4), "<ping/>"], "It is booked.")
     paused = await agent.run("A table, please.")
     assert paused.stop_reason is StopReason.DEFERRED
@@ -93,7 +93,7 @@ async def test_another_process_can_go_on(written: bool) -> None:
 
 
 @on_a_loop
-async def test_a_stream_tells_of_the_deferral_and_of_the_result_when_it_comes() -> None:
+async def test_a_stream_yields_the_deferral_and_then_the_result() -> None:
     agent, _ = agent_of(booking(4), "It is booked.")
     *events, paused = await collect(agent.stream("A table, please."))
     assert [event.key for event in of_kind(ToolDeferred, events)] == ["booking-4"]
@@ -107,7 +107,7 @@ async def test_a_stream_tells_of_the_deferral_and_of_the_result_when_it_comes() 
 
 
 @on_a_loop
-async def test_a_user_who_does_not_wait_is_answered_all_the_same() -> None:
+async def test_new_input_is_answered_while_a_result_is_pending() -> None:
     agent, model = agent_of(booking(4), "It takes a while.", "It is booked.")
     paused = await agent.run("A table, please.")
     result = await agent.run("How long does it take?", history=paused.messages)
@@ -121,7 +121,7 @@ async def test_a_user_who_does_not_wait_is_answered_all_the_same() -> None:
 
 
 @on_a_loop
-async def test_results_that_come_late_are_cut_as_others_are() -> None:
+async def test_late_results_are_truncated_like_others() -> None:
     agent, _ = agent_of(booking(4), "It is booked.", max_result_chars=200)
     paused = await agent.run("A table, please.")
     agent.resolve("booking-4", "y" * 5000)

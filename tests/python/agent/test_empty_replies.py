@@ -1,4 +1,4 @@
-"""Laws of empty replies: each is asked for once more, and nothing of it is lost."""
+"""Laws of empty replies: each is requested once more, and none of its usage is lost."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ EMPTY: dict[str, Any] = {
     "thoughts": [tw.ReasoningDelta("Hm.")],
     "a made-up result": ['<tool_response name="step">1</tool_response>'],
 }
-"""Replies that say nothing and call nothing."""
+"""Replies without text and calls."""
 
 kinds = st.sampled_from([*EMPTY, *EMPTY, "call", "call", "answer", "cut"])
-sequences = st.lists(kinds, min_size=1, max_size=8).map(lambda said: [*said, "answer"])
+sequences = st.lists(kinds, min_size=1, max_size=8).map(lambda sequence: [*sequence, "answer"])
 
 
 def step(n: int) -> int:
     return n
 
 
-def script(said: list[str]) -> list[list[Any]]:
-    """A reply for each kind, which uses one more token than the one before."""
+def script(sequence: list[str]) -> list[list[Any]]:
+    """Return a reply for each kind, which uses one more token than the previous one."""
     replies: list[list[Any]] = []
-    for number, kind in enumerate(said, 1):
+    for number, kind in enumerate(sequence, 1):
         more: list[Any] = [tw.UsageUpdate(100, number)]
         if kind == "call":
             more.insert(0, f'So. <step>{{"n": {number}}}</step>')
@@ -52,10 +52,10 @@ def script(said: list[str]) -> list[list[Any]]:
     return replies
 
 
-def expected(said: list[str], limit: int, *, answers: bool) -> tuple[int, str]:
-    """How many requests there are, and why the run ends."""
+def expected(sequence: list[str], limit: int, *, answers: bool) -> tuple[int, str]:
+    """Return the number of requests and the stop reason."""
     empty_before = False
-    for number, kind in enumerate(said, 1):
+    for number, kind in enumerate(sequence, 1):
         if kind == "answer":
             return number, "completed"
         if kind == "cut":
@@ -69,43 +69,47 @@ def expected(said: list[str], limit: int, *, answers: bool) -> tuple[int, str]:
         if number == limit:
             if not answers:
                 return number, "max_iterations"
-            at_limit = said[number : number + 2]
+            at_limit = sequence[number : number + 2]
             return number + 1 + (at_limit[0] in EMPTY and len(at_limit) > 1), "max_iterations"
     raise AssertionError("each script ends with an answer")
 
 
 @settings(max_examples=effort(100))
-@given(said=sequences, limit=st.integers(1, 7), answers=st.booleans())
-@example(said=["nothing", "answer"], limit=2, answers=False)
-@example(said=["nothing", "call", "blanks", "call", "answer"], limit=7, answers=False)
-@example(said=["call", "nothing", "answer"], limit=1, answers=True)
-@example(said=["call", "call", "answer"], limit=1, answers=True)
+@given(sequence=sequences, limit=st.integers(1, 7), answers=st.booleans())
+@example(sequence=["nothing", "answer"], limit=2, answers=False)
+@example(sequence=["nothing", "call", "blanks", "call", "answer"], limit=7, answers=False)
+@example(sequence=["call", "nothing", "answer"], limit=1, answers=True)
+@example(sequence=["call", "call", "answer"], limit=1, answers=True)
 def test_each_empty_reply_is_asked_for_once_more(
-    said: list[str], limit: int, answers: bool
+    sequence: list[str], limit: int, answers: bool
 ) -> None:
-    asked, reason = expected(said, limit, answers=answers)
-    model = ScriptedModel(*script(said))
+    request_count, reason = expected(sequence, limit, answers=answers)
+    model = ScriptedModel(*script(sequence))
     agent = Agent(model, [step], max_iterations=limit, answer_at_limit=answers, tool_mode="natural")
     events = asyncio.run(collect(agent.stream("Go!")))
     result = events[-1]
-    assert (len(model.requests), result.stop_reason, result.iterations) == (asked, reason, asked)
+    assert (len(model.requests), result.stop_reason, result.iterations) == (
+        request_count,
+        reason,
+        request_count,
+    )
 
     # Nothing is lost, and all is counted.
-    made = said[:asked]
-    assert result.usage.input_tokens == 100 * asked
-    assert result.usage.output_tokens == sum(range(1, asked + 1))
-    assert len(of_kind(tw.UsageMessage, result.messages)) == asked
-    assert len(of_kind(tw.FinishUpdate, events)) == asked
-    thoughts = made.count("thoughts")
+    received = sequence[:request_count]
+    assert result.usage.input_tokens == 100 * request_count
+    assert result.usage.output_tokens == sum(range(1, request_count + 1))
+    assert len(of_kind(tw.UsageMessage, result.messages)) == request_count
+    assert len(of_kind(tw.FinishUpdate, events)) == request_count
+    thoughts = received.count("thoughts")
     assert len(of_kind(tw.ReasoningMessage, result.messages)) == thoughts
     calls = [call.arguments["n"] for call in of_kind(tw.ToolCall, events)]
     # The answer at the limit is asked for without tools: a call in it is text.
-    assert calls == [n for n, kind in enumerate(made, 1) if kind == "call" and n <= limit]
-    assert len({message.generation_id for message in result.new_messages[1:]}) == asked
+    assert calls == [n for n, kind in enumerate(received, 1) if kind == "call" and n <= limit]
+    assert len({message.generation_id for message in result.new_messages[1:]}) == request_count
 
     # Each further request says that the reply was empty, and no other; the history never does.
     reminded = [NOTE in request.messages[-1].text for request in model.requests]
-    assert reminded == [False, *(kind in EMPTY for kind in made[:-1])]
+    assert reminded == [False, *(kind in EMPTY for kind in received[:-1])]
     assert not any(NOTE in getattr(message, "text", "") for message in result.messages)
 
 
@@ -127,7 +131,7 @@ async def test_in_strict_mode_the_limit_counts_the_empty_replies() -> None:
 
 
 @on_a_loop
-async def test_a_native_model_is_reminded_behind_the_results() -> None:
+async def test_the_reminder_of_a_native_model_follows_the_results() -> None:
     call = tw.ToolCall("c1", "step", {"n": 1})
     model = ScriptedModel([call], [], "Done.", native_tools=True)
     result = await Agent(model, [step]).run("Go!")
@@ -139,20 +143,20 @@ async def test_a_native_model_is_reminded_behind_the_results() -> None:
 
 
 @on_a_loop
-@pytest.mark.parametrize("said", [["nothing", "answer"], ["call", "nothing", "answer"]])
-async def test_a_run_that_is_cancelled_asks_no_more(said: list[str]) -> None:
-    model = ScriptedModel(*script(said))
-    limit = 2 if len(said) == 2 else 1
+@pytest.mark.parametrize("sequence", [["nothing", "answer"], ["call", "nothing", "answer"]])
+async def test_a_cancelled_run_sends_no_more_requests(sequence: list[str]) -> None:
+    model = ScriptedModel(*script(sequence))
+    limit = 2 if len(sequence) == 2 else 1
     run = Agent(model, [step], max_iterations=limit, answer_at_limit=True).open("Hi!")
     async for event in run:
-        if isinstance(event, tw.FinishUpdate) and len(model.requests) == len(said) - 1:
+        if isinstance(event, tw.FinishUpdate) and len(model.requests) == len(sequence) - 1:
             await run.cancel()
     assert run.result is not None
-    assert (run.result.stop_reason, len(model.requests)) == ("cancelled", len(said) - 1)
+    assert (run.result.stop_reason, len(model.requests)) == ("cancelled", len(sequence) - 1)
 
 
 @on_a_loop
-async def test_a_model_that_fails_the_second_time_leaves_the_first_reply() -> None:
+async def test_a_failed_second_request_keeps_the_first_reply() -> None:
     model = ScriptedModel([tw.UsageUpdate(5, 1)], tw.ModelError("gone"))
     run = Agent(model, [step]).open("Hi!")
     with pytest.raises(tw.ModelError, match="gone"):
@@ -165,30 +169,30 @@ async def test_a_model_that_fails_the_second_time_leaves_the_first_reply() -> No
 
 @pytest.mark.parametrize("make", [NaturalToolUse, FunctionCalling])
 @settings(max_examples=effort(30))
-@given(said=st.lists(kinds, min_size=2, max_size=3))
-def test_one_reply_is_asked_for_once_more_if_it_is_empty(make: Any, said: list[str]) -> None:
+@given(sequence=st.lists(kinds, min_size=2, max_size=3))
+def test_one_reply_is_asked_for_once_more_if_it_is_empty(make: Any, sequence: list[str]) -> None:
     # To a model with native calls a made-up result is text.
     other = {"call": "answer", "a made-up result": "blanks"}
-    said = [other.get(kind, kind) for kind in said]
-    asked = 2 if said[0] in EMPTY else 1
-    model = ScriptedModel(*script(said))
+    sequence = [other.get(kind, kind) for kind in sequence]
+    request_count = 2 if sequence[0] in EMPTY else 1
+    model = ScriptedModel(*script(sequence))
     events = asyncio.run(collect(make(model, [step]).stream("Go!")))
-    assert len(model.requests) == asked
+    assert len(model.requests) == request_count
     assert isinstance(events[-1], tw.FinishUpdate)
     assert len(of_kind(tw.FinishUpdate, events)) == 1
     used = [usage.output_tokens for usage in of_kind(tw.UsageMessage, events)]
-    assert used == list(range(1, asked + 1))
+    assert used == list(range(1, request_count + 1))
 
-    model = ScriptedModel(*script(said))
+    model = ScriptedModel(*script(sequence))
     messages = asyncio.run(make(model, [step]).complete("Go!"))
-    assert len(model.requests) == asked
+    assert len(model.requests) == request_count
     assert [usage.output_tokens for usage in of_kind(tw.UsageMessage, messages)] == used
     texts = [text for text in of_kind(tw.TextMessage, messages) if text.text.startswith("Answer")]
-    assert len(texts) == (said[asked - 1] == "answer")
+    assert len(texts) == (sequence[request_count - 1] == "answer")
 
 
 @on_a_loop
-async def test_what_is_opened_is_one_request() -> None:
+async def test_open_sends_one_request() -> None:
     model = ScriptedModel([], "Hello.")
     async with NaturalToolUse(model, [step]).open("Hi!") as reply:
         _ = [event async for event in reply]

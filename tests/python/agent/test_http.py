@@ -59,8 +59,8 @@ SCRIPTS: dict[str, tuple[Any, list[list[bytes]]]] = {
 }
 
 
-async def conversed(way: str) -> tuple[AgentResult, Served]:
-    """One run over HTTP, and what the server was asked."""
+async def run_over_http(way: str) -> tuple[AgentResult, Served]:
+    """Return the result of one run over HTTP, and the requests to the server."""
     make, replies = SCRIPTS[way]
     mode: Any = way.split()[1]
     async with serving(*map(Answer, replies)) as served, in_use(make(served.url)) as model:
@@ -70,8 +70,8 @@ async def conversed(way: str) -> tuple[AgentResult, Served]:
 
 @on_a_loop
 @pytest.mark.parametrize("way", SCRIPTS)
-async def test_any_client_any_way_gives_the_same_conversation(way: str) -> None:
-    result, served = await conversed(way)
+async def test_every_client_and_mode_gives_the_same_conversation(way: str) -> None:
+    result, served = await run_over_http(way)
     assert (result.text, result.stop_reason, len(served.requests)) == ("It is 5.", "completed", 2)
     assert (result.usage.input_tokens, result.usage.output_tokens) == (14, 10)
     calls = [m for m in result.messages if isinstance(m, tw.ToolAggregateMessage)]
@@ -82,8 +82,8 @@ async def test_any_client_any_way_gives_the_same_conversation(way: str) -> None:
 
 
 @on_a_loop
-async def test_a_native_history_goes_out_as_the_provider_has_it() -> None:
-    _, served = await conversed("openai native")
+async def test_a_native_history_is_sent_in_the_format_of_the_provider() -> None:
+    _, served = await run_over_http("openai native")
     body = served.requests[1]["body"]
     assert [message["role"] for message in body["messages"]] == [
         "system",
@@ -98,8 +98,8 @@ async def test_a_native_history_goes_out_as_the_provider_has_it() -> None:
 
 
 @on_a_loop
-async def test_a_natural_history_goes_out_as_text_alone() -> None:
-    _, served = await conversed("openai natural")
+async def test_a_natural_history_is_sent_as_text() -> None:
+    _, served = await run_over_http("openai natural")
     body = served.requests[1]["body"]
     assert [message["role"] for message in body["messages"]] == [
         "system",
@@ -114,9 +114,9 @@ async def test_a_natural_history_goes_out_as_text_alone() -> None:
 
 
 @on_a_loop
-async def test_history_of_one_way_serves_the_other() -> None:
-    native, _ = await conversed("openai native")
-    natural, _ = await conversed("anthropic natural")
+async def test_the_history_of_one_mode_works_in_the_other() -> None:
+    native, _ = await run_over_http("openai native")
+    natural, _ = await run_over_http("anthropic natural")
     async with (
         serving(Answer(dialects.openai_text(["Yes."]))) as served,
         in_use(openai(served.url)) as model,
@@ -132,10 +132,10 @@ async def test_history_of_one_way_serves_the_other() -> None:
 @pytest.mark.parametrize("ending", [[Do.CUT], [Do.END], []])
 @pytest.mark.parametrize("way", ["native", "natural"])
 @on_a_loop
-async def test_a_reply_that_is_cut_off_runs_only_what_was_whole(
+async def test_a_truncated_reply_runs_only_its_complete_calls(
     way: str, ending: Sequence[Do]
 ) -> None:
-    """The connection breaks, or it just ends: no client of a provider minds the latter."""
+    """The connection breaks, or it ends early, which clients of providers do not report."""
     if way == "native":
         whole = dialects.call(0, id="c1", name="add", arguments='{"a": 2, "b": 3}')
         half = dialects.call(1, id="c2", name="add", arguments='{"a": 9, "b": 9')
@@ -162,7 +162,7 @@ async def test_a_reply_that_is_cut_off_runs_only_what_was_whole(
 
 
 @on_a_loop
-async def test_cancelling_a_run_hangs_up() -> None:
+async def test_cancelling_a_run_closes_the_connection() -> None:
     hold = Answer([dialects.delta(content="Well. "), Do.HOLD])
     async with serving(hold) as served, in_use(openai(served.url)) as model:
         run = Agent(model, [add]).open(QUESTION)

@@ -1,4 +1,4 @@
-"""Journals of replies, agents and scenes, and what a run says of itself while it goes on."""
+"""Journals of replies, agents and scenes, and the state of runs in progress."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BOOK = '<book>{"table": 4}</book>'
 
 
 @on_a_loop
-async def test_a_reply_writes_its_calls_down() -> None:
+async def test_a_reply_records_its_calls() -> None:
     journal = MemoryJournal()
     use = NaturalToolUse(ScriptedModel([PING, " and ", PING]), [ping], generation_ids=lambda: "g")
     async with use.open("Hi!", journal=journal) as reply:
@@ -42,7 +42,7 @@ async def test_a_reply_writes_its_calls_down() -> None:
 
 
 @on_a_loop
-async def test_when_the_journal_fails_the_model_is_stopped_and_the_error_raised() -> None:
+async def test_a_failing_journal_stops_the_model_and_raises_its_error() -> None:
     endless = asyncio.Event()
 
     left: list[BaseException] = []
@@ -69,7 +69,7 @@ async def test_when_the_journal_fails_the_model_is_stopped_and_the_error_raised(
 
 
 @on_a_loop
-async def test_a_run_has_added_whole_replies_only_and_says_which_reply_it_reads() -> None:
+async def test_a_run_has_complete_replies_only_and_the_id_of_the_current_one() -> None:
     ids = iter(["one", "two"])
     agent = Agent(
         ScriptedModel(["Let me see. ", PING], "Pong it is."),
@@ -93,7 +93,7 @@ async def test_a_run_has_added_whole_replies_only_and_says_which_reply_it_reads(
 
 
 @on_a_loop
-async def test_a_late_result_is_finished_by_the_run_that_takes_it_in() -> None:
+async def test_a_late_result_is_recorded_by_the_run_that_merges_it() -> None:
     journal = MemoryJournal()
     ids = iter(["one", "two"])
     model = ScriptedModel(["One moment. ", BOOK], "It is booked.")
@@ -118,9 +118,9 @@ async def test_a_late_result_is_finished_by_the_run_that_takes_it_in() -> None:
             if isinstance(event, (tw.ToolResult, tw.ToolAggregateMessage)):
                 assert run.generation_id == "one"
             events.append(event)
-    [settled] = of_kind(tw.ToolAggregateMessage, events)
-    assert run.changed_messages == (settled,)
-    assert settled.id == "one.calls"
+    [merged] = of_kind(tw.ToolAggregateMessage, events)
+    assert run.changed_messages == (merged,)
+    assert merged.id == "one.calls"
     assert [m.id for m in run.finished_messages] == ["two.0"]
 
 
@@ -138,16 +138,16 @@ def test_what_is_restored_is_awaited_once_and_under_no_key_of_another() -> None:
         deferred.restore(PendingResult("key", tw.ToolCall("d", "book", {"table": 4})))
 
 
-def calculating(*replies: Any, **options: Any) -> SceneManager:
+def calculator_manager(*replies: Any, **options: Any) -> SceneManager:
     manager = SceneManager(ScriptedModel(*replies), **options)
     scene = manager.scene("Calculator").service(Calculator(), methods={"add": "Add"})
     return scene.client_tool("Get Location").manager
 
 
 @on_a_loop
-async def test_scenes_write_down_what_their_tools_do_and_not_which_scenes_they_enter() -> None:
+async def test_scenes_record_their_tool_calls_and_not_scene_choices() -> None:
     journal = MemoryJournal()
-    manager = calculating(ENTER, ADD, "It is 42.")
+    manager = calculator_manager(ENTER, ADD, "It is 42.")
     async with manager.open("15 + 27?", journal=journal, run_id="r") as run:
         assert (run.run_id, run.generation_id) == ("r", None)
         of_replies: dict[str, str | None] = {}
@@ -164,9 +164,9 @@ async def test_scenes_write_down_what_their_tools_do_and_not_which_scenes_they_e
 
 
 @on_a_loop
-async def test_a_client_s_result_is_written_down_by_the_run_that_brings_it() -> None:
+async def test_a_client_result_is_recorded_by_the_run_that_delivers_it() -> None:
     journal = MemoryJournal()
-    manager = calculating(ENTER, call("Get_Location"), "You are in Oslo.")
+    manager = calculator_manager(ENTER, call("Get_Location"), "You are in Oslo.")
     async with manager.open("Where am I?", conversation="c", journal=journal) as paused:
         steps = await collect(paused)
     [[call_id, *_], *_] = [[who] for what, who in journal.log if what == "deferred"]
@@ -185,7 +185,7 @@ async def test_a_client_s_result_is_written_down_by_the_run_that_brings_it() -> 
 
 @on_a_loop
 async def test_a_journal_that_fails_ends_a_run_of_scenes() -> None:
-    manager = calculating(ENTER, ADD, "It is 42.")
+    manager = calculator_manager(ENTER, ADD, "It is 42.")
     async with manager.open("15 + 27?", journal=MemoryJournal(fails_at=0)) as run:
         result = await run.wait()
     assert result.stop_reason is SceneStopReason.ERROR
@@ -193,13 +193,13 @@ async def test_a_journal_that_fails_ends_a_run_of_scenes() -> None:
     assert [each.is_error for each in result.executed] == [True]
 
 
-def test_something_else_is_no_journal_anywhere() -> None:
+def test_invalid_journals_are_refused() -> None:
     nothing: Any = object()
     model = ScriptedModel()
     for opens in (
         lambda: Agent(model).open("Hi!", journal=nothing),
         lambda: NaturalToolUse(model).open("Hi!", journal=nothing),
-        lambda: calculating().open("Hi!", journal=nothing),
+        lambda: calculator_manager().open("Hi!", journal=nothing),
     ):
         with pytest.raises(TypeError, match="coroutine methods started and finished"):
             opens()

@@ -1,4 +1,4 @@
-"""Agents on what a real model replied to them, over HTTP: `tests/recorded`.
+"""Agents on recorded replies of a real model, over HTTP: `tests/recorded`.
 
 The numbers are those of the model with today's prompt. A change of the prompt, of the options or of
 how histories are written makes the recordings stale: record them again, and pin what comes out.
@@ -21,20 +21,20 @@ FOLDER = RECORDED / MODEL
 TASKS = list(tasks())
 
 RIGHT_CALLS = 6
-"""Tasks of the ten that want calls in which the first calls are all right."""
+"""Number of tasks, of the ten that need calls, in which all first calls are right."""
 RIGHT_ANSWERS = 3
-"""Tasks of the three that want no call in which there is none."""
+"""Number of tasks, of the three that need no call, in which there is none."""
 LOOPS = {"simple-timer", "parallel-timers"}
 """Tasks in which the model makes the same calls until the agent stops it."""
 
 
 def answer(reply: dict[str, Any]) -> Answer:
-    """A recorded reply as the server streamed it."""
+    """Return a recorded reply as the server streamed it."""
     used = reply["usage"]
-    said = [delta(content=piece) for piece in reply["deltas"]]
+    deltas = [delta(content=piece) for piece in reply["deltas"]]
     end = [delta(reply["finish_reason"]), DONE]
     end.insert(1, openai_usage(used["prompt_tokens"], used["completion_tokens"]))
-    return Answer([delta(role="assistant"), *said, *end])
+    return Answer([delta(role="assistant"), *deltas, *end])
 
 
 @on_a_loop
@@ -60,7 +60,7 @@ async def test_a_recorded_run_comes_out_as_it_did(task: Task) -> None:
     assert result.usage.output_tokens == sum(used)
 
 
-def test_so_many_calls_of_the_model_are_right_and_no_reply_is_empty() -> None:
+def test_the_recorded_calls_are_right_and_no_reply_is_empty() -> None:
     runs = {task.name: recorded(FOLDER, task) for task in TASKS}
     assert len(list(FOLDER.glob("*.json"))) == len(runs)
     right = [name for name, run in runs.items() if run["right"]]

@@ -30,20 +30,20 @@ def script(recording: Recording) -> list[Any]:
     return [*recording.deltas, tw.FinishUpdate(recording.finish_reason)]
 
 
-def found_in(recording: Recording) -> list[tw.Event]:
-    """What a parser finds in the whole reply."""
+def parsed_events(recording: Recording) -> list[tw.Event]:
+    """Return the events that a parser finds in the whole reply."""
     truncated = recording.finish_reason == "length"
     return list(tw.parse("".join(recording.deltas), CONTRACTS, truncated=truncated))
 
 
 @on_a_loop
 @pytest.mark.parametrize("recording", RECORDINGS)
-async def test_every_call_of_a_real_reply_has_its_result_and_the_model_is_told(
+async def test_the_model_gets_a_result_for_every_call_of_a_real_reply(
     recording: Recording,
 ) -> None:
     model = ScriptedModel(script(recording), "I see.")
     result = await Agent(model, tools()).run(recording.prompt)
-    found = found_in(recording)
+    found = parsed_events(recording)
     calls = [e for e in found if isinstance(e, (tw.ToolCall, tw.InvalidToolCall))]
     text = "".join(event.text for event in found if isinstance(event, tw.TextDelta))
     aggregates = [m for m in result.messages if isinstance(m, tw.ToolAggregateMessage)]
@@ -56,18 +56,18 @@ async def test_every_call_of_a_real_reply_has_its_result_and_the_model_is_told(
     results = [result for each in aggregates for result in each.tool_results]
     for call, result_of_it in zip(calls, results, strict=True):
         assert result_of_it.is_error or isinstance(call, tw.ToolCall)
-    told = model.requests[1].messages[-1]
-    assert isinstance(told, tw.TextMessage)
-    assert told.role is tw.Role.USER
-    assert told.text.count("<tool_response ") == len(calls)
-    spoken = "".join(m.text for m in result.messages[1:-1] if isinstance(m, tw.TextMessage))
+    results_message = model.requests[1].messages[-1]
+    assert isinstance(results_message, tw.TextMessage)
+    assert results_message.role is tw.Role.USER
+    assert results_message.text.count("<tool_response ") == len(calls)
+    answer_text = "".join(m.text for m in result.messages[1:-1] if isinstance(m, tw.TextMessage))
     # White space between calls is no message.
-    assert spoken.split() == text.split()
+    assert answer_text.split() == text.split()
 
 
 @on_a_loop
 @pytest.mark.parametrize("recording", RECORDINGS)
-async def test_a_real_reply_streams_as_the_parser_reads_it_with_calls_under_way(
+async def test_a_real_reply_streams_its_parsed_events_while_calls_run(
     recording: Recording,
 ) -> None:
     natural = NaturalToolUse(
@@ -77,7 +77,7 @@ async def test_a_real_reply_streams_as_the_parser_reads_it_with_calls_under_way(
     running = (ToolStarted, ToolProgress, tw.ToolResult, tw.ToolAggregateMessage)
     kinds = (*running, tw.UsageMessage, tw.FinishUpdate)
     written = [event for event in events if not isinstance(event, kinds)]
-    assert joined(written) == joined(found_in(recording))
+    assert joined(written) == joined(parsed_events(recording))
     ran = {event.tool_call_id for event in of_kind(ToolStarted, events)}
     assert ran == {event.id for event in of_kind(tw.ToolCall, events)}
 
@@ -85,7 +85,7 @@ async def test_a_real_reply_streams_as_the_parser_reads_it_with_calls_under_way(
 def test_a_recorded_loop_is_cut_short() -> None:
     """The replies of a model that repeats itself, one call at a time."""
     (recording,) = [each for each in recordings() if each.name == "loop"]
-    calls = [event.raw for event in found_in(recording) if isinstance(event, tw.ToolCall)]
+    calls = [event.raw for event in parsed_events(recording) if isinstance(event, tw.ToolCall)]
     assert len(calls) > 6
     agent = Agent(ScriptedModel(*calls), tools(), max_iterations=len(calls))
     result = asyncio.run(agent.run(recording.prompt))

@@ -1,4 +1,4 @@
-"""Runs on an event loop of their own: what they raise is what went wrong, and nothing else."""
+"""Runs on a new event loop: their exceptions have no unrelated context."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run_scenes() -> None:
 
 
 @pytest.mark.parametrize("run", [run_agent, run_scenes])
-def test_an_error_has_nothing_of_the_search_for_a_loop(run: Callable[[], None]) -> None:
+def test_an_error_has_no_context_of_the_loop_check(run: Callable[[], None]) -> None:
     with pytest.raises(ValueError, match=r"the model|scene") as raised:
         run()
     shown = "".join(traceback.format_exception(raised.value))

@@ -1,4 +1,4 @@
-"""A run of an agent that takes too long is stopped, and its history can be gone on with."""
+"""Timeouts of agent runs: a run is stopped, and its history is valid for the next run."""
 
 from __future__ import annotations
 
@@ -22,9 +22,7 @@ HOUR = 3600.0
     thinking=st.integers(0, 900),
     limit=st.sampled_from([None, 10.0, HOUR]),
 )
-def test_a_run_ends_when_its_time_is_over(
-    seconds: list[int], thinking: int, limit: float | None
-) -> None:
+def test_a_run_ends_at_its_timeout(seconds: list[int], thinking: int, limit: float | None) -> None:
     left = list(seconds)
 
     async def work(seconds: int) -> str:
@@ -52,7 +50,7 @@ def test_a_run_ends_when_its_time_is_over(
     run(main())
 
 
-def test_an_hour_is_the_default() -> None:
+def test_the_default_timeout_is_an_hour() -> None:
     async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
         await asyncio.sleep(2 * HOUR)
         return "Late."
@@ -65,6 +63,6 @@ def test_an_hour_is_the_default() -> None:
 
 
 @pytest.mark.parametrize("limit", [0, -1.0, float("nan")])
-def test_a_time_that_no_run_can_keep_is_refused(limit: float) -> None:
+def test_an_invalid_timeout_is_refused(limit: float) -> None:
     with pytest.raises(ValueError, match="run_timeout must be a number above 0, or None, got"):
         Agent(lambda _: "Hi.", run_timeout=limit)  # type: ignore[arg-type, return-value]

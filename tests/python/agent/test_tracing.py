@@ -1,4 +1,4 @@
-"""Spans of agents: requests and tools side by side in the run, and none in who reads."""
+"""Spans of agents: requests and tools as siblings in the run, and none in its reader."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ADD = '<add>{"a": 2, "b": 3}</add>'
 
 
 @on_a_loop
-async def test_requests_and_tools_are_side_by_side_in_the_run(spans: Any) -> None:
+async def test_requests_and_tools_are_siblings_in_the_span_of_the_run(spans: Any) -> None:
     model = ScriptedModel([ADD, tw.UsageUpdate(9, 4)], ["5.", tw.UsageUpdate(20, 1)], name="m1")
     await Agent(model, [add], name="ann").run("2 + 3?", chat_id="chat-1")
     finished = spans.get_finished_spans()
@@ -60,7 +60,7 @@ async def test_a_fallback_is_asked_within_the_request_that_needs_it(spans: Any) 
 
 
 @on_a_loop
-async def test_what_reads_a_stream_is_not_in_the_span_of_the_run(spans: Any) -> None:
+async def test_the_reader_of_a_stream_is_not_in_the_span_of_the_run(spans: Any) -> None:
     agent = Agent(ScriptedModel(ADD, "5."), [add])
     async for _ in agent.stream("2 + 3?"):
         assert not trace.get_current_span().get_span_context().is_valid
@@ -79,7 +79,7 @@ async def test_an_error_is_on_the_spans_that_it_ended(spans: Any) -> None:
 
 
 @on_a_loop
-async def test_a_stream_that_is_left_ends_its_spans(spans: Any) -> None:
+async def test_leaving_a_stream_ends_its_spans(spans: Any) -> None:
     stream = Agent(ScriptedModel(["one ", "two "], name="m1"), name="ann").stream("Go!")
     async for _ in stream:
         break
@@ -89,7 +89,7 @@ async def test_a_stream_that_is_left_ends_its_spans(spans: Any) -> None:
 
 
 @on_a_loop
-async def test_spans_stay_where_the_run_was_begun(spans: Any) -> None:
+async def test_spans_keep_the_context_in_which_the_run_was_opened(spans: Any) -> None:
     tracer = trace.get_tracer("test")
     with tracer.start_as_current_span("request"):
         run = Agent(ScriptedModel("Hi."), name="ann").open("Hi!")

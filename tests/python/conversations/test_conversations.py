@@ -1,4 +1,4 @@
-"""Conversations: the same after JSON, and nobody's but the store's while they are in it."""
+"""Conversations: equal after JSON, and isolated from the caller while in a store."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_conversation_is_the_same_after_json(conversation: Conversation) -> No
 
 
 @given(conversations)
-def test_a_copy_is_equal_and_changes_alone(conversation: Conversation) -> None:
+def test_a_copy_is_equal_and_independent(conversation: Conversation) -> None:
     before = json.dumps(conversation.to_dict())
     copy = conversation.copy()
     assert copy == conversation
@@ -48,7 +48,7 @@ def test_all_but_the_key_may_be_missing() -> None:
     assert Conversation.from_dict({"key": "k"}) == Conversation("k")
 
 
-def test_the_wire_is_what_it_was() -> None:
+def test_the_wire_format_is_unchanged() -> None:
     conversation = Conversation(
         "k",
         [TextMessage("Hi!")],
@@ -85,21 +85,30 @@ def test_the_wire_is_what_it_was() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
-        ({}, "a conversation needs `key`, a str, not NoneType"),
-        ({"key": "k", "messages": "Hi"}, "`messages` of a conversation is a list of objects"),
-        ({"key": "k", "messages": ["Hi"]}, "`messages` of a conversation is a list of objects"),
-        ({"key": "k", "metadata": []}, "a conversation needs `metadata`, an object, not list"),
-        ({"key": "k", "scene": 7}, "a conversation needs `scene`, a str, not int"),
-        ({"key": "k", "cost": {"requests": "x"}}, "`requests` is a whole number from 0, not 'x'"),
-        ({"key": "k", "pending": [{}]}, "a conversation needs `interactionId`, a str"),
+        ({}, "`key` of a conversation must be a string, got NoneType"),
+        (
+            {"key": "k", "messages": "Hi"},
+            "`messages` of a conversation must be a list of objects, got",
+        ),
+        (
+            {"key": "k", "messages": ["Hi"]},
+            "`messages` of a conversation must be a list of objects, got",
+        ),
+        ({"key": "k", "metadata": []}, "`metadata` of a conversation must be an object, got list"),
+        ({"key": "k", "scene": 7}, "`scene` of a conversation must be a string, got int"),
+        (
+            {"key": "k", "cost": {"requests": "x"}},
+            "`requests` must be an integer of at least 0, got 'x'",
+        ),
+        ({"key": "k", "pending": [{}]}, "`interactionId` of a conversation must be a string"),
     ],
 )
-def test_what_is_no_conversation_is_refused_in_a_sentence(
-    fields: dict[str, Any], said: str
+def test_an_invalid_conversation_is_refused_with_a_message(
+    fields: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         Conversation.from_dict(fields)
 
 
@@ -117,122 +126,122 @@ class Clock:
         return self.now
 
 
-def store(**options: Any) -> tuple[MemoryConversations, Clock]:
+def make_store(**options: Any) -> tuple[MemoryConversations, Clock]:
     clock = Clock()
     return MemoryConversations(clock=clock, **options), clock
 
 
-async def known(kept: ConversationStore, *keys: str) -> list[bool]:
-    return [await kept.load(key) is not None for key in keys]
+async def known(store: ConversationStore, *keys: str) -> list[bool]:
+    return [await store.load(key) is not None for key in keys]
 
 
 @on_a_loop
 async def test_what_was_saved_is_loaded_until_it_is_deleted() -> None:
-    kept, _ = store()
-    assert await kept.load("k") is None
-    await kept.save(Conversation("k", summary="first"))
-    await kept.save(Conversation("k", summary="second"))
-    assert await kept.load("k") == Conversation("k", summary="second")
-    assert [await kept.delete("k"), await kept.delete("k")] == [True, False]
-    assert await kept.load("k") is None
+    store, _ = make_store()
+    assert await store.load("k") is None
+    await store.save(Conversation("k", summary="first"))
+    await store.save(Conversation("k", summary="second"))
+    assert await store.load("k") == Conversation("k", summary="second")
+    assert [await store.delete("k"), await store.delete("k")] == [True, False]
+    assert await store.load("k") is None
 
 
 @on_a_loop
-async def test_nobody_changes_what_is_stored_but_by_saving() -> None:
-    kept, _ = store()
+async def test_stored_conversations_change_only_by_saving() -> None:
+    store, _ = make_store()
     mine = Conversation("k", metadata={"seen": []})
-    await kept.save(mine)
+    await store.save(mine)
     mine.messages.append(TextMessage("unsaved"))
     mine.metadata["seen"].append(1)
-    loaded = await kept.load("k")
+    loaded = await store.load("k")
     assert loaded == Conversation("k", metadata={"seen": []})
     loaded.messages.append(TextMessage("unsaved"))
     loaded.metadata["seen"].append(1)
-    assert await kept.load("k") == Conversation("k", metadata={"seen": []})
+    assert await store.load("k") == Conversation("k", metadata={"seen": []})
 
 
 @on_a_loop
-async def test_a_conversation_is_kept_for_its_time_after_it_was_saved() -> None:
-    kept, clock = store(ttl=60.0)
-    await kept.save(Conversation("k"))
+async def test_a_conversation_expires_after_it_was_saved() -> None:
+    store, clock = make_store(ttl=60.0)
+    await store.save(Conversation("k"))
     clock.now += 59
-    assert await kept.load("k") is not None
-    await kept.save(Conversation("k"))
+    assert await store.load("k") is not None
+    await store.save(Conversation("k"))
     clock.now += 59
-    assert await kept.load("k") is not None
+    assert await store.load("k") is not None
     clock.now += 1
-    assert await kept.load("k") is None
-    await kept.save(Conversation("k"))
+    assert await store.load("k") is None
+    await store.save(Conversation("k"))
     clock.now += 60
-    assert await kept.delete("k") is False
+    assert await store.delete("k") is False
 
 
 @on_a_loop
-async def test_without_a_time_a_conversation_is_kept_for_ever() -> None:
-    kept, clock = store(ttl=None)
-    await kept.save(Conversation("k"))
+async def test_without_a_ttl_a_conversation_never_expires() -> None:
+    store, clock = make_store(ttl=None)
+    await store.save(Conversation("k"))
     clock.now += 1e12
-    assert await kept.load("k") is not None
+    assert await store.load("k") is not None
 
 
 @on_a_loop
-async def test_of_too_many_those_go_that_were_used_least_lately() -> None:
-    kept, _ = store(max_conversations=2)
-    await kept.save(Conversation("a"))
-    await kept.save(Conversation("b"))
-    await kept.load("a")
-    await kept.save(Conversation("c"))
-    assert await known(kept, "a", "b", "c") == [True, False, True]
+async def test_the_least_recently_used_conversations_are_evicted() -> None:
+    store, _ = make_store(max_conversations=2)
+    await store.save(Conversation("a"))
+    await store.save(Conversation("b"))
+    await store.load("a")
+    await store.save(Conversation("c"))
+    assert await known(store, "a", "b", "c") == [True, False, True]
     for number in range(100):
-        await kept.save(Conversation(str(number)))
+        await store.save(Conversation(str(number)))
         assert store.count <= 2
-    assert await known(kept, "98", "99") == [True, True]
+    assert await known(store, "98", "99") == [True, True]
 
 
 @on_a_loop
-async def test_old_conversations_do_not_pile_up() -> None:
-    kept, clock = store(ttl=10.0)
+async def test_expired_conversations_are_evicted_over_time() -> None:
+    store, clock = make_store(ttl=10.0)
     for number in range(100):
-        await kept.save(Conversation(f"old {number}"))
+        await store.save(Conversation(f"old {number}"))
     clock.now += 10
     for number in range(100):
-        await kept.save(Conversation(f"new {number}"))
+        await store.save(Conversation(f"new {number}"))
     assert store.count == 100
 
 
 @on_a_loop
-async def test_two_that_go_on_with_one_conversation_do_so_one_after_the_other() -> None:
-    kept, _ = store()
+async def test_a_lock_serializes_changes_of_one_conversation() -> None:
+    store, _ = make_store()
 
     async def say(number: int) -> None:
-        async with kept.lock("k"):
-            conversation = await kept.load("k") or Conversation("k")
+        async with store.lock("k"):
+            conversation = await store.load("k") or Conversation("k")
             await asyncio.sleep(0)
             conversation.messages.append(TextMessage(str(number)))
-            await kept.save(conversation)
+            await store.save(conversation)
 
     await asyncio.gather(*map(say, range(20)))
-    conversation = await kept.load("k")
+    conversation = await store.load("k")
     assert conversation is not None
     assert conversation.messages == [TextMessage(str(number)) for number in range(20)]
 
 
 @on_a_loop
-async def test_locks_of_other_keys_are_not_waited_for() -> None:
-    kept, _ = store()
-    async with kept.lock("a"), kept.lock("b"):
+async def test_locks_of_different_keys_are_independent() -> None:
+    store, _ = make_store()
+    async with store.lock("a"), store.lock("b"):
         pass
 
 
 @on_a_loop
-async def test_who_stops_waiting_for_a_lock_leaves_it_to_others() -> None:
-    kept, _ = store()
+async def test_a_cancelled_waiter_leaves_the_lock_to_others() -> None:
+    store, _ = make_store()
 
     async def hold() -> None:
-        async with kept.lock("k"):
+        async with store.lock("k"):
             pass
 
-    async with kept.lock("k"):
+    async with store.lock("k"):
         tasks = [asyncio.create_task(hold()) for _ in range(3)]
         await asyncio.sleep(0)
         tasks[0].cancel()
@@ -240,27 +249,27 @@ async def test_who_stops_waiting_for_a_lock_leaves_it_to_others() -> None:
         assert [task.done() for task in tasks] == [True, False, False]
     await asyncio.gather(*tasks[1:])
     with pytest.raises(KeyError):
-        async with kept.lock("k"):
+        async with store.lock("k"):
             raise KeyError("the lock is given back all the same")
     await hold()
 
 
 @on_a_loop
-async def test_locks_that_nobody_uses_are_forgotten() -> None:
-    kept, _ = store()
+async def test_unused_locks_are_removed() -> None:
+    store, _ = make_store()
     for number in range(10):
-        async with kept.lock(str(number)):
-            assert len(kept._locks) == 1
-    assert kept._locks == {}
+        async with store.lock(str(number)):
+            assert len(store._locks) == 1
+    assert store._locks == {}
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"ttl": 0}, "ttl must be a number above 0, or None, got 0"),
         ({"max_conversations": 0}, "max_conversations must be an integer of at least 1, got 0"),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_sentence(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        store(**options)
+def test_invalid_options_are_refused_with_a_message(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make_store(**options)

@@ -1,4 +1,4 @@
-"""Summaries: what may go, what must stay, and a model that fails."""
+"""Summaries: messages that are replaced, messages that stay, and failures of the model."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from toolweave.testing import ScriptedModel
 SYSTEM, USER, ASSISTANT = Role.SYSTEM, Role.USER, Role.ASSISTANT
 
 
-def text(said: str, role: Role = USER, **envelope: Any) -> TextMessage:
-    return TextMessage(said, role=role, **envelope)
+def text(content: str, role: Role = USER, **envelope: Any) -> TextMessage:
+    return TextMessage(content, role=role, **envelope)
 
 
 def called(*ids: str, result: str | None = "found") -> ToolAggregateMessage:
@@ -60,24 +60,24 @@ TALK: list[Message] = [text(f"word {at}", (USER, ASSISTANT)[at % 2]) for at in r
 async def shorten(
     messages: Sequence[Message], *replies: Any, **options: Any
 ) -> tuple[ShortenedConversation | None, str]:
-    """What comes of it, and what the model has read of the conversation."""
+    """Return the result, and the messages that the model has read."""
     model = ScriptedModel(*replies or ["The summary."], name="small")
     shortened = await Summarizer(model, **options).shorten(messages)
     read = [message.text for request in model.requests for message in request.messages[1:]]  # type: ignore[union-attr]
     return shortened, "\n\n".join(read)
 
 
-def kept(shortened: ShortenedConversation | None) -> list[Message]:
-    """What has stayed, the summary aside."""
+def retained(shortened: ShortenedConversation | None) -> list[Message]:
+    """Return the messages without the summary."""
     assert shortened is not None
     assert shortened.summary is not None
-    told = [
+    summaries = [
         message
         for message in shortened.messages
         if getattr(message, "text", "") == (f"{SUMMARY}\n{shortened.summary}")
     ]
-    assert [message.role for message in told] == [SYSTEM]
-    return [message for message in shortened.messages if message is not told[0]]
+    assert [message.role for message in summaries] == [SYSTEM]
+    return [message for message in shortened.messages if message is not summaries[0]]
 
 
 ids = st.sampled_from(["c1", "c2", "c3", "c4"])
@@ -92,8 +92,8 @@ conversations = st.lists(
 )
 
 
-def made(entries: list[tuple[str, Any]]) -> list[Message]:
-    """Messages of which no two are equal."""
+def built(entries: list[tuple[str, Any]]) -> list[Message]:
+    """Return messages of which no two are equal."""
     messages: list[Message] = []
     for at, (kind, what) in enumerate(entries):
         message: Message = {
@@ -118,7 +118,7 @@ def counts(message: Message) -> bool:
 def test_whatever_is_summed_up_what_must_stay_stays(
     entries: list[tuple[str, Any]], most: int, keep: int
 ) -> None:
-    messages = made(entries)
+    messages = built(entries)
     keep = min(keep, most - 1)
 
     @on_a_loop
@@ -128,7 +128,7 @@ def test_whatever_is_summed_up_what_must_stay_stays(
         if shortened is None:
             return
         assert len(counted) > most
-        stayed = kept(shortened)
+        stayed = retained(shortened)
         assert stayed == [message for message in messages if message in stayed]
         assert len(messages) - len(stayed) == shortened.summarized > 0
         assert all(message in stayed for message in counted[len(counted) - keep :])
@@ -151,7 +151,7 @@ def test_whatever_is_summed_up_what_must_stay_stays(
 
 
 @on_a_loop
-async def test_what_is_old_becomes_a_summary_after_the_instructions() -> None:
+async def test_old_messages_become_a_summary_after_the_instructions() -> None:
     talk = [text("Be brief.", SYSTEM), *TALK]
     shortened, read = await shorten(talk, max_messages=9, keep=3)
     assert shortened is not None
@@ -165,7 +165,7 @@ async def test_what_is_old_becomes_a_summary_after_the_instructions() -> None:
 
 
 @on_a_loop
-async def test_what_is_short_enough_stays_and_no_model_is_asked() -> None:
+async def test_a_short_conversation_is_not_summarized() -> None:
     model = ScriptedModel()
     assert await Summarizer(model, max_messages=10).shorten(TALK) is None
     assert await Summarizer(model, max_messages=None, max_tokens=10_000).shorten(TALK) is None
@@ -176,17 +176,17 @@ async def test_what_is_short_enough_stays_and_no_model_is_asked() -> None:
 
 
 @on_a_loop
-async def test_too_many_tokens_are_too_long_however_few_messages() -> None:
+async def test_a_few_messages_with_many_tokens_are_summarized() -> None:
     talk = [text("a " * 500), text("b", ASSISTANT), text("c")]
     tokens = estimate_tokens(talk)
     assert (await shorten(talk, max_messages=None, max_tokens=tokens, keep=1))[0] is None
     shortened, read = await shorten(talk, max_messages=20, max_tokens=tokens - 1, keep=1)
-    assert kept(shortened) == [talk[2]]
+    assert retained(shortened) == [talk[2]]
     assert "a a a" in read
 
 
 @on_a_loop
-async def test_calls_and_results_are_summed_up_with_what_they_say() -> None:
+async def test_calls_and_results_are_summarized_with_their_content() -> None:
     talk = [text("Find it."), calls("c1"), results("c1"), called("c2"), *TALK[1:6]]
     failed = ToolResult("c9", "send", "no route", is_error=True)
     talk.insert(4, ToolAggregateMessage([ToolCall("c9", "send", {"to": "zoë"})], [failed]))
@@ -201,7 +201,7 @@ async def test_calls_and_results_are_summed_up_with_what_they_say() -> None:
 
 
 @on_a_loop
-async def test_a_long_result_is_shown_in_part_and_says_so() -> None:
+async def test_a_long_result_is_truncated_with_a_note() -> None:
     talk = [called("c1", result="x" * 50_000 + "the end"), *TALK]
     _, read = await shorten(talk, max_messages=5, keep=2)
     assert "[46007 characters left out]" in read
@@ -213,21 +213,21 @@ async def test_a_long_result_is_shown_in_part_and_says_so() -> None:
 async def test_a_cut_between_a_call_and_its_result_moves_before_the_call() -> None:
     talk = [*TALK[:4], calls("c1", "c2"), results("c1"), text("wait", ASSISTANT), results("c2")]
     shortened, _ = await shorten([*talk, text("thanks")], max_messages=5, keep=2)
-    assert kept(shortened) == [*talk[4:], text("thanks")]
+    assert retained(shortened) == [*talk[4:], text("thanks")]
 
 
 @on_a_loop
 async def test_a_cut_moves_before_all_calls_that_overlap() -> None:
     talk = [calls("c1"), text("a"), calls("c2"), results("c1"), text("b"), results("c2")]
     shortened, _ = await shorten([*TALK, *talk, text("thanks")], max_messages=5, keep=3)
-    assert kept(shortened) == [*talk, text("thanks")]
+    assert retained(shortened) == [*talk, text("thanks")]
 
 
 @on_a_loop
-async def test_a_call_that_waits_stays_and_what_is_about_it_goes() -> None:
+async def test_a_pending_call_stays_and_messages_around_it_are_summarized() -> None:
     waiting = called("c1", result=None)
     shortened, _ = await shorten([*TALK[:3], waiting, *TALK[3:]], max_messages=5, keep=2)
-    assert kept(shortened) == [waiting, *TALK[-2:]]
+    assert retained(shortened) == [waiting, *TALK[-2:]]
 
 
 @on_a_loop
@@ -239,37 +239,37 @@ async def test_the_messages_of_one_reply_stay_together() -> None:
         UsageMessage(5, 5, generation_id="g"),
     ]
     shortened, _ = await shorten([*TALK, *reply, text("And?")], max_messages=5, keep=2)
-    assert kept(shortened) == [*reply, text("And?")]
+    assert retained(shortened) == [*reply, text("And?")]
 
 
 @on_a_loop
 async def test_the_latest_message_of_the_user_stays_though_much_came_after_it() -> None:
     rounds = [called(f"c{at}") for at in range(12)]
     shortened, read = await shorten([*TALK[:3], *rounds], max_messages=10, keep=2)
-    assert kept(shortened) == [TALK[2], *rounds[-2:]]
+    assert retained(shortened) == [TALK[2], *rounds[-2:]]
     assert "word 2" not in read
     assert shortened is not None
     assert shortened.messages[1] == TALK[2]
 
 
 @on_a_loop
-async def test_content_of_other_kinds_stays_as_it_is() -> None:
+async def test_content_of_other_kinds_is_not_summarized() -> None:
     shortened, read = await shorten([TALK[0], IMAGE, *TALK[1:]], max_messages=5, keep=2)
-    assert kept(shortened) == [IMAGE, *TALK[-2:]]
+    assert retained(shortened) == [IMAGE, *TALK[-2:]]
     assert "image" not in read
 
 
 @on_a_loop
-async def test_thoughts_and_counts_go_unread() -> None:
+async def test_reasoning_and_usage_are_dropped() -> None:
     talk = [TALK[0], ReasoningMessage("a secret"), UsageMessage(77, 77), *TALK[1:]]
     shortened, read = await shorten(talk, max_messages=5, keep=2)
-    assert kept(shortened) == TALK[-2:]
+    assert retained(shortened) == TALK[-2:]
     assert "secret" not in read
     assert "77" not in read
 
 
 @on_a_loop
-async def test_a_summary_takes_over_the_one_before_it() -> None:
+async def test_a_summary_includes_the_previous_one() -> None:
     first, _ = await shorten([text("Be brief.", SYSTEM), *TALK], max_messages=5, keep=2)
     assert first is not None
     again = [*first.messages, *TALK]
@@ -283,14 +283,14 @@ async def test_a_summary_takes_over_the_one_before_it() -> None:
 
 
 @on_a_loop
-async def test_nothing_but_an_old_summary_is_not_summed_up_again() -> None:
+async def test_a_summary_alone_is_not_summarized_again() -> None:
     summary = text(f"{SUMMARY}\n{'long ' * 500}", SYSTEM)
     shortened, _ = await shorten([summary, TALK[0]], max_messages=None, max_tokens=10, keep=0)
     assert shortened is None
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "message"),
     [
         (ModelError("overloaded", "acme", 503), "overloaded"),
         (["Half a", ModelError("gone")], "gone"),
@@ -303,19 +303,19 @@ async def test_nothing_but_an_old_summary_is_not_summed_up_again() -> None:
 )
 @on_a_loop
 async def test_a_model_that_fails_leaves_the_conversation_and_is_reported(
-    reply: Any, said: str, caplog: pytest.LogCaptureFixture
+    reply: Any, message: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "toolweave.summary"):
         shortened, _ = await shorten(TALK, reply, max_messages=5)
     assert shortened is not None
     assert shortened.messages == tuple(TALK)
     assert (shortened.summary, shortened.summarized, shortened.usage) == (None, 0, None)
-    assert str(shortened.error) == said
+    assert str(shortened.error) == message
     assert [record.getMessage() for record in caplog.records] == ["a summary could not be made"]
 
 
 @on_a_loop
-async def test_what_it_has_used_is_told_or_estimated() -> None:
+async def test_the_usage_of_a_summary_is_reported_or_estimated() -> None:
     counted, _ = await shorten(TALK, ["Sum.", UsageUpdate(70, 3, 20)], max_messages=5)
     assert counted is not None
     assert counted.usage is not None
@@ -329,7 +329,7 @@ async def test_what_it_has_used_is_told_or_estimated() -> None:
 
 
 @on_a_loop
-async def test_the_model_is_told_as_the_application_wants() -> None:
+async def test_the_application_can_set_the_instructions() -> None:
     model = ScriptedModel("Sum.")
     options = ModelOptions(max_tokens=100)
     summarizer = Summarizer(model, max_messages=5, instructions="In one line.", options=options)
@@ -339,7 +339,7 @@ async def test_the_model_is_told_as_the_application_wants() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "error"),
     [
         ({"max_messages": 0}, "max_messages must be an integer of at least 1, or None, got 0"),
         ({"max_tokens": -1}, "max_tokens must be an integer of at least 1, or None, got -1"),
@@ -348,6 +348,6 @@ async def test_the_model_is_told_as_the_application_wants() -> None:
         ({"max_messages": 4}, "keep must be below max_messages, 4, got 4"),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_sentence(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_invalid_options_are_refused_with_a_message(options: dict[str, Any], error: str) -> None:
+    with pytest.raises(ValueError, match=error):
         Summarizer(ScriptedModel(), **options)

@@ -1,4 +1,4 @@
-"""Costs: exact, charged once, and unknown where they are unknown."""
+"""Costs: exact, charged once, and unknown without a price."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ usages = st.builds(UsageUpdate, tokens, tokens, tokens)
 models = st.sampled_from(["a", "b", "b-mini", "unknown"])
 
 
-def metered(
+def meter_of(
     table: PriceTable, requests: list[tuple[str, UsageUpdate]]
 ) -> tuple[CostMeter, list[CostDelta]]:
     meter = CostMeter(table)
@@ -35,7 +35,7 @@ def metered(
 def test_the_deltas_sum_up_to_the_total_exactly(
     one: Price, other: Price, requests: list[tuple[str, UsageUpdate]]
 ) -> None:
-    meter, deltas = metered(PriceTable({"a": one, "b": other}), requests)
+    meter, deltas = meter_of(PriceTable({"a": one, "b": other}), requests)
     known = [delta.cost for delta in deltas if delta.cost is not None]
     assert sum(known, Decimal(0)) == meter.total.amount
     assert not deltas or deltas[-1].total == meter.total.amount
@@ -48,17 +48,17 @@ def test_costs_of_parts_add_up_to_the_cost_of_the_whole(
     price: Price, requests: list[UsageUpdate], cut: int
 ) -> None:
     table = PriceTable({"a": price})
-    whole, _ = metered(table, [("a", usage) for usage in requests])
-    first, _ = metered(table, [("a", usage) for usage in requests[:cut]])
+    whole, _ = meter_of(table, [("a", usage) for usage in requests])
+    first, _ = meter_of(table, [("a", usage) for usage in requests[:cut]])
     rest = CostMeter(table, start=first.total)
     for usage in requests[cut:]:
         rest.add("a", usage)
-    second, _ = metered(table, [("a", usage) for usage in requests[cut:]])
+    second, _ = meter_of(table, [("a", usage) for usage in requests[cut:]])
     assert rest.total == whole.total == first.total + second.total
 
 
 @given(prices, usages)
-def test_the_contexts_of_the_caller_change_nothing(price: Price, usage: UsageUpdate) -> None:
+def test_the_decimal_context_of_the_caller_has_no_effect(price: Price, usage: UsageUpdate) -> None:
     expected = CostMeter(PriceTable({"a": price})).add("a", usage)
     with decimal.localcontext() as context:
         context.prec = 1
@@ -69,7 +69,7 @@ def test_the_contexts_of_the_caller_change_nothing(price: Price, usage: UsageUpd
 @given(st.lists(usages, max_size=10))
 def test_a_cost_is_the_same_after_json(requests: list[UsageUpdate]) -> None:
     table = PriceTable({"a": Price("0.1", "0.3", "0.07")})
-    meter, _ = metered(table, [(["a", "x"][at % 2], usage) for at, usage in enumerate(requests)])
+    meter, _ = meter_of(table, [(["a", "x"][at % 2], usage) for at, usage in enumerate(requests)])
     assert Cost.from_dict(json.loads(json.dumps(meter.total.to_dict()))) == meter.total
 
 
@@ -97,11 +97,11 @@ def test_more_cached_tokens_than_there_are_tokens_are_not_charged() -> None:
     assert (delta.cached_input_tokens, delta.cost) == (10, Decimal("0.00001"))
 
 
-def test_a_price_of_thousands_is_that_of_millions() -> None:
+def test_a_price_per_thousand_equals_one_per_million() -> None:
     assert Price("0.0025", "0.01", per=1_000).cost(123, 45) == Price("2.5", "10").cost(123, 45)
 
 
-def test_a_float_is_the_number_that_it_is_written_as() -> None:
+def test_a_float_is_taken_as_it_is_written() -> None:
     assert Price(0.1, 0.3) == Price("0.1", "0.3")
     assert PriceTable.from_json('{"prices": {"m": {"input": 0.1, "output": 3}}}')["m"] == Price(
         "0.1", "3"
@@ -173,7 +173,7 @@ TABLE = PriceTable(
         ("llama3:8b", None, "llama3"),
     ],
 )
-def test_a_model_is_found_by_its_name_or_by_the_beginning_of_it(
+def test_a_model_is_found_by_its_name_or_a_prefix_of_it(
     model: str, provider: str | None, found: str | None
 ) -> None:
     assert TABLE.find(model, provider) == found
@@ -192,40 +192,51 @@ def test_a_budget_is_exceeded_by_more_than_its_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
-        (lambda: Price(-1, 0), "input is a number from 0 to 1000000000000000, not -1"),
-        (lambda: Price("two", 0), "input is a number such as '2.50', not 'two'"),
-        (lambda: Price(0, float("nan")), "output is a number from 0"),
-        (lambda: Price(0, 0, "inf"), "cached_input is a number from 0"),
-        (lambda: Price(0, 0, per=0), "per is a whole number of tokens from 1, not 0"),
-        (lambda: Budget("-0.1"), "limit is a number from 0"),
+        (lambda: Price(-1, 0), "input must be from 0 to 1000000000000000, got -1"),
+        (lambda: Price("two", 0), "input must be a number such as '2.50', got 'two'"),
+        (lambda: Price(0, float("nan")), "output must be from 0"),
+        (lambda: Price(0, 0, "inf"), "cached_input must be from 0"),
+        (lambda: Price(0, 0, per=0), "per must be an integer of at least 1, got 0"),
+        (lambda: Budget("-0.1"), "limit must be from 0"),
         (lambda: Budget(1, scope="run"), "scope must be 'request' or 'conversation', got 'run'"),  # type: ignore[arg-type]
-        (lambda: PriceTable({"": Price(1, 1)}), "a str that is not empty, not ''"),
-        (lambda: PriceTable({"m": {"input": 1}}), "the price of 'm': a price needs 'output'"),
+        (lambda: PriceTable({"": Price(1, 1)}), "a string that is not empty, got ''"),
+        (lambda: PriceTable({"m": {"input": 1}}), "the price of 'm': a price must have 'output'"),
         (
             lambda: PriceTable({"m": {"input": 1, "output": 1, "per_token": 1}}),
-            "the price of 'm': a price has no 'per_token'; it has input, output",
+            "the price of 'm': a field of a price must be one of input, output",
         ),
-        (lambda: PriceTable.from_json("[]"), "a price table is an object with `prices`"),
-        (lambda: PriceTable.from_dict({"prices": []}), "a price table is an object with `prices`"),
-        (lambda: Cost.from_dict({"requests": -1}), "`requests` is a whole number from 0, not -1"),
-        (lambda: Cost.from_dict({"unpriced": "gpt"}), "`unpriced` is a list of names, not 'gpt'"),
+        (lambda: PriceTable.from_json("[]"), "a price table must be an object with `prices`"),
+        (
+            lambda: PriceTable.from_dict({"prices": []}),
+            "a price table must be an object with `prices`",
+        ),
+        (
+            lambda: Cost.from_dict({"requests": -1}),
+            "`requests` must be an integer of at least 0, got -1",
+        ),
+        (
+            lambda: Cost.from_dict({"unpriced": "gpt"}),
+            "`unpriced` must be a list of names, got 'gpt'",
+        ),
         (lambda: Cost() + Cost(currency="EUR"), "cannot add EUR to USD"),
         (
             lambda: CostMeter(PriceTable({}, "EUR"), start=Cost()),
-            "the prices are in EUR, and what was spent before in USD",
+            "start must be in the currency of the prices, EUR, got USD",
         ),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_sentence(make: Any, said: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(said)):
+def test_invalid_values_are_refused_with_a_message(make: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
         make()
 
 
-@pytest.mark.parametrize("given_", [True, None, [1]])
-def test_what_is_no_number_is_no_price(given_: Any) -> None:
-    with pytest.raises(TypeError, match="input is a Decimal, an int, a float or a str of digits"):
-        Price(given_, 1)
-    with pytest.raises(TypeError, match="the price of 'm' is a Price or a dict of its fields"):
-        PriceTable({"m": given_})
+@pytest.mark.parametrize("value", [True, None, [1]])
+def test_a_price_must_be_a_number(value: Any) -> None:
+    with pytest.raises(
+        TypeError, match="input must be a Decimal, an int, a float or a string of digits"
+    ):
+        Price(value, 1)
+    with pytest.raises(TypeError, match="the price of 'm' must be a Price or a dict of its fields"):
+        PriceTable({"m": value})

@@ -1,4 +1,4 @@
-"""Estimates of tokens: about right, and of everything that a model reads."""
+"""Estimates of tokens: approximately right, for everything that a model reads."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def test_a_longer_text_is_no_fewer_tokens(one: str, other: str) -> None:
 
 
 @given(st.lists(texts, max_size=8))
-def test_a_conversation_is_the_sum_of_its_messages(said: list[str]) -> None:
-    messages = [TextMessage(text) for text in said]
+def test_a_conversation_is_the_sum_of_its_messages(texts: list[str]) -> None:
+    messages = [TextMessage(text) for text in texts]
     assert estimate_tokens(messages) == sum(estimate_tokens([message]) for message in messages)
 
 
@@ -66,14 +66,14 @@ def test_calls_and_results_count_with_what_they_hold() -> None:
     assert estimate_tokens([ToolAggregateMessage([CALL], [RESULT])]) == alone + 1_000
 
 
-def test_what_a_model_does_not_read_does_not_count() -> None:
+def test_unread_content_does_not_count() -> None:
     thought, other = ReasoningMessage("z" * 40), UnknownMessage("image", {"data": "q" * 400})
     assert estimate_tokens([UsageMessage(5, 5)]) == 0
     assert estimate_tokens([thought]) == 14
     assert estimate_tokens([other]) > 100
 
 
-def test_the_usage_of_a_request_is_what_was_asked_and_what_was_answered() -> None:
-    asked, answered = [TextMessage("w" * 40)], [TextMessage("v" * 20, role="assistant")]
-    assert estimate_usage(asked, answered) == UsageUpdate(14, 5)
-    assert estimate_usage("w" * 40, answered) == UsageUpdate(14, 5)
+def test_the_usage_of_a_request_counts_prompt_and_reply() -> None:
+    prompt, reply = [TextMessage("w" * 40)], [TextMessage("v" * 20, role="assistant")]
+    assert estimate_usage(prompt, reply) == UsageUpdate(14, 5)
+    assert estimate_usage("w" * 40, reply) == UsageUpdate(14, 5)

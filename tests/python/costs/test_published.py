@@ -1,4 +1,4 @@
-"""The prices that the package has."""
+"""The published prices in the package."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def table() -> dict[str, Any]:
     return found
 
 
-def test_the_table_is_small_and_says_where_it_is_from() -> None:
+def test_the_table_is_small_and_names_its_source() -> None:
     assert len(DATA.read_bytes()) < 150_000
     prices = published_prices()
     assert re.fullmatch(r"litellm [\d.]+, litellm/\w+\.json", prices.source)
@@ -74,7 +74,7 @@ def test_each_entry_is_well_formed_and_costs_something() -> None:
         ("", None, None),
     ],
 )
-def test_names_are_found_by_provider_and_day_and_never_guessed(
+def test_names_are_found_by_provider_and_date_and_never_guessed(
     model: str, provider: str | None, found: str | None
 ) -> None:
     assert published_prices().find(model, provider) == found
@@ -99,7 +99,7 @@ def test_a_name_without_a_price_is_an_error_with_the_nearest_names() -> None:
     assert prices.price_of("gpt-4o-2031-01-31") == prices["gpt-4o"]
 
 
-def test_own_prices_go_before_the_published_ones_and_meters_take_them() -> None:
+def test_own_prices_override_published_ones_in_meters() -> None:
     own = PriceTable({**published_prices(), "gpt-4o": Price(1, 2)})
     assert own.price_of("gpt-4o") == Price(1, 2)
     delta = CostMeter(published_prices()).add("gpt-4o-maxi", UsageUpdate(1, 1))

@@ -1,4 +1,4 @@
-"""docs/lifecycle.md says what is so, and its examples run."""
+"""Agreement of docs/lifecycle.md with the code, and its examples."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def section(heading: str) -> str:
 
 
 def rows(heading: str) -> list[list[str]]:
-    """The rows of the table under a heading, without its head."""
+    """Return the rows of the table under a heading, without its header."""
     lines = [line for line in section(heading).splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
@@ -41,16 +41,16 @@ def schema(name: str) -> dict[str, Any]:
     return found
 
 
-def test_events_come_to_what_the_page_says() -> None:
-    [said] = [block.code for block in blocks(TEXT) if block.language == "text"]
+def test_events_reduce_to_the_output_on_the_page() -> None:
+    [printed_by_page] = [block.code for block in blocks(TEXT) if block.language == "text"]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(PYTHON[0].code, str(PAGE), "exec"), {})
-    assert printed.getvalue() == said
+    assert printed.getvalue() == printed_by_page
 
 
 async def add(a: int, b: int) -> int:
-    """Adds two numbers."""
+    """Add two numbers."""
     return a + b
 
 
@@ -62,7 +62,7 @@ async def model(messages: Sequence[Message]) -> AsyncIterator[str]:
 
 
 @on_a_server
-async def test_the_client_goes_on_wherever_its_line_breaks(tmp_path: Path) -> None:
+async def test_the_client_resumes_wherever_its_connection_breaks(tmp_path: Path) -> None:
     namespace: dict[str, Any] = {}
     exec(compile(PYTHON[1].code, str(PAGE), "exec"), namespace)
     limits = replace(QUICK, retry=0.01)
@@ -99,7 +99,7 @@ def test_all_kinds_of_events_are_named_with_their_fields() -> None:
     assert all(f"`{name}`" in text for name in common - {"kind"})
 
 
-def test_the_states_are_those_that_a_call_can_be_in() -> None:
+def test_the_states_are_those_of_calls() -> None:
     states = set(schema("snapshot.json")["CallState"]["enum"])
     assert {name for row in rows("States of a call") for name in names(row[0])} == states
     [diagram] = [
@@ -114,7 +114,7 @@ def test_the_states_are_those_that_a_call_can_be_in() -> None:
     assert drawn == states
 
 
-def test_the_tests_that_show_the_guarantees_are_there() -> None:
+def test_the_tests_of_the_guarantees_exist() -> None:
     named = re.findall(r"\[([^]]+)\]\((\.\./tests/[a-z_/]+\.py)\)", section("Guarantees"))
     assert len(named) > 15
     for name, file in named:

@@ -1,4 +1,4 @@
-"""Laws of what stands between a run and its reader, whoever is faster."""
+"""Laws of the queue between a run and its reader, at any relative speed."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from toolweave.event_queue import EventQueue
 
 T = TypeVar("T")
 
-PATIENCE = 20.0
+TIMEOUT = 20.0
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    return asyncio.run(asyncio.wait_for(main, PATIENCE))
+    return asyncio.run(asyncio.wait_for(main, TIMEOUT))
 
 
-async def turns(count: int) -> None:
+async def yield_control(count: int) -> None:
     for _ in range(count):
         await asyncio.sleep(0)
 
@@ -31,7 +31,7 @@ async def turns(count: int) -> None:
     st.lists(st.tuples(*[st.integers(0, 4)] * 3), max_size=12),
     st.booleans(),
 )
-def test_who_catches_up_finds_all_that_was_put_before_handled_in_order(
+def test_caught_up_returns_after_all_earlier_events_are_handled_in_order(
     paces: list[tuple[int, int, int]], at_once: bool
 ) -> None:
     async def main() -> None:
@@ -47,18 +47,18 @@ def test_who_catches_up_finds_all_that_was_put_before_handled_in_order(
                 if not events:
                     return
                 for event in events:
-                    await turns(paces[event][1])
+                    await yield_control(paces[event][1])
                     handled.append(event)
 
         async def check(event: int) -> None:
-            await turns(paces[event][2])
+            await yield_control(paces[event][2])
             await box.caught_up()
             assert handled[: event + 1] == list(range(event + 1))
 
         reading = asyncio.ensure_future(read())
         checking: list[asyncio.Future[None]] = []
         for event, (pace, _, _) in enumerate(paces):
-            await turns(pace)
+            await yield_control(pace)
             box.put(event)
             checking.append(asyncio.ensure_future(check(event)))
         await asyncio.gather(*checking)
@@ -69,14 +69,14 @@ def test_who_catches_up_finds_all_that_was_put_before_handled_in_order(
     run(main())
 
 
-def test_nobody_waits_for_a_reader_who_was_given_all_and_asks_for_more() -> None:
+def test_caught_up_does_not_wait_for_a_reader_that_asks_for_more() -> None:
     async def main() -> None:
         box: EventQueue[str] = EventQueue()
         await box.caught_up()
         box.put("a")
         assert await box.take() == "a"
         catching_up = asyncio.ensure_future(box.caught_up())
-        await turns(3)
+        await yield_control(3)
         assert not catching_up.done()
         asking = asyncio.ensure_future(box.take())
         await catching_up
@@ -87,12 +87,12 @@ def test_nobody_waits_for_a_reader_who_was_given_all_and_asks_for_more() -> None
     run(main())
 
 
-def test_what_comes_later_is_not_waited_for() -> None:
+def test_caught_up_does_not_wait_for_subsequent_events() -> None:
     async def main() -> None:
         box: EventQueue[str] = EventQueue()
         box.put("a")
         catching_up = asyncio.ensure_future(box.caught_up())
-        await turns(1)
+        await yield_control(1)
         box.put("b")
         assert [await box.take(), await box.take()] == ["a", "b"]
         await catching_up
@@ -100,12 +100,12 @@ def test_what_comes_later_is_not_waited_for() -> None:
     run(main())
 
 
-def test_a_reader_who_leaves_is_waited_for_by_nobody() -> None:
+def test_caught_up_does_not_wait_for_a_reader_that_leaves() -> None:
     async def main() -> None:
         box: EventQueue[str] = EventQueue()
         box.put("a")
         waiting = [asyncio.ensure_future(box.caught_up()) for _ in range(3)]
-        await turns(2)
+        await yield_control(2)
         box.release()
         await asyncio.gather(*waiting)
         box.put("b")
@@ -114,7 +114,7 @@ def test_a_reader_who_leaves_is_waited_for_by_nobody() -> None:
     run(main())
 
 
-def test_the_end_comes_behind_the_last_event_and_raises_its_error_once() -> None:
+def test_the_end_follows_the_last_event_and_raises_its_error_once() -> None:
     async def main() -> None:
         box: EventQueue[str] = EventQueue()
         box.put("a")
@@ -130,11 +130,11 @@ def test_the_end_comes_behind_the_last_event_and_raises_its_error_once() -> None
     run(main())
 
 
-def test_it_has_one_reader_at_a_time_and_another_when_that_one_has_left() -> None:
+def test_a_queue_has_one_reader_at_a_time() -> None:
     async def main() -> None:
         box: EventQueue[str] = EventQueue()
         first = asyncio.ensure_future(box.take())
-        await turns(1)
+        await yield_control(1)
         for another in (box.take(), box.take_all()):
             with pytest.raises(RuntimeError, match="one reader at a time"):
                 await another
@@ -146,11 +146,11 @@ def test_it_has_one_reader_at_a_time_and_another_when_that_one_has_left() -> Non
     run(main())
 
 
-def test_a_reader_that_is_cancelled_while_it_is_woken_takes_nothing_along() -> None:
+def test_a_reader_cancelled_while_waking_loses_no_event() -> None:
     async def main() -> None:
         box: EventQueue[str] = EventQueue()
         first = asyncio.ensure_future(box.take())
-        await turns(1)
+        await yield_control(1)
         box.put("a")
         first.cancel()
         second = asyncio.ensure_future(box.take())
@@ -158,7 +158,7 @@ def test_a_reader_that_is_cancelled_while_it_is_woken_takes_nothing_along() -> N
         await asyncio.wait([first])
         assert first.cancelled()
         third = asyncio.ensure_future(box.take())
-        await turns(2)
+        await yield_control(2)
         box.put("b")
         assert await third == "b"
 

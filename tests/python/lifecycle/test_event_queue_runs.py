@@ -1,4 +1,4 @@
-"""What a journal may rely on: whoever reads has come as far as the run, or is leaving."""
+"""Guarantee for journals: the reader has handled all events so far, or is leaving."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ AnyRun = ToolRun | ReplyRun | AgentRun | SceneRun
 
 KINDS = ("tools", "reply", "agent", "scenes")
 COUNT = 5
-PATIENCE = 20.0
+TIMEOUT = 20.0
 
 
 async def speak() -> AsyncIterator[int]:
-    """Counts."""
+    """Yield numbers."""
     for number in range(COUNT):
         yield number
 
 
 async def hang() -> AsyncIterator[int]:
-    """Counts, and does not end."""
+    """Yield numbers and never end."""
     for number in range(COUNT):
         yield number
     await asyncio.Event().wait()
 
 
-class Catching:
-    """A journal that waits for the reader, and knows what had been handled by then."""
+class CatchingUpJournal:
+    """A journal that waits for the reader, and records the events handled by then."""
 
     def __init__(self) -> None:
         self.run: AnyRun | None = None
@@ -51,19 +51,19 @@ class Catching:
 
     async def started(self, call: ToolCall) -> None:
         assert call.name
-        await self._note("started")
+        await self._record("started")
 
     async def finished(self, call: ToolCall, result: ToolResult) -> None:
         assert result.tool_call_id == call.id
-        await self._note("finished")
+        await self._record("finished")
 
-    async def _note(self, what: str) -> None:
+    async def _record(self, what: str) -> None:
         assert self.run is not None
         await self.run.caught_up()
         self.seen.append((what, list(self.handled)))
 
 
-def begin(kind: str, tool: Callable[..., Any], journal: Catching) -> AnyRun:
+def begin(kind: str, tool: Callable[..., Any], journal: CatchingUpJournal) -> AnyRun:
     written = f"Wait. <{tool.__name__}/>"
     if kind == "tools":
         tools = ToolExecutor([tool]).open(journal=journal)
@@ -83,13 +83,13 @@ def begin(kind: str, tool: Callable[..., Any], journal: Catching) -> AnyRun:
     return journal.run
 
 
-async def turns(count: int) -> None:
+async def yield_control(count: int) -> None:
     for _ in range(count):
         await asyncio.sleep(0)
 
 
-def told(events: list[Any]) -> list[object]:
-    """Whether the tool was told to start, and what it has shown."""
+def tool_events(events: list[Any]) -> list[object]:
+    """Return "started" for the start of the tool, and the values that it has reported."""
     return [
         "started" if isinstance(event, ToolStarted) else event.value
         for event in events
@@ -100,24 +100,24 @@ def told(events: list[Any]) -> list[object]:
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=effort(25), deadline=None)
 @given(paces=st.lists(st.integers(0, 9), min_size=1, max_size=6))
-def test_a_result_is_written_when_all_before_it_was_read_however_slow_the_reader_is(
+def test_a_result_is_recorded_after_all_earlier_events_were_read(
     kind: str, paces: list[int]
 ) -> None:
     async def main() -> None:
-        journal = Catching()
+        journal = CatchingUpJournal()
         async with begin(kind, speak, journal) as reading:
             async for event in reading:
                 # It is handled some turns of the loop after it was read.
-                await turns(paces[len(journal.handled) % len(paces)])
+                await yield_control(paces[len(journal.handled) % len(paces)])
                 journal.handled.append(event)
         (_, at_start), (_, at_end) = journal.seen
-        assert told(at_start) == []
+        assert tool_events(at_start) == []
         if kind in ("reply", "agent"):
             assert [event.name for event in at_start if isinstance(event, ToolCall)] == ["speak"]
         if kind != "scenes":
-            assert told(at_end) == ["started", *range(COUNT)]
+            assert tool_events(at_end) == ["started", *range(COUNT)]
         else:
-            # All that was told before the tool answered, and nothing of what came behind it.
+            # All steps before the result of the tool, and none after it.
             statuses = [step.status for step in journal.handled]
             assert [step.status for step in at_end] == statuses[
                 : statuses.index("FunctionCompleted")
@@ -130,17 +130,17 @@ def test_a_result_is_written_when_all_before_it_was_read_however_slow_the_reader
 @pytest.mark.parametrize("how", ["leaves", "cancels", "is cancelled"])
 @settings(max_examples=effort(25), deadline=None)
 @given(count=st.integers(1, COUNT + 4), pace=st.integers(0, 9))
-def test_a_reader_who_stops_at_any_event_is_waited_for_by_nobody(
+def test_a_reader_that_stops_at_any_event_is_not_waited_for(
     kind: str, how: str, count: int, pace: int
 ) -> None:
     async def main() -> float:
-        journal = Catching()
+        journal = CatchingUpJournal()
 
         async def read() -> None:
             async with begin(kind, hang, journal) as reading:
                 async for event in reading:
                     journal.handled.append(event)
-                    await turns(pace)
+                    await yield_control(pace)
                     if len(journal.handled) == count and how == "leaves":
                         break
                     if len(journal.handled) == count and how == "cancels":
@@ -153,7 +153,7 @@ def test_a_reader_who_stops_at_any_event_is_waited_for_by_nobody(
                 break
             await asyncio.sleep(0)
         task.cancel()
-        await asyncio.wait([task], timeout=PATIENCE)
+        await asyncio.wait([task], timeout=TIMEOUT)
         assert task.done()
         started = [each for each, _ in journal.seen if each == "started"]
         finished = [each for each, _ in journal.seen if each == "finished"]
@@ -161,35 +161,35 @@ def test_a_reader_who_stops_at_any_event_is_waited_for_by_nobody(
         return asyncio.get_running_loop().time()
 
     loop = VirtualTimeLoop()
-    # Nothing had to be given up.
+    # No wait had to be abandoned.
     assert run(main(), loop) == 0
 
 
 @pytest.mark.parametrize("kind", ["tools", "reply", "agent"])
-def test_who_catches_up_in_the_same_moment_is_no_earlier_than_the_event(kind: str) -> None:
-    journal = Catching()
+def test_caught_up_at_the_moment_of_an_event_waits_for_that_event(kind: str) -> None:
+    journal = CatchingUpJournal()
     seen: list[list[object]] = []
 
     async def show(context: ToolContext) -> None:
-        """Shows something, and waits until that was handled."""
+        """Report progress, and wait until it was handled."""
         assert journal.run is not None
         context.progress("here")
         await journal.run.caught_up()
-        seen.append(told(journal.handled))
+        seen.append(tool_events(journal.handled))
 
     async def main() -> None:
         async with begin(kind, show, journal) as reading:
             async for event in reading:
-                await turns(5)
+                await yield_control(5)
                 journal.handled.append(event)
 
     run(main())
     assert seen == [["started", "here"]]
 
 
-def test_a_run_whose_end_alone_is_waited_for_does_not_wait_for_a_reader() -> None:
+def test_a_run_that_is_only_awaited_does_not_wait_for_a_reader() -> None:
     async def main() -> None:
-        journal = Catching()
+        journal = CatchingUpJournal()
         tools = begin("tools", speak, journal)
         await tools.wait()
         assert [what for what, _ in journal.seen] == ["started", "finished"]

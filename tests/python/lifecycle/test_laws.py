@@ -1,4 +1,4 @@
-"""What holds for whatever is told of any run: it comes to the run's own messages."""
+"""Laws of the stream events of any run: they reduce to the messages of the run."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from toolweave.lifecycle import StreamEvent, StreamEventMapper
 from toolweave.testing import ScriptedModel
 
 
-async def told(
+async def run_events(
     script: list[list[Any]], is_native: bool, end: int | None
 ) -> tuple[AgentRun, list[StreamEvent]]:
-    """All that is told of a run, which is cancelled after so many events."""
+    """Return a run that is cancelled after so many events, and its stream events."""
     numbers = itertools.count()
     model = ScriptedModel(*script, native_tools=is_native)
     agent = Agent(model, ECHOES, generation_ids=lambda: f"g{next(numbers)}", max_iterations=4)
     mapper = StreamEventMapper("chat", "run")
-    said = tw.TextMessage("Hi!", id="question")
-    events = [*mapper.map_messages([said]), *mapper.run_started()]
-    async with agent.open([said], chat_id="chat", run_id="run") as run:
+    question = tw.TextMessage("Hi!", id="question")
+    events = [*mapper.map_messages([question]), *mapper.run_started()]
+    async with agent.open([question], chat_id="chat", run_id="run") as run:
         seen = 0
         async for each in run:
             events += mapper.map(each, generation_id=run.generation_id)
@@ -40,10 +40,10 @@ async def told(
 
 @settings(max_examples=effort(80))
 @given(script=agent_scripts(), is_native=st.booleans(), end=st.none() | st.integers(0, 30))
-def test_what_is_told_comes_to_the_messages_of_the_run(
+def test_events_reduce_to_the_messages_of_the_run(
     script: list[list[Any]], is_native: bool, end: int | None
 ) -> None:
-    run, events = asyncio.run(told(script, is_native, end))
+    run, events = asyncio.run(run_events(script, is_native, end))
     snapshot = snapshot_of(events)
     assert snapshot["problems"] == []
     assert run.result is not None
@@ -52,18 +52,20 @@ def test_what_is_told_comes_to_the_messages_of_the_run(
     ]
 
     # Texts and thoughts.
-    spoken_by_run = {
+    run_texts = {
         message.id: (message.kind, message.text)
         for message in run.finished_messages
         if isinstance(message, (tw.TextMessage, tw.ReasoningMessage))
     }
-    assert texts_of(snapshot) == spoken_by_run
+    assert texts_of(snapshot) == run_texts
 
     # In one order, that of writing.
-    kept = [message.id for message in run.finished_messages]
+    message_ids = [message.id for message in run.finished_messages]
     shown_ids = [each["messageId"] for each in snapshot["messages"]]
-    both = set(kept) & set(shown_ids)
-    assert [each for each in shown_ids if each in both] == [each for each in kept if each in both]
+    both = set(message_ids) & set(shown_ids)
+    assert [each for each in shown_ids if each in both] == [
+        each for each in message_ids if each in both
+    ]
 
     # Calls, all of which have ended, unless their results come later.
     calls = calls_of(snapshot)
@@ -101,10 +103,10 @@ def test_what_is_told_comes_to_the_messages_of_the_run(
 
 @settings(max_examples=effort(30))
 @given(script=agent_scripts(), is_native=st.booleans())
-def test_a_message_is_closed_once_and_nothing_is_added_to_it_then(
+def test_a_message_is_completed_once_and_not_extended_afterwards(
     script: list[list[Any]], is_native: bool
 ) -> None:
-    _, events = asyncio.run(told(script, is_native, None))
+    _, events = asyncio.run(run_events(script, is_native, None))
     closed: set[str] = set()
     opened: set[str] = set()
     for each in events:

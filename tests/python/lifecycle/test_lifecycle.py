@@ -1,4 +1,4 @@
-"""Stream events one by one: what each thing that happens comes to."""
+"""Stream events one by one, for each event of a run."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ DEFINITIONS = json.loads((SCHEMAS / "stream-events.json").read_text("utf-8"))["$
 KINDS = {each.__name__: each for each in typing.get_args(StreamEvent)}
 
 
-def tell(*happened: Any, generation_id: str = "g") -> list[dict[str, Any]]:
-    """What is told, without the chat and the run."""
+def map_events(*run_events: Any, generation_id: str = "g") -> list[dict[str, Any]]:
+    """Return the stream events without the ids of the chat and the run."""
     mapper = StreamEventMapper("chat", "run")
-    told: list[dict[str, Any]] = []
-    for each in happened:
+    mapped: list[dict[str, Any]] = []
+    for each in run_events:
         for event in mapper.map(each, generation_id=generation_id):
             fields: dict[str, Any] = {**event}
             assert fields.pop("chatId") == "chat"
             assert fields.pop("runId") == "run"
-            told.append(fields)
-    return told
+            mapped.append(fields)
+    return mapped
 
 
 def hints(kind: type) -> tuple[set[str], set[str]]:
-    """The fields of a kind, and those that it always has."""
+    """Return the fields of a kind, and its required fields."""
     # Names that are there for type checkers only.
     found = typing_extensions.get_type_hints(
         kind, localns=vars(typing_extensions), include_extras=True
@@ -66,7 +66,7 @@ def hints(kind: type) -> tuple[set[str], set[str]]:
 
 
 @pytest.mark.parametrize("name", sorted(KINDS))
-def test_a_kind_has_the_fields_that_its_schema_has(name: str) -> None:
+def test_a_kind_has_the_fields_of_its_schema(name: str) -> None:
     schema = DEFINITIONS[name]
     fields, required = hints(KINDS[name])
     assert fields == set(schema["properties"])
@@ -88,12 +88,12 @@ def test_there_is_a_class_for_each_kind() -> None:
         ("InvalidReason", "InvalidReason"),
     ],
 )
-def test_a_part_of_an_event_has_the_fields_that_its_schema_has(part: str, definition: str) -> None:
+def test_a_part_of_an_event_has_the_fields_of_its_schema(part: str, definition: str) -> None:
     assert hints(getattr(events, part))[0] == set(DEFINITIONS[definition]["properties"])
 
 
-def test_a_text_ends_where_a_call_or_a_thought_begins() -> None:
-    told = tell(
+def test_a_text_ends_where_a_call_or_reasoning_begins() -> None:
+    mapped = map_events(
         tw.TextDelta("\n"),
         tw.TextDelta("Let me "),
         tw.ToolCallStart(0, "a", "Add"),
@@ -107,7 +107,7 @@ def test_a_text_ends_where_a_call_or_a_thought_begins() -> None:
         tw.TextDelta(" "),
         tw.FinishUpdate("stop"),
     )
-    assert [(e["kind"], e["messageId"], e.get("delta"), e.get("done")) for e in told] == [
+    assert [(e["kind"], e["messageId"], e.get("delta"), e.get("done")) for e in mapped] == [
         ("text", "g.0", "\nLet me ", None),
         ("text", "g.0", "", True),
         ("tools_call_update", "g.calls", None, None),
@@ -120,24 +120,24 @@ def test_a_text_ends_where_a_call_or_a_thought_begins() -> None:
         ("reasoning", "g.2", "Hm.", None),
         ("reasoning", "g.2", "", True),
     ]
-    assert {event["role"] for event in told} == {"assistant"}
+    assert {event["role"] for event in mapped} == {"assistant"}
 
 
 def test_the_id_and_the_name_of_a_call_are_on_its_first_fragment() -> None:
-    told = tell(tw.ToolCallStart(0, "a", "Add"), tw.ToolCallDelta(0, '{"a"'))
-    assert [event["toolCallUpdates"] for event in told] == [
+    mapped = map_events(tw.ToolCallStart(0, "a", "Add"), tw.ToolCallDelta(0, '{"a"'))
+    assert [event["toolCallUpdates"] for event in mapped] == [
         [{"toolCallId": "a", "index": 0, "functionName": "Add"}],
         [{"index": 0, "functionArgs": '{"a"'}],
     ]
 
 
-def test_a_call_is_told_with_its_repairs_and_without_what_was_told_of_it_before() -> None:
-    [told] = tell(tw.ToolCall("a", "Add", {"a": 1}, "<Add>{a: 1}</Add>", 2))
-    assert told["toolCalls"] == [
+def test_a_complete_call_has_its_repairs_and_no_raw_text() -> None:
+    [mapped] = map_events(tw.ToolCall("a", "Add", {"a": 1}, "<Add>{a: 1}</Add>", 2))
+    assert mapped["toolCalls"] == [
         {"toolCallId": "a", "name": "Add", "arguments": {"a": 1}, "index": 2}
     ]
     start, delta, broken = tw.parse("<Add>{}</Add>", [{"name": "Add", "parameters": NEEDS_A}])
-    [*_, event] = tell(start, delta, broken)
+    [*_, event] = map_events(start, delta, broken)
     [call] = event["toolCalls"]
     assert call["raw"] == "<Add>{}</Add>"
     assert call["invalid"]["reason"] == "schema_violation"
@@ -148,8 +148,8 @@ def test_a_call_is_told_with_its_repairs_and_without_what_was_told_of_it_before(
 NEEDS_A = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 
 
-def test_calls_of_one_id_are_told_under_the_ids_that_the_executor_gives_them() -> None:
-    told = tell(
+def test_calls_with_equal_ids_have_the_unique_ids_of_the_executor() -> None:
+    mapped = map_events(
         tw.ToolCallStart(0, "a", "Add"),
         tw.ToolCall("a", "Add", {"n": 1}, index=0),
         tw.ToolCallStart(1, "a", "Add"),
@@ -158,7 +158,7 @@ def test_calls_of_one_id_are_told_under_the_ids_that_the_executor_gives_them() -
         tw.ToolResult("a", "Add", "one"),
         tw.ToolResult("a#2", "Add", "two"),
     )
-    snapshot = snapshot_of(typing.cast("list[StreamEvent]", told))
+    snapshot = snapshot_of(typing.cast("list[StreamEvent]", mapped))
     shown = calls_of(snapshot)
     assert {key: (e["arguments"], e["result"]) for key, e in shown.items()} == {
         ("g.calls", "a"): ({"n": 1}, "one"),
@@ -167,11 +167,11 @@ def test_calls_of_one_id_are_told_under_the_ids_that_the_executor_gives_them() -
     assert snapshot["problems"] == []
 
 
-def test_what_becomes_of_a_call_is_told_of_the_message_in_which_it_stands() -> None:
+def test_call_states_refer_to_the_message_of_the_call() -> None:
     first, second = tw.ToolCall("a", "Add", {}), tw.ToolCall("b", "Add", {}, index=1)
     result = tw.ToolResult("b", "Add", "two")
     of_second = tw.ToolAggregateMessage([second], [result], id="g.calls2", generation_id="g")
-    told = tell(
+    mapped = map_events(
         first,
         tw.TextDelta("So"),
         second,
@@ -180,21 +180,23 @@ def test_what_becomes_of_a_call_is_told_of_the_message_in_which_it_stands() -> N
         result,
         of_second,
     )
-    shown = calls_of(snapshot_of(typing.cast("list[StreamEvent]", told)))
+    shown = calls_of(snapshot_of(typing.cast("list[StreamEvent]", mapped)))
     states = {key: each["state"] for key, each in shown.items()}
     assert states == {("g.calls", "a"): "running", ("g.calls2", "b"): "success"}
 
-    later = StreamEventMapper("chat", "later")
-    later.register_calls([tw.TextMessage("So"), of_second])
-    [event] = later.map(result, generation_id="g")
+    next_mapper = StreamEventMapper("chat", "second")
+    next_mapper.register_calls([tw.TextMessage("So"), of_second])
+    [event] = next_mapper.map(result, generation_id="g")
     assert event["messageId"] == "g.calls2_result_b"
     state = {"kind": "tool_state", "toolCallId": "b", "state": "awaiting_approval"}
-    assert later.with_envelope(state, generation_id="g")["messageId"] == "g.calls2"
-    assert not later.has_emitted_call("b", generation_id="g"), "it was not told in this run"
+    assert next_mapper.with_envelope(state, generation_id="g")["messageId"] == "g.calls2"
+    assert not next_mapper.has_emitted_call("b", generation_id="g"), (
+        "it was not emitted in this run"
+    )
 
 
-def test_what_becomes_of_a_call_is_its_state() -> None:
-    told = tell(
+def test_changes_of_a_call_are_its_states() -> None:
+    mapped = map_events(
         ToolApprovalRequested("a", "Add", {}),
         ToolApproval("a", "allowed", None),
         ToolApproval("b", "timeout", "nobody decided"),
@@ -202,8 +204,8 @@ def test_what_becomes_of_a_call_is_its_state() -> None:
         ToolQuestion("a", "key", "Really?", {"type": "boolean"}),
         ToolDeferred("a", "Add", "later"),
     )
-    assert {(e["kind"], e["messageId"]) for e in told} == {("tool_state", "g.calls")}
-    assert [{k: v for k, v in e.items() if k in OF_STATES} for e in told] == [
+    assert {(e["kind"], e["messageId"]) for e in mapped} == {("tool_state", "g.calls")}
+    assert [{k: v for k, v in e.items() if k in OF_STATES} for e in mapped] == [
         {"toolCallId": "a", "state": "awaiting_approval"},
         {"toolCallId": "a", "state": "approved"},
         {"toolCallId": "b", "state": "denied", "reason": "nobody decided"},
@@ -222,11 +224,11 @@ def test_what_becomes_of_a_call_is_its_state() -> None:
 OF_STATES = ("toolCallId", "state", "key", "question", "schema", "reason")
 
 
-def test_a_result_is_told_as_the_model_reads_it() -> None:
-    [told] = tell(
+def test_a_result_is_the_text_that_the_model_reads() -> None:
+    [mapped] = map_events(
         tw.ToolResult("a", "Add", "late", is_error=True, error_code="timeout", duration=2)
     )
-    assert told == {
+    assert mapped == {
         "kind": "tool_result",
         "generationId": "g",
         "role": "tool",
@@ -246,21 +248,21 @@ def test_a_result_is_told_as_the_model_reads_it() -> None:
     [("half way", "half way"), ({"at": 1}, '{"at":1}'), (object(), "(object)")],
 )
 def test_progress_is_text(value: object, text: str) -> None:
-    [told] = tell(ToolProgress("a", value))
-    assert (told["result"], told["done"], told["isError"]) == (text, False, False)
-    assert told["messageId"] == "g.calls_result_a"
+    [mapped] = map_events(ToolProgress("a", value))
+    assert (mapped["result"], mapped["done"], mapped["isError"]) == (text, False, False)
+    assert mapped["messageId"] == "g.calls_result_a"
 
 
-def test_of_huge_progress_the_beginning_is_told() -> None:
-    [told] = tell(ToolProgress("a", "x" * 5_000_000))
-    assert len(told["result"]) < 11_000
+def test_huge_progress_is_truncated() -> None:
+    [mapped] = map_events(ToolProgress("a", "x" * 5_000_000))
+    assert len(mapped["result"]) < 11_000
 
 
 HALF = "a\ud800b"
 
 
 @pytest.mark.parametrize(
-    "happened",
+    "run_event",
     [
         ToolProgress("a", HALF),
         ToolProgress("a", {"x": HALF}),
@@ -275,30 +277,33 @@ HALF = "a\ud800b"
         SceneStep(SceneStatus.FUNCTION_REQUEST, function="Add", call_id="a", arguments={"x": HALF}),
     ],
 )
-def test_whatever_tools_and_people_say_can_be_written(happened: Any) -> None:
+def test_whatever_tools_and_people_say_can_be_written(run_event: Any) -> None:
     mapper = StreamEventMapper("chat", "run")
-    told = [*mapper.map(happened, generation_id="g"), *mapper.run_finished("error", HALF)]
-    snapshot_of(told)
-    text = json.dumps(told, ensure_ascii=False).encode("utf-8").decode()
+    mapped = [*mapper.map(run_event, generation_id="g"), *mapper.run_finished("error", HALF)]
+    snapshot_of(mapped)
+    text = json.dumps(mapped, ensure_ascii=False).encode("utf-8").decode()
     assert "a\ufffdb" in text
 
 
-def test_raw_text_is_told_as_it_came_and_what_is_not_for_readers_not_at_all() -> None:
-    assert tell(RawText("<Add>")) == [{"kind": "raw", "generationId": "g", "delta": "<Add>"}]
-    assert tell(tw.Discarded("</think>", "reasoning_tag"), tw.FabricatedResult(None, "<x/>")) == []
+def test_raw_text_is_mapped_and_parser_notes_are_not() -> None:
+    assert map_events(RawText("<Add>")) == [{"kind": "raw", "generationId": "g", "delta": "<Add>"}]
+    assert (
+        map_events(tw.Discarded("</think>", "reasoning_tag"), tw.FabricatedResult(None, "<x/>"))
+        == []
+    )
 
 
-def test_something_that_no_run_tells_is_refused() -> None:
-    with pytest.raises(TypeError, match="a run tells nothing that is a str"):
+def test_an_object_that_is_not_an_event_is_refused() -> None:
+    with pytest.raises(TypeError, match="event must be an event of a run, got str"):
         StreamEventMapper("chat", "run").map("Hello")  # type: ignore[arg-type]
 
 
-def test_a_selection_is_told_with_the_scores_of_all_tools() -> None:
+def test_a_selection_has_the_scores_of_all_tools() -> None:
     scorer = ScriptedScorer([named("compare", 95, item1="ramen", item2="udon")])
     selection = on_virtual_time(ToolSelector(ITEMS, scorer).select("Ramen or udon?"))
-    [told] = tell(selection)
-    assert told.pop("duration") >= 0
-    assert told == {
+    [mapped] = map_events(selection)
+    assert mapped.pop("duration") >= 0
+    assert mapped == {
         "kind": "selection",
         "generationId": "g",
         "tool": "compare",
@@ -313,13 +318,13 @@ def test_a_selection_is_told_with_the_scores_of_all_tools() -> None:
     }
 
 
-def test_late_results_of_another_reply_do_not_end_what_is_being_said() -> None:
+def test_late_results_of_another_reply_do_not_end_the_current_text() -> None:
     mapper = StreamEventMapper("chat", "run")
-    told = mapper.map(tw.TextDelta("Hel"), generation_id="new")
-    told += mapper.map(tw.ToolResult("a", "Add", "3"), generation_id="old")
-    told += mapper.map(tw.TextDelta("lo"), generation_id="new")
-    told += mapper.run_finished()
-    assert [event.get("messageId") for event in told] == [
+    mapped = mapper.map(tw.TextDelta("Hel"), generation_id="new")
+    mapped += mapper.map(tw.ToolResult("a", "Add", "3"), generation_id="old")
+    mapped += mapper.map(tw.TextDelta("lo"), generation_id="new")
+    mapped += mapper.run_finished()
+    assert [event.get("messageId") for event in mapped] == [
         "new.0",
         "old.calls_result_a",
         "new.0",
@@ -328,10 +333,10 @@ def test_late_results_of_another_reply_do_not_end_what_is_being_said() -> None:
     ]
 
 
-def test_what_users_say_is_told_whole() -> None:
+def test_user_messages_are_mapped_as_complete_texts() -> None:
     mapper = StreamEventMapper("chat", "run", from_agent="helper")
-    said = tw.TextMessage("Hi!", id="m1", metadata={"via": "web"})
-    assert mapper.map_messages([said]) == [
+    message = tw.TextMessage("Hi!", id="m1", metadata={"via": "web"})
+    assert mapper.map_messages([message]) == [
         {
             "kind": "text",
             "chatId": "chat",
@@ -343,11 +348,11 @@ def test_what_users_say_is_told_whole() -> None:
             "done": True,
         }
     ]
-    with pytest.raises(ValueError, match="needs an id"):
+    with pytest.raises(ValueError, match="id must be a string, got None"):
         mapper.map_messages([tw.TextMessage("Hi!")])
 
 
-def test_the_end_of_a_run_says_why() -> None:
+def test_the_end_of_a_run_has_its_reason() -> None:
     mapper = StreamEventMapper("chat", "run")
     mapper.map(tw.TextDelta("Hel"), generation_id="g")
     text, end = mapper.run_finished("error", "the socket is gone")
@@ -360,11 +365,11 @@ def test_the_end_of_a_run_says_why() -> None:
     }
 
 
-def test_events_of_one_s_own_are_addressed() -> None:
+def test_custom_events_get_the_envelope() -> None:
     mapper = StreamEventMapper("chat", "run")
     own = {"kind": "tool_state", "toolCallId": "a", "state": "awaiting_approval", "key": "k"}
-    told = mapper.with_envelope(own, generation_id="g")
-    assert told == {
+    mapped = mapper.with_envelope(own, generation_id="g")
+    assert mapped == {
         **own,
         "chatId": "chat",
         "runId": "run",
@@ -375,7 +380,7 @@ def test_events_of_one_s_own_are_addressed() -> None:
 
 
 @on_a_loop
-async def test_a_run_that_waits_is_told_and_its_late_result_finds_its_call() -> None:
+async def test_a_paused_run_is_mapped_and_its_late_result_finds_its_call() -> None:
     async def book() -> Deferred:
         return Deferred("booking")
 
@@ -390,14 +395,14 @@ async def test_a_run_that_waits_is_told_and_its_late_result_finds_its_call() -> 
     )
     first = StreamEventMapper("chat", "first")
     async with agent.open("Hi!", run_id="first") as paused:
-        told = [*first.run_started(), *await events_of_run(paused, first), *first.run_finished()]
-    states = {each["name"]: each["state"] for each in calls_of(snapshot_of(told)).values()}
+        mapped = [*first.run_started(), *await events_of_run(paused, first), *first.run_finished()]
+    states = {each["name"]: each["state"] for each in calls_of(snapshot_of(mapped)).values()}
     assert states == {"book": "deferred", "delete": "denied"}
     agent.resolve("booking", "table 4")
     second = StreamEventMapper("chat", "second")
     async with agent.open(None, history=paused.messages, run_id="second") as run:
-        told += [*second.run_started(), *await events_of_run(run, second), *second.run_finished()]
-    snapshot = snapshot_of(told)
+        mapped += [*second.run_started(), *await events_of_run(run, second), *second.run_finished()]
+    snapshot = snapshot_of(mapped)
     results = {each["name"]: each.get("result") for each in calls_of(snapshot).values()}
     assert results["book"] == "table 4"
     assert texts_of(snapshot) == {"one.0": ("text", "One moment. "), "two.0": ("text", "Done.")}

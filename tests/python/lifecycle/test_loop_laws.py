@@ -1,4 +1,4 @@
-"""Reducing and encoding the events of a large chat costs little for each byte of them."""
+"""Cost of reducing and encoding the events of a large chat, per byte of them."""
 
 from __future__ import annotations
 

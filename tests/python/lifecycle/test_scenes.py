@@ -1,4 +1,4 @@
-"""Runs of scenes as stream events: the steps, and what is said and called in them."""
+"""Scene runs as stream events: their steps, texts and calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from toolweave.testing import ScriptedModel
     is_streaming=st.booleans(),
     mode=st.sampled_from(["direct", "chaining", "scene"]),
 )
-def test_what_is_told_comes_to_the_texts_and_calls_of_the_run(
+def test_events_reduce_to_the_texts_and_calls_of_the_run(
     script: list[list[Any]], is_streaming: bool, mode: Any
 ) -> None:
     manager = calculator_manager(
@@ -37,8 +37,8 @@ def test_what_is_told_comes_to_the_texts_and_calls_of_the_run(
     async def main() -> tuple[Any, list[Any]]:
         mapper = StreamEventMapper("chat", "run")
         async with manager.open("Hi!", scene=scene, run_id="run") as run:
-            told = await events_of_run(run, mapper)
-        return run, [*told, *mapper.run_finished()]
+            mapped = await events_of_run(run, mapper)
+        return run, [*mapped, *mapper.run_finished()]
 
     run, events = asyncio.run(main())
     snapshot = snapshot_of(events)
@@ -46,12 +46,12 @@ def test_what_is_told_comes_to_the_texts_and_calls_of_the_run(
     reason = run.result.stop_reason.value
     shown_reason = "deferred" if reason == "awaiting_client" else reason
     assert snapshot["runs"][0]["stopReason"] == shown_reason
-    told = texts_of(snapshot)
+    texts = texts_of(snapshot)
     if is_streaming:
         for message in run.finished_messages:
             if isinstance(message, tw.TextMessage) and message.role is tw.Role.ASSISTANT:
-                assert told[message.id or ""] == ("text", message.text)
-    answers = "".join(text for kind, text in told.values() if kind == "text")
+                assert texts[message.id or ""] == ("text", message.text)
+    answers = "".join(text for kind, text in texts.values() if kind == "text")
     assert run.result.text.strip() in answers
     calls = {call_id: each for (_, call_id), each in calls_of(snapshot).items()}
     for executed in run.result.executed:
@@ -65,7 +65,7 @@ def test_what_is_told_comes_to_the_texts_and_calls_of_the_run(
 
 
 @on_a_loop
-async def test_each_step_is_an_event_with_what_it_cost_and_pieces_of_text_are_text() -> None:
+async def test_each_step_is_an_event_with_its_cost_and_pieces_of_text_are_text() -> None:
     manager = calculator_manager(
         [ENTER, tw.UsageUpdate(10, 5)],
         ["Let me see. ", ADD, tw.UsageUpdate(20, 7)],
@@ -79,9 +79,9 @@ async def test_each_step_is_an_event_with_what_it_cost_and_pieces_of_text_are_te
         async for step in run:
             steps.append(step)
             events += mapper.map(step, generation_id=run.generation_id)
-    told = [event["step"] for event in events if event["kind"] == "scene"]
-    assert told == [s.to_dict() for s in steps if s.status is not SceneStatus.STREAMING]
-    assert sum(step.get("inputTokens", 0) for step in told) >= 30
+    step_dicts = [event["step"] for event in events if event["kind"] == "scene"]
+    assert step_dicts == [s.to_dict() for s in steps if s.status is not SceneStatus.STREAMING]
+    assert sum(step.get("inputTokens", 0) for step in step_dicts) >= 30
     _, answer = [m for m in run.finished_messages if m.kind == "text" and m.role == "assistant"]
     deltas = [(e["messageId"], e["delta"]) for e in events if e["kind"] == "text"]
     assert deltas[-3:] == [(answer.id, "It is "), (answer.id, "42."), (answer.id, "")]
@@ -103,7 +103,7 @@ async def test_a_tool_that_fails_or_is_unknown_is_a_call_with_an_error() -> None
 
 
 @on_a_loop
-async def test_a_client_s_tool_waits_and_has_its_result_in_the_next_run() -> None:
+async def test_a_client_tool_waits_and_has_its_result_in_the_next_run() -> None:
     manager = calculator_manager(ENTER, LOCATE, "You are in Oslo.")
     mapper = StreamEventMapper("chat", "one")
     async with manager.open("Where am I?", conversation="c", run_id="one") as run:
@@ -145,21 +145,19 @@ async def test_a_question_of_a_tool_waits_for_an_answer() -> None:
 
 
 @on_a_loop
-async def test_what_a_hook_says_is_a_message_of_its_own() -> None:
+async def test_text_of_a_hook_is_a_separate_message() -> None:
     manager = calculator_manager(ENTER, "It is 42.", streaming=True)
     manager.after_scene(lambda _, __: Append("No warranty."))
     mapper = StreamEventMapper("chat", "run")
     async with manager.open("Hi!", run_id="run") as run:
-        texts = texts_of(
-            snapshot_of([*await events_of_run(run, mapper), *mapper.run_finished()])
-        )
+        texts = texts_of(snapshot_of([*await events_of_run(run, mapper), *mapper.run_finished()]))
     assert [text for _, text in texts.values()] == ["It is 42.", "No warranty."]
     stored = {message.id for message in run.finished_messages}
     assert texts.keys() <= stored
 
 
 @on_a_loop
-async def test_a_run_that_fails_tells_of_an_error_and_ends_with_it() -> None:
+async def test_a_failed_run_has_an_error_event_and_ends_with_it() -> None:
     manager = calculator_manager(ENTER, tw.ModelError("the socket is gone", "m", status=502))
     mapper = StreamEventMapper("chat", "run")
     async with manager.open("Hi!") as run:
@@ -172,7 +170,7 @@ async def test_a_run_that_fails_tells_of_an_error_and_ends_with_it() -> None:
     assert ended["error"]
 
 
-def test_without_ids_of_replies_they_are_made_of_the_run_and_a_number() -> None:
+def test_without_reply_ids_they_are_derived_from_the_run_and_a_number() -> None:
     mapper = StreamEventMapper("chat", "run")
     steps = [
         SceneStep(SceneStatus.STREAMING, message="Wait. "),

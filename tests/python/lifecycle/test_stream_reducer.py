@@ -1,4 +1,4 @@
-"""The reducer of stream events, as Python sees it."""
+"""The Python binding of the reducer of stream events."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def reduce(events: list[Event], **options: Any) -> StreamReducer:
 
 
 @pytest.mark.parametrize("case", REDUCED, ids=by_name)
-def test_events_come_to_what_the_cases_say(case: dict[str, Any]) -> None:
+def test_events_reduce_to_the_snapshots_of_the_cases(case: dict[str, Any]) -> None:
     reducer = reduce(case["events"], pending_timeout=case.get("pendingTimeoutMs", 60_000) / 1000)
     now = case.get("now")
     snapshot = reducer.snapshot(None if now is None else now / 1000)
@@ -59,7 +59,7 @@ def test_events_come_to_what_the_cases_say(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", INVALID, ids=by_name)
-def test_what_is_no_event_is_refused_with_its_place(case: dict[str, Any]) -> None:
+def test_an_invalid_event_is_refused_with_its_place(case: dict[str, Any]) -> None:
     with pytest.raises(MessageError) as caught:
         check_stream_event(case["event"])
     assert caught.value.path == case["path"]
@@ -68,7 +68,7 @@ def test_what_is_no_event_is_refused_with_its_place(case: dict[str, Any]) -> Non
     assert str(pushed.value) == str(caught.value)
 
 
-def test_the_schemas_say_the_same() -> None:
+def test_the_schemas_agree() -> None:
     events = Validator(load(SCHEMAS / "stream-events.json"))
     snapshots = Validator(load(SCHEMAS / "snapshot.json"))
     for case in INVALID:
@@ -156,7 +156,7 @@ def test_neither_order_nor_repetition_nor_looking_shows(
 
 
 @given(chats)
-def test_texts_are_joined_and_calls_of_runs_that_are_over_are_settled(chat: list[Event]) -> None:
+def test_texts_are_joined_and_calls_of_finished_runs_are_interrupted(chat: list[Event]) -> None:
     snapshot = reduce(chat).snapshot()
     joined: dict[str, str] = {}
     for event in chat:
@@ -186,7 +186,7 @@ json_values = st.recursive(
 
 
 @given(json_values)
-def test_whatever_it_is_it_is_taken_or_refused(value: Any) -> None:
+def test_any_value_is_accepted_or_refused(value: Any) -> None:
     try:
         check_stream_event(value)
     except (MessageError, TypeError):
@@ -206,7 +206,7 @@ def test_an_event_is_any_mapping_or_text() -> None:
     assert reducer.snapshot() == expected
 
 
-def test_an_event_without_a_number_is_fine_but_cannot_be_put_in_its_place() -> None:
+def test_an_event_without_a_number_is_valid_but_cannot_be_ordered() -> None:
     event = {"kind": "raw", "delta": "a"}
     check_stream_event(event)
     with pytest.raises(MessageError, match="event at /sequenceNumber is missing") as caught:
@@ -214,7 +214,7 @@ def test_an_event_without_a_number_is_fine_but_cannot_be_put_in_its_place() -> N
     assert caught.value.path == "/sequenceNumber"
 
 
-def test_what_is_no_json_is_refused() -> None:
+def test_invalid_json_is_refused() -> None:
     cyclic: Event = {"kind": "new", "sequenceNumber": 1}
     cyclic["self"] = cyclic
     for event in (
@@ -241,7 +241,7 @@ def test_times_are_numbers_of_seconds(seconds: float) -> None:
         StreamReducer().snapshot(seconds)
 
 
-def test_a_call_may_be_silent_for_ever() -> None:
+def test_the_pending_timeout_can_be_disabled() -> None:
     call = {"toolCallId": "a", "name": "t", "arguments": {}}
     event = {
         "kind": "tools_call",
@@ -259,7 +259,7 @@ def test_a_call_may_be_silent_for_ever() -> None:
     assert state(StreamReducer(pending_timeout=None)) == "pending"
 
 
-def test_messages_are_what_a_store_keeps() -> None:
+def test_messages_are_those_that_a_store_keeps() -> None:
     call = {"toolCallId": "a", "name": "t", "arguments": {"x": 12345678901234567890}, "index": 0}
     head = {"chatId": "c", "runId": "r", "generationId": "g"}
     events: list[Event] = [

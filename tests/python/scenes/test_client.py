@@ -1,4 +1,4 @@
-"""Tools that the client runs: the run pauses, is kept, and goes on with what the client found."""
+"""Client tools: the run pauses, is saved, and resumes with the results of the client."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ENTER = call("Places")
 
 
 @on_a_loop
-async def test_a_run_pauses_for_its_client_and_goes_on_with_the_result() -> None:
+async def test_a_run_pauses_for_its_client_and_resumes_with_the_result() -> None:
     store = WatchedStore()
     manager = asking(ENTER, WHERE + call("ping"), "You are in Oslo.", store=store)
     steps = []
@@ -57,8 +57,8 @@ async def test_a_run_pauses_for_its_client_and_goes_on_with_the_result() -> None
     assert last.stop_reason is SceneStopReason.AWAITING_CLIENT
     # Another process: all that there is comes from the store, by way of JSON.
     again = MemoryConversations()
-    kept = json.loads(json.dumps(store.saved[-1].to_dict()))
-    await again.save(Conversation.from_dict(kept))
+    stored = json.loads(json.dumps(store.saved[-1].to_dict()))
+    await again.save(Conversation.from_dict(stored))
     manager = asking("You are in Oslo.", store=again)
     steps = await steps_of(
         manager, conversation="c", results={waiting.interaction_id: {"city": "Oslo"}}
@@ -107,7 +107,7 @@ async def test_a_run_waits_until_all_results_are_there() -> None:
 
 
 @on_a_loop
-async def test_a_failure_of_the_client_is_told_to_the_model() -> None:
+async def test_the_model_reads_a_failure_of_the_client() -> None:
     manager = asking(ENTER, WHERE, "I do not know.")
     paused = await result_of(manager, "Where am I?", conversation="c")
     (waiting,) = paused.awaiting
@@ -120,7 +120,7 @@ async def test_a_failure_of_the_client_is_told_to_the_model() -> None:
 
 
 @on_a_loop
-async def test_who_goes_on_without_results_gets_errors_in_their_place() -> None:
+async def test_continuing_without_results_puts_errors_in_their_place() -> None:
     manager = asking(ENTER, WHERE, "Hello again.")
     await result_of(manager, "Where am I?", conversation="c")
     steps = await steps_of(manager, "Never mind.", conversation="c")
@@ -136,7 +136,7 @@ async def test_who_goes_on_without_results_gets_errors_in_their_place() -> None:
 
 
 @on_a_loop
-async def test_results_and_a_word_of_the_user_can_come_together() -> None:
+async def test_a_request_may_have_results_and_input() -> None:
     manager = asking(ENTER, WHERE + WHERE, "Oslo it is.")
     paused = await result_of(manager, "Where am I?", conversation="c")
     first = str(paused.awaiting[0].interaction_id)
@@ -147,7 +147,7 @@ async def test_results_and_a_word_of_the_user_can_come_together() -> None:
 
 
 @on_a_loop
-async def test_results_that_nobody_waits_for_are_an_error_that_says_so() -> None:
+async def test_unexpected_results_are_an_error_that_names_the_pending_ones() -> None:
     manager = asking(ENTER, WHERE, "Oslo.")
     steps = await steps_of(manager, conversation="k", results={"x": 1})
     sentence = (
@@ -170,7 +170,7 @@ async def test_results_that_nobody_waits_for_are_an_error_that_says_so() -> None
 
 
 @on_a_loop
-async def test_the_scenes_that_were_left_to_do_are_done_afterwards() -> None:
+async def test_a_resumed_run_enters_the_scenes_left_in_the_queue() -> None:
     store = WatchedStore()
     plan = {
         "answer": None,
@@ -193,16 +193,16 @@ async def test_the_scenes_that_were_left_to_do_are_done_afterwards() -> None:
     assert "- Places: In Oslo." in second.messages[0].text
 
 
-@pytest.mark.parametrize("agenda", [{}, 5, {"mode": "direct", "queue": [1], "done": []}, None])
+@pytest.mark.parametrize("queue", [{}, 5, {"mode": "direct", "queue": [1], "done": []}, None])
 @on_a_loop
-async def test_a_conversation_goes_on_though_nothing_says_how(agenda: Any) -> None:
+async def test_a_conversation_continues_without_a_readable_queue(queue: Any) -> None:
     store = WatchedStore()
     manager = asking(ENTER, WHERE, ENTER, "Oslo.", store=store)
     paused = await result_of(manager, "Where am I?", conversation="c")
-    kept = store.saved[-1]
-    (name,) = kept.metadata
-    kept.metadata = {} if agenda is None else {name: agenda}
-    await store.save(kept)
+    stored = store.saved[-1]
+    (name,) = stored.metadata
+    stored.metadata = {} if queue is None else {name: queue}
+    await store.save(stored)
     results = {str(paused.awaiting[0].interaction_id): "Oslo"}
     assert (await result_of(manager, conversation="c", results=results)).text == "Oslo."
 
@@ -230,7 +230,7 @@ async def test_a_tool_that_defers_its_result_pauses_the_run_as_well() -> None:
 
 
 @on_a_loop
-async def test_a_tool_that_asks_the_user_goes_on_in_the_same_run() -> None:
+async def test_a_tool_that_asks_the_user_continues_in_the_same_run() -> None:
     async def greet(context: ToolContext) -> str:
         return f"Hello, {await context.ask('Who are you?')}!"
 
@@ -251,7 +251,7 @@ async def test_a_tool_that_asks_the_user_goes_on_in_the_same_run() -> None:
 
 
 @on_a_loop
-async def test_ids_that_a_provider_uses_again_are_no_old_interactions() -> None:
+async def test_reused_call_ids_get_new_interactions() -> None:
     replies: list[Any] = [
         [tw.ToolCall("c0", "Places", {})],
         [tw.ToolCall("c0", "Get_Location", {})],
@@ -269,7 +269,7 @@ async def test_ids_that_a_provider_uses_again_are_no_old_interactions() -> None:
 
 
 @on_a_loop
-async def test_what_has_expired_cannot_be_gone_on_with() -> None:
+async def test_an_expired_conversation_cannot_be_resumed() -> None:
     now = [0.0]
     store = MemoryConversations(ttl=10, clock=lambda: now[0])
     manager = asking(ENTER, WHERE, store=store)
@@ -288,7 +288,7 @@ async def test_nothing_to_answer_is_an_error() -> None:
 
 
 @on_a_loop
-async def test_who_says_nothing_gives_no_interaction_up() -> None:
+async def test_a_request_without_input_keeps_its_interactions() -> None:
     manager = asking(ENTER, WHERE, "In Oslo.")
     paused = await result_of(manager, "Where am I?", conversation="c")
     assert (await result_of(manager, conversation="c")).error == "There is nothing to answer"
@@ -299,7 +299,7 @@ async def test_who_says_nothing_gives_no_interaction_up() -> None:
 
 
 @on_a_loop
-async def test_what_was_left_open_can_be_answered_without_saying_it_again() -> None:
+async def test_an_unanswered_request_can_be_continued_without_input() -> None:
     manager = manager_of(tw.ModelError("full", "m1", 429), "Hello!")
     assert (await result_of(manager, "Hi!", conversation="c")).stop_reason.value == "error"
     result = await result_of(manager, conversation="c")
@@ -310,6 +310,6 @@ async def test_what_was_left_open_can_be_answered_without_saying_it_again() -> N
 
 
 @pytest.mark.parametrize("schema", [{"type": 5}, {"$ref": "#/nowhere"}])
-def test_a_schema_that_is_none_is_refused_where_it_is_given(schema: Any) -> None:
+def test_an_invalid_schema_is_refused_at_registration(schema: Any) -> None:
     with pytest.raises((tw.ContractError, tw.SchemaError, tw.ToolDefinitionError)):
         SceneManager(ScriptedModel()).scene("S").client_tool("t", schema)

@@ -1,4 +1,4 @@
-"""What runs cost, and what that, or how often somebody asks, may not exceed."""
+"""Costs of runs, budgets and rate limits."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from toolweave.testing import ScriptedModel
 PRICES = {"m1": Price(1_000_000, 1_000_000, cached_input=500_000)}
 
 
-def used(text: Any, inputs: int, outputs: int, cached: int = 0) -> list[Any]:
+def usage_reply(text: Any, inputs: int, outputs: int, cached: int = 0) -> list[Any]:
     return [text, tw.UsageUpdate(inputs, outputs, cached)]
 
 
-def spending(*replies: Any, **options: Any) -> SceneManager:
+def priced_manager(*replies: Any, **options: Any) -> SceneManager:
     return manager_of(*replies, **{"prices": PRICES, **options})
 
 
@@ -47,8 +47,10 @@ def costs(steps: list[SceneStep]) -> list[tuple[str, Decimal | None, Decimal]]:
 
 
 @on_a_loop
-async def test_what_a_reply_costs_stands_on_the_next_step_and_only_there() -> None:
-    manager = spending(used(ENTER, 1, 2), used(ADD, 10, 20), used("42.", 100, 200))
+async def test_the_cost_of_a_reply_is_on_the_next_step_only() -> None:
+    manager = priced_manager(
+        usage_reply(ENTER, 1, 2), usage_reply(ADD, 10, 20), usage_reply("42.", 100, 200)
+    )
     steps = await steps_of(manager, "15 + 27?")
     assert costs(steps) == [
         ("ExecutingScene", Decimal(3), Decimal(3)),
@@ -69,29 +71,29 @@ async def test_what_a_reply_costs_stands_on_the_next_step_and_only_there() -> No
 
 
 @on_a_loop
-async def test_cached_tokens_are_charged_once_and_at_their_price() -> None:
-    result = await result_of(spending(used("Hello!", 10, 1, cached=4)), "Hi!")
+async def test_cached_tokens_are_charged_once_at_their_own_price() -> None:
+    result = await result_of(priced_manager(usage_reply("Hello!", 10, 1, cached=4)), "Hi!")
     assert result.total_cost == Decimal(6 + 2 + 1)
 
 
 @on_a_loop
-async def test_tokens_are_estimated_and_marked_where_the_provider_says_nothing() -> None:
-    steps = await steps_of(spending("Hello!"), "Hi!")
+async def test_tokens_are_estimated_and_marked_without_usage_of_the_provider() -> None:
+    steps = await steps_of(priced_manager("Hello!"), "Hi!")
     running, last = steps
     assert running.estimated
     assert running.input_tokens > 0
     assert running.output_tokens > 0
     assert running.cost == running.input_tokens + running.output_tokens == last.total_cost
-    assert (await result_of(spending("Hello!"), "Hi!")).estimated
+    assert (await result_of(priced_manager("Hello!"), "Hi!")).estimated
 
 
 @on_a_loop
 @pytest.mark.parametrize("is_native", [False, True])
-async def test_estimates_are_of_all_that_is_sent_and_written_calls_and_tools_too(
+async def test_estimates_count_everything_sent_and_written_including_calls_and_tools(
     is_native: bool,
 ) -> None:
     replies = [native("Calculator"), native("Add", a=15, b=27)] if is_native else [ENTER, ADD]
-    manager = spending(*replies, "42.", is_native=is_native)
+    manager = priced_manager(*replies, "42.", is_native=is_native)
     _, requested, _, running, _ = await steps_of(manager, "15 + 27?")
     requests = model_of(manager).requests[1:]
     for step, request in zip((requested, running), requests, strict=True):
@@ -102,26 +104,28 @@ async def test_estimates_are_of_all_that_is_sent_and_written_calls_and_tools_too
 
 
 @on_a_loop
-async def test_a_request_that_is_answered_with_nothing_has_its_price() -> None:
+async def test_an_empty_reply_is_charged() -> None:
     empty = [tw.FinishUpdate("stop")]
-    result = await result_of(spending(empty, empty), "Hi!")
+    result = await result_of(priced_manager(empty, empty), "Hi!")
     assert result.error == "No response from LLM"
     assert result.total_cost == result.input_tokens > 0
-    refused = await result_of(spending(tw.ModelError("full", "m1", 429)), "Hi!")
+    refused = await result_of(priced_manager(tw.ModelError("full", "m1", 429)), "Hi!")
     assert (refused.total_cost, refused.input_tokens) == (0, 0)
 
 
 @on_a_loop
-async def test_a_budget_holds_for_estimates_of_calls() -> None:
-    manager = spending(ENTER, ADD, budget=1)
+async def test_a_budget_applies_to_estimates_of_calls() -> None:
+    manager = priced_manager(ENTER, ADD, budget=1)
     result = await result_of(manager, "15 + 27?")
     assert (result.stop_reason.value, result.executed) == ("budget", ())
     assert result.estimated
 
 
 @on_a_loop
-async def test_streaming_costs_nothing_and_nothing_twice() -> None:
-    manager = spending(used(ENTER, 1, 1), ["It ", "is ", *used("42.", 2, 3)], streaming=True)
+async def test_streaming_steps_have_no_cost() -> None:
+    manager = priced_manager(
+        usage_reply(ENTER, 1, 1), ["It ", "is ", *usage_reply("42.", 2, 3)], streaming=True
+    )
     steps = await steps_of(manager, "15 + 27?")
     pieces = [step for step in steps if step.status is SceneStatus.STREAMING]
     assert len(pieces) == 3
@@ -130,10 +134,15 @@ async def test_streaming_costs_nothing_and_nothing_twice() -> None:
 
 
 @on_a_loop
-async def test_a_piece_of_text_tells_nothing_of_what_was_spent_before_it() -> None:
+async def test_a_piece_of_text_has_no_cost_of_earlier_requests() -> None:
     more = '{"continue": true, "reason": ""}'
-    replies = [used(ENTER, 1, 1), used("1.", 1, 1), used(more, 4, 4), used("Done.", 1, 1)]
-    steps = await steps_of(spending(*replies, mode="chaining", streaming=True), "Count!")
+    replies = [
+        usage_reply(ENTER, 1, 1),
+        usage_reply("1.", 1, 1),
+        usage_reply(more, 4, 4),
+        usage_reply("Done.", 1, 1),
+    ]
+    steps = await steps_of(priced_manager(*replies, mode="chaining", streaming=True), "Count!")
     assert costs(steps)[-3:] == [
         ("Streaming", None, Decimal(4)),
         ("Running", Decimal(10), Decimal(14)),
@@ -142,9 +151,9 @@ async def test_a_piece_of_text_tells_nothing_of_what_was_spent_before_it() -> No
 
 
 @on_a_loop
-async def test_what_a_broken_reply_has_used_is_charged() -> None:
+async def test_the_usage_of_a_broken_reply_is_charged() -> None:
     pieces = ["Let me", tw.UsageUpdate(5, 2), tw.ModelError("gone")]
-    result = await result_of(spending(pieces), "Hi!")
+    result = await result_of(priced_manager(pieces), "Hi!")
     assert result.total_cost == Decimal(7)
 
 
@@ -152,7 +161,7 @@ async def test_what_a_broken_reply_has_used_is_charged() -> None:
 async def test_the_model_of_a_chain_that_has_answered_is_charged() -> None:
     chain = FallbackModel(
         ScriptedModel(tw.ModelError("full", "one", 400), name="m0"),
-        ScriptedModel(used("Hello!", 1, 1), name="m1"),
+        ScriptedModel(usage_reply("Hello!", 1, 1), name="m1"),
     )
     manager = SceneManager(chain, prices={"m0": Price(10**9, 10**9), **PRICES})
     manager.scene("S")
@@ -165,7 +174,7 @@ async def test_a_stream_that_fails_before_its_first_piece_is_tried_again() -> No
         await asyncio.sleep(0)
 
     full = tw.ModelError("full", "acme", 503)
-    model = ScriptedModel(full, used(ENTER, 1, 1), full, used("42.", 2, 2), name="m1")
+    model = ScriptedModel(full, usage_reply(ENTER, 1, 1), full, usage_reply("42.", 2, 2), name="m1")
     chain = FallbackModel(model, retry=RetryPolicy(2), sleep=at_once)
     manager = SceneManager(chain, prices=PRICES, streaming=True)
     manager.scene("Calculator")
@@ -180,17 +189,21 @@ async def test_a_stream_that_fails_before_its_first_piece_is_tried_again() -> No
 
 
 @on_a_loop
-async def test_plans_and_decisions_and_summaries_are_paid_for() -> None:
-    planned = spending(used('{"answer": "Hello!", "steps": []}', 3, 4), mode="planning", budget=7)
+async def test_plans_decisions_and_summaries_are_charged() -> None:
+    planned = priced_manager(
+        usage_reply('{"answer": "Hello!", "steps": []}', 3, 4), mode="planning", budget=7
+    )
     result = await result_of(planned, "Hi!")
     assert (result.total_cost, result.stop_reason.value) == (Decimal(7), "completed")
-    expensive = spending(used('{"answer": "Hello!", "steps": []}', 3, 4), mode="planning", budget=6)
+    expensive = priced_manager(
+        usage_reply('{"answer": "Hello!", "steps": []}', 3, 4), mode="planning", budget=6
+    )
     result = await result_of(expensive, "Hi!")
     assert (result.text, result.stop_reason.value) == ("", "budget")
-    chained = spending(
-        used(ENTER, 1, 0),
-        used("42.", 1, 0),
-        used('{"continue": false, "reason": ""}', 1, 0),
+    chained = priced_manager(
+        usage_reply(ENTER, 1, 0),
+        usage_reply("42.", 1, 0),
+        usage_reply('{"continue": false, "reason": ""}', 1, 0),
         mode="chaining",
     )
     assert (await result_of(chained, "15 + 27?")).total_cost == Decimal(3)
@@ -200,11 +213,13 @@ async def test_plans_and_decisions_and_summaries_are_paid_for() -> None:
 
 
 @on_a_loop
-async def test_the_budget_is_looked_at_after_each_reply_and_before_its_tools() -> None:
-    manager = spending(used(ENTER, 1, 1), used(ADD, 5, 5), budget=Budget(9))
+async def test_the_budget_is_checked_after_each_reply_before_its_tools() -> None:
+    manager = priced_manager(usage_reply(ENTER, 1, 1), usage_reply(ADD, 5, 5), budget=Budget(9))
     steps = await steps_of(manager, "15 + 27?")
-    told_more = spending(used(ENTER, 1, 1), used(ADD, 5, 5), budget=9, verbose=True)
-    (skipped,) = [s for s in await steps_of(told_more, "?") if s.status == "ToolSkipped"]
+    verbose = priced_manager(
+        usage_reply(ENTER, 1, 1), usage_reply(ADD, 5, 5), budget=9, verbose=True
+    )
+    (skipped,) = [s for s in await steps_of(verbose, "?") if s.status == "ToolSkipped"]
     assert (skipped.function, skipped.arguments) == ("Add", {"a": 15, "b": 27})
     sentence = "Budget of 9 USD exceeded: 12 USD spent by the request"
     assert told(steps) == [
@@ -218,9 +233,9 @@ async def test_the_budget_is_looked_at_after_each_reply_and_before_its_tools() -
 
 
 @on_a_loop
-async def test_a_tool_that_was_too_expensive_to_run_has_a_result_that_says_so() -> None:
+async def test_a_call_over_budget_has_a_result_that_says_so() -> None:
     store = WatchedStore()
-    manager = spending(used(ADD, 5, 5), budget=9, conversations=store)
+    manager = priced_manager(usage_reply(ADD, 5, 5), budget=9, conversations=store)
     result = await result_of(manager, "15 + 27?", scene="Calculator")
     assert result.stop_reason is SceneStopReason.BUDGET
     (aggregate,) = [m for m in result.messages if isinstance(m, tw.ToolAggregateMessage)]
@@ -230,8 +245,8 @@ async def test_a_tool_that_was_too_expensive_to_run_has_a_result_that_says_so() 
 
 
 @on_a_loop
-async def test_an_answer_that_was_too_expensive_is_still_an_answer() -> None:
-    steps = await steps_of(spending(used("Hello!", 5, 5), budget="9.99"), "Hi!")
+async def test_an_answer_over_budget_is_still_an_answer() -> None:
+    steps = await steps_of(priced_manager(usage_reply("Hello!", 5, 5), budget="9.99"), "Hi!")
     assert told(steps) == [
         ("Running", "Hello!"),
         ("Error", "Budget of 9.99 USD exceeded: 10 USD spent by the request"),
@@ -241,8 +256,10 @@ async def test_an_answer_that_was_too_expensive_is_still_an_answer() -> None:
 
 
 @on_a_loop
-async def test_what_is_spent_to_the_last_cent_is_not_exceeded() -> None:
-    assert (await result_of(spending(used("Hello!", 5, 5), budget=10), "Hi!")).text == "Hello!"
+async def test_spending_exactly_the_budget_does_not_exceed_it() -> None:
+    assert (
+        await result_of(priced_manager(usage_reply("Hello!", 5, 5), budget=10), "Hi!")
+    ).text == "Hello!"
 
 
 @pytest.mark.parametrize(
@@ -251,8 +268,11 @@ async def test_what_is_spent_to_the_last_cent_is_not_exceeded() -> None:
 @on_a_loop
 async def test_a_budget_is_for_a_request_or_for_a_conversation(scope: Any, reason: str) -> None:
     store = WatchedStore()
-    manager = spending(
-        used("One.", 3, 3), used("Two.", 3, 3), budget=Budget(10, scope), conversations=store
+    manager = priced_manager(
+        usage_reply("One.", 3, 3),
+        usage_reply("Two.", 3, 3),
+        budget=Budget(10, scope),
+        conversations=store,
     )
     await result_of(manager, "One?", conversation="c")
     result = await result_of(manager, "Two?", conversation="c")
@@ -262,8 +282,8 @@ async def test_a_budget_is_for_a_request_or_for_a_conversation(scope: Any, reaso
 
 
 @on_a_loop
-async def test_a_conversation_that_has_spent_its_budget_asks_no_model() -> None:
-    manager = spending(used("One.", 3, 3), budget=Budget(5, "conversation"))
+async def test_a_conversation_over_budget_sends_no_request() -> None:
+    manager = priced_manager(usage_reply("One.", 3, 3), budget=Budget(5, "conversation"))
     assert (await result_of(manager, "One?", conversation="c")).text == "One."
     result = await result_of(manager, "Two?", conversation="c")
     assert (result.stop_reason.value, result.iterations, result.total_cost) == ("budget", 0, 0)
@@ -272,7 +292,7 @@ async def test_a_conversation_that_has_spent_its_budget_asks_no_model() -> None:
 
 @on_a_loop
 async def test_a_request_may_have_a_budget_of_its_own() -> None:
-    manager = spending(used("One.", 3, 3), used("Two.", 3, 3), budget=1)
+    manager = priced_manager(usage_reply("One.", 3, 3), usage_reply("Two.", 3, 3), budget=1)
     assert (await result_of(manager, "One?", budget=6)).stop_reason is SceneStopReason.COMPLETED
     assert (await result_of(manager, "Two?")).stop_reason is SceneStopReason.BUDGET
 
@@ -308,7 +328,7 @@ def test_a_step_is_written_as_json_has_it() -> None:
 
 
 @on_a_loop
-async def test_who_asks_too_often_is_refused_and_nothing_is_loaded_or_saved() -> None:
+async def test_a_rate_limited_request_loads_and_saves_nothing() -> None:
     store = WatchedStore()
     limiter = RateLimiter(RateLimit(1, per=60, on_limit="refuse"))
     manager = manager_of("Hello!", "Hello!", rate_limiter=limiter, conversations=store)
@@ -327,7 +347,7 @@ async def test_who_asks_too_often_is_refused_and_nothing_is_loaded_or_saved() ->
 
 
 @on_a_loop
-async def test_the_key_of_a_rate_is_the_applications_choice() -> None:
+async def test_the_application_chooses_the_key_of_a_rate_limit() -> None:
     manager = manager_of(
         "Hello!",
         rate_limiter=RateLimit(1, per=60, on_limit="refuse"),
@@ -342,7 +362,7 @@ async def test_the_key_of_a_rate_is_the_applications_choice() -> None:
 
 
 @on_a_loop
-async def test_a_conversation_goes_on_and_can_be_begun_with_a_history() -> None:
+async def test_a_conversation_continues_and_can_start_with_a_history() -> None:
     manager = manager_of("Ann.", "Still Ann.")
     first = await result_of(manager, "And I?", conversation="c", history=["I am Ann."])
     again = await result_of(manager, "And now?", conversation="c", history=["I am Bob."])
@@ -358,7 +378,7 @@ async def test_a_conversation_goes_on_and_can_be_begun_with_a_history() -> None:
 
 
 @on_a_loop
-async def test_runs_of_one_conversation_come_after_each_other() -> None:
+async def test_runs_of_one_conversation_are_serialized() -> None:
     asked: list[str] = []
     begun, go = asyncio.Event(), asyncio.Event()
 
@@ -383,9 +403,9 @@ async def test_runs_of_one_conversation_come_after_each_other() -> None:
 
 
 @on_a_loop
-async def test_long_conversations_are_summed_up_with_their_calls() -> None:
-    summing = ScriptedModel(used("Ann adds numbers.", 4, 4), name="m1")
-    manager = spending(
+async def test_long_conversations_are_summarized_with_their_calls() -> None:
+    summing = ScriptedModel(usage_reply("Ann adds numbers.", 4, 4), name="m1")
+    manager = priced_manager(
         ENTER,
         ADD,
         "42.",
@@ -407,7 +427,7 @@ async def test_long_conversations_are_summed_up_with_their_calls() -> None:
 
 
 @on_a_loop
-async def test_a_summary_that_fails_costs_nothing_but_the_room() -> None:
+async def test_a_failed_summary_leaves_the_conversation_unchanged() -> None:
     manager = manager_of(
         "One.",
         "Two.",
@@ -426,7 +446,7 @@ async def test_a_summary_that_fails_costs_nothing_but_the_room() -> None:
     assert len(model_of(manager).requests[1].messages) == 4
 
 
-def test_prices_are_a_table_or_what_makes_one() -> None:
+def test_prices_are_a_table_or_a_mapping() -> None:
     assert manager_of(prices=PriceTable({})).model.name == "m1"
     assert Cost().amount == 0
     assert call("Add").startswith("<tool_call")

@@ -1,4 +1,4 @@
-"""docs/scenes.md says what is so."""
+"""Agreement of docs/scenes.md with the code."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ PAGE = (DOCS / "scenes.md").read_text(encoding="utf-8")
 
 
 def rows(heading: str) -> list[list[str]]:
-    """The rows of the table under a heading, without its head."""
+    """Return the rows of the table under a heading, without its header."""
     section = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
 def test_the_options_are_those_of_the_manager_with_their_defaults() -> None:
-    said = {
+    documented = {
         option.strip("`"): default.strip("`") for option, default, *_ in rows("Options") if default
     }
     parameters = inspect.signature(SceneManager).parameters.values()
     actual = {
         each.name: repr(each.default) for each in parameters if each.kind is each.KEYWORD_ONLY
     }
-    assert said == actual
+    assert documented == actual
 
 
 def test_all_stop_reasons_are_explained() -> None:
@@ -37,10 +37,12 @@ def test_all_stop_reasons_are_explained() -> None:
 
 
 def test_all_hooks_are_explained() -> None:
-    said = {re.sub(r"\(.*", "", row[0].strip("`")) for row in rows("Hooks")}
-    assert said == set(vars(Hooks()))
+    documented = {re.sub(r"\(.*", "", row[0].strip("`")) for row in rows("Hooks")}
+    assert documented == set(vars(Hooks()))
 
 
 def test_all_statuses_are_explained() -> None:
-    said = {name for row in rows("Every status") for name in re.findall(r"`([A-Z]\w+)`", row[0])}
-    assert said == {status.value for status in SceneStatus}
+    documented = {
+        name for row in rows("Every status") for name in re.findall(r"`([A-Z]\w+)`", row[0])
+    }
+    assert documented == {status.value for status in SceneStatus}

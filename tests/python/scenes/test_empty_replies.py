@@ -1,4 +1,4 @@
-"""Laws of empty replies in scenes: each is asked for once more, within limits and budget."""
+"""Laws of empty replies in scenes: each is requested once more, within limits and budget."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ EMPTY: dict[str, list[Any]] = {
 }
 
 kinds = st.sampled_from([*EMPTY, *EMPTY, "call", "call", "answer"])
-sequences = st.lists(kinds, min_size=1, max_size=7).map(lambda said: [*said, "answer"])
+sequences = st.lists(kinds, min_size=1, max_size=7).map(lambda sequence: [*sequence, "answer"])
 
 
-def script(said: list[str]) -> list[list[Any]]:
-    """A reply for each kind, which uses one more token than the one before."""
-    made = {
+def script(sequence: list[str]) -> list[list[Any]]:
+    """Return a reply for each kind, which uses one more token than the previous one."""
+    makers = {
         "call": lambda number: [call("Add", f'{{"a": {number}, "b": 1}}')],
         "answer": lambda number: [f"Answer {number}."],
     }
     return [
-        [*(EMPTY[kind] if kind in EMPTY else made[kind](number)), tw.UsageUpdate(100, number)]
-        for number, kind in enumerate(said, 1)
+        [*(EMPTY[kind] if kind in EMPTY else makers[kind](number)), tw.UsageUpdate(100, number)]
+        for number, kind in enumerate(sequence, 1)
     ]
 
 
-def expected(said: list[str], limit: int) -> tuple[int, str, str | None]:
-    """How many requests there are, why the run ends, and with what error."""
+def expected(sequence: list[str], limit: int) -> tuple[int, str, str | None]:
+    """Return the number of requests, the stop reason and the error."""
     empty_before = False
-    for number, kind in enumerate(said, 1):
+    for number, kind in enumerate(sequence, 1):
         if kind == "answer":
             return number, "completed", None
         if kind in EMPTY:
@@ -57,40 +57,45 @@ def expected(said: list[str], limit: int) -> tuple[int, str, str | None]:
 
 
 @settings(max_examples=effort(60))
-@given(said=sequences, limit=st.integers(1, 6))
-@example(said=["nothing", "call", "thoughts", "call", "answer"], limit=6)
-@example(said=["call", "nothing", "answer"], limit=2)
-def test_each_empty_reply_of_a_scene_is_asked_for_once_more(said: list[str], limit: int) -> None:
-    asked, reason, error = expected(said, limit)
+@given(sequence=sequences, limit=st.integers(1, 6))
+@example(sequence=["nothing", "call", "thoughts", "call", "answer"], limit=6)
+@example(sequence=["call", "nothing", "answer"], limit=2)
+def test_each_empty_reply_of_a_scene_is_asked_for_once_more(
+    sequence: list[str], limit: int
+) -> None:
+    request_count, reason, error = expected(sequence, limit)
     manager = manager_of(
-        *script(said), max_iterations=limit, prices={"m1": Price(1_000_000, 1_000_000)}
+        *script(sequence), max_iterations=limit, prices={"m1": Price(1_000_000, 1_000_000)}
     )
     result = asyncio.run(result_of(manager, "Go!", scene="Calculator"))
     model = model_of(manager)
-    assert (len(model.requests), result.stop_reason, result.error) == (asked, reason, error)
+    assert (len(model.requests), result.stop_reason, result.error) == (request_count, reason, error)
 
     # Nothing is lost, and all is counted and paid for.
-    made = said[:asked]
-    assert result.iterations == asked
-    assert (result.input_tokens, result.output_tokens) == (100 * asked, sum(range(asked + 1)))
-    assert result.total_cost == 100 * asked + sum(range(asked + 1))
-    assert len(of_kind(tw.UsageMessage, result.messages)) == asked
-    assert len(of_kind(tw.ReasoningMessage, result.messages)) == made.count("thoughts")
-    assert len(result.executed) == made.count("call")
+    received = sequence[:request_count]
+    assert result.iterations == request_count
+    assert (result.input_tokens, result.output_tokens) == (
+        100 * request_count,
+        sum(range(request_count + 1)),
+    )
+    assert result.total_cost == 100 * request_count + sum(range(request_count + 1))
+    assert len(of_kind(tw.UsageMessage, result.messages)) == request_count
+    assert len(of_kind(tw.ReasoningMessage, result.messages)) == received.count("thoughts")
+    assert len(result.executed) == received.count("call")
 
     reminded = [NOTE in request.messages[-1].text for request in model.requests]
-    assert reminded == [False, *(kind in EMPTY for kind in made[:-1])]
+    assert reminded == [False, *(kind in EMPTY for kind in received[:-1])]
     assert not any(NOTE in getattr(message, "text", "") for message in result.messages)
 
 
 @on_a_loop
 async def test_an_empty_reply_that_has_spent_the_budget_is_not_asked_for_again() -> None:
     prices = {"m1": Price(1_000_000, 1_000_000)}
-    for budget, asked in ((50, 1), (150, 2)):
+    for budget, request_count in ((50, 1), (150, 2)):
         manager = manager_of(*script(["nothing", "answer"]), prices=prices, budget=budget)
         result = await result_of(manager, "Go!", scene="Calculator")
         assert result.stop_reason != "completed"
-        assert len(model_of(manager).requests) == asked
+        assert len(model_of(manager).requests) == request_count
 
 
 @on_a_loop

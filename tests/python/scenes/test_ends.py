@@ -1,4 +1,4 @@
-"""The end of a run: its scene, its time, and its log."""
+"""The end of a run: its scene, its timeout and its log."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_end_of_a_run_says_in_which_scene_it_is(script: list[Any], mode: Any
         steps = await steps_of(manager, "Go.", scene=scene)
         entered = [step.scene for step in steps if step.status == "ExecutingScene"]
         before, last = steps[-2:]
-        # What is said last is said in the scene that was entered last, unless it is said in place
+        # The last text belongs to the scene that was entered last, unless it is said in place
         # of choosing another one.
         outside = before.status == "Running" and before.scene is None
         assert last.scene == (None if outside else entered[-1])
@@ -58,7 +58,7 @@ def test_the_end_of_a_run_says_in_which_scene_it_is(script: list[Any], mode: Any
 
 
 @on_a_loop
-async def test_what_is_outside_of_scenes_is_in_none() -> None:
+async def test_steps_outside_of_scenes_name_no_scene() -> None:
     steps = await steps_of(manager_of("No scene fits."), "Go.")
     assert [step.scene for step in steps] == [None, None]
     steps = await steps_of(manager_of(tw.ModelError("down")), "Go.")
@@ -79,8 +79,8 @@ async def test_a_run_that_waits_for_its_client_waits_in_a_scene() -> None:
     assert (steps[-1].stop_reason, steps[-1].scene) == (SceneStopReason.AWAITING_CLIENT, "Maps")
 
 
-class Hanging(MemoryConversations):
-    """A store that never comes back from one of its methods, and may ignore being cancelled."""
+class HangingStore(MemoryConversations):
+    """A store that hangs in one of its methods, and may ignore cancellation."""
 
     def __init__(self, where: str, *, stubborn: bool = False) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ MORE = 3.0
     st.booleans(),
     st.sampled_from(["answers", "hangs"]),
 )
-def test_no_store_makes_a_run_longer_than_it_may_take(
+def test_a_hanging_store_does_not_extend_a_run_past_its_timeout(
     where: str, stubborn: bool, tool: str
 ) -> None:
     async def main() -> tuple[list[SceneStep], SceneRun, float]:
@@ -125,7 +125,7 @@ def test_no_store_makes_a_run_longer_than_it_may_take(
                 await asyncio.Event().wait()
             return "8 degrees"
 
-        store = Hanging(where, stubborn=stubborn)
+        store = HangingStore(where, stubborn=stubborn)
         model = ScriptedModel("<Weather/>", "<look/>", "8 degrees.")
         manager = SceneManager(model, run_timeout=TIME, conversations=store)
         manager.scene("Weather").tool(look)
@@ -152,7 +152,7 @@ def test_no_store_makes_a_run_longer_than_it_may_take(
         assert result.text == "8 degrees."
 
 
-def test_tools_that_take_their_time_to_stop_cost_no_conversation() -> None:
+def test_the_conversation_is_saved_although_tools_stop_slowly() -> None:
     store = MemoryConversations()
 
     async def slow() -> None:
@@ -167,16 +167,16 @@ def test_tools_that_take_their_time_to_stop_cost_no_conversation() -> None:
         )
         manager.scene("S").tool(slow)
         result = await manager.run("Go.")
-        kept = await store.load(result.conversation)
-        assert kept is not None
-        assert kept.messages == list(result.messages)
+        stored = await store.load(result.conversation)
+        assert stored is not None
+        assert stored.messages == list(result.messages)
         assert TIME + 4 <= asyncio.get_running_loop().time() <= TIME + 5
 
     virtual_time.run(main())
 
 
 @on_a_loop
-async def test_what_was_said_is_saved_when_the_time_is_up() -> None:
+async def test_the_messages_so_far_are_saved_after_a_timeout() -> None:
     store = MemoryConversations()
 
     async def slow() -> None:
@@ -186,14 +186,14 @@ async def test_what_was_said_is_saved_when_the_time_is_up() -> None:
     manager = SceneManager(model, run_timeout=0.01, conversations=store)
     manager.scene("S").tool(slow)
     result = await manager.run("Go.")
-    kept = await store.load(result.conversation)
-    assert kept is not None
-    assert kept.messages == list(result.messages)
+    stored = await store.load(result.conversation)
+    assert stored is not None
+    assert stored.messages == list(result.messages)
 
 
 @pytest.mark.parametrize("mode", ["direct", "chaining"])
 @on_a_loop
-async def test_a_run_that_goes_well_logs_no_refusals(
+async def test_a_successful_run_logs_no_refusals(
     mode: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)

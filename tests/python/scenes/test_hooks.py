@@ -1,4 +1,4 @@
-"""What an application decides: who may ask, what is answered without the model, what is added."""
+"""Hooks of applications: authorization, answers without the model, and appended texts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from toolweave.scenes import Answer, Append, Deny, SceneOutcome
 NO = "You are not authorized to perform this action."
 
 
-async def later(value: Any) -> Any:
+async def asynchronously(value: Any) -> Any:
     return value
 
 
@@ -34,7 +34,7 @@ async def later(value: Any) -> Any:
 )
 @pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
 @on_a_loop
-async def test_who_is_not_authorized_changes_nothing(
+async def test_an_unauthorized_request_changes_nothing(
     verdict: Any, message: str, is_async: bool
 ) -> None:
     store = WatchedStore()
@@ -46,10 +46,10 @@ async def test_who_is_not_authorized_changes_nothing(
     @manager.authorize
     def check(request: SceneRequest) -> Any:
         assert request.user == "bob"
-        return later(verdict) if is_async else verdict
+        return asynchronously(verdict) if is_async else verdict
 
-    heard: list[SceneResult] = []
-    manager.on_terminal(heard.append)
+    received: list[SceneResult] = []
+    manager.on_terminal(received.append)
     steps = await steps_of(manager, "Hi!", conversation="c", user="bob", verbose=True)
     assert told(steps) == [
         ("Initializing", "Initializing context"),
@@ -64,7 +64,7 @@ async def test_who_is_not_authorized_changes_nothing(
 
 
 @on_a_loop
-async def test_who_is_authorized_goes_on() -> None:
+async def test_an_authorized_request_runs() -> None:
     manager = manager_of("Hello!")
     manager.authorize(lambda request: request.user == "ann")
     assert (await result_of(manager, "Hi!", user="ann")).text == "Hello!"
@@ -90,13 +90,13 @@ async def test_a_request_can_be_denied_or_answered_without_the_model() -> None:
 
 
 @on_a_loop
-async def test_something_can_be_added_to_what_a_scene_answers() -> None:
+async def test_a_hook_can_append_to_the_answer_of_a_scene() -> None:
     manager = manager_of(ENTER, ADD, "42.")
-    heard: list[SceneOutcome] = []
+    received: list[SceneOutcome] = []
 
     @manager.after_scene
     def add(_: SceneRequest, outcome: SceneOutcome) -> Append:
-        heard.append(outcome)
+        received.append(outcome)
         return Append("Without VAT.")
 
     steps = await steps_of(manager, "15 + 27?")
@@ -105,7 +105,7 @@ async def test_something_can_be_added_to_what_a_scene_answers() -> None:
         ("Running", "Without VAT."),
         ("Completed", "42.\n\nWithout VAT."),
     ]
-    assert heard == [SceneOutcome("Calculator", "42.")]
+    assert received == [SceneOutcome("Calculator", "42.")]
 
 
 @on_a_loop
@@ -120,7 +120,7 @@ async def test_a_run_can_be_ended_after_a_scene() -> None:
 
 
 @on_a_loop
-async def test_what_is_denied_after_a_scene_is_not_saved() -> None:
+async def test_a_run_denied_after_a_scene_is_not_saved() -> None:
     store = WatchedStore()
     manager = manager_of(ENTER, "The password is 1234.", conversations=store)
     manager.after_scene(lambda _, outcome: "password" not in outcome.text)
@@ -130,14 +130,14 @@ async def test_what_is_denied_after_a_scene_is_not_saved() -> None:
 
 
 @on_a_loop
-async def test_the_end_is_heard_once_and_can_be_added_to() -> None:
+async def test_the_terminal_hook_runs_once_and_can_append() -> None:
     store = WatchedStore()
     manager = manager_of("Hello!", conversations=store)
-    heard: list[tuple[str, str]] = []
+    received: list[tuple[str, str]] = []
 
     @manager.on_terminal
     async def end(_: SceneRequest, result: SceneResult) -> Append:
-        heard.append((result.stop_reason.value, result.text))
+        received.append((result.stop_reason.value, result.text))
         return Append("Bye.")
 
     steps = await steps_of(manager, "Hi!")
@@ -146,28 +146,28 @@ async def test_the_end_is_heard_once_and_can_be_added_to() -> None:
         ("Running", "Bye."),
         ("Completed", "Hello!\n\nBye."),
     ]
-    assert heard == [("completed", "Hello!")]
+    assert received == [("completed", "Hello!")]
     assert [message.text for message in store.saved[0].messages] == ["Hi!", "Hello!", "Bye."]
 
 
 @on_a_loop
-async def test_tools_that_fail_are_no_end() -> None:
+async def test_failed_tools_do_not_end_a_run() -> None:
     manager = manager_of(ENTER, call("Fail"), call("Nope"), "Sorry.")
-    heard: list[str] = []
-    manager.on_terminal(lambda _, result: heard.append(result.stop_reason.value))
+    received: list[str] = []
+    manager.on_terminal(lambda _, result: received.append(result.stop_reason.value))
     await result_of(manager, "Try!")
-    assert heard == ["completed"]
+    assert received == ["completed"]
 
 
 @pytest.mark.parametrize("verdict", [Deny(), Answer("No.")])
 @on_a_loop
-async def test_at_the_end_it_is_too_late_to_decide(verdict: Any) -> None:
+async def test_a_terminal_hook_can_only_append(verdict: Any) -> None:
     store = WatchedStore()
     manager = manager_of("Hello!", conversations=store)
     manager.on_terminal(lambda _, __: verdict)
     steps = await steps_of(manager, "Hi!")
     assert [step.status.value for step in steps] == ["Running", "Error", "Completed"]
-    assert "it can append" in str(steps[1].message)
+    assert "must return Append, True or None, got" in str(steps[1].message)
     assert not steps[1].fatal
     assert steps[2].stop_reason is SceneStopReason.COMPLETED
     assert len(store.saved) == 1
@@ -176,15 +176,13 @@ async def test_at_the_end_it_is_too_late_to_decide(verdict: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "verdict", "error"),
     [
-        ("before", Append("Hi!"), "before comes too early for Append; it can say Deny or Answer"),
-        ("before", "yes", "a hook says Deny, Answer, Append, True, False or None, not str"),
-        ("after_scene", 5, "a hook says Deny, Answer, Append, True, False or None, not int"),
+        ("before", Append("Hi!"), "before must return Deny, Answer, a bool or None, got Append"),
+        ("before", "yes", "a hook must return Deny, Answer, Append, True, False or None, got str"),
+        ("after_scene", 5, "a hook must return Deny, Answer, Append, True, False or None, got int"),
     ],
 )
 @on_a_loop
-async def test_a_hook_that_says_something_else_is_an_error(
-    kind: str, verdict: Any, error: str
-) -> None:
+async def test_an_invalid_verdict_is_an_error(kind: str, verdict: Any, error: str) -> None:
     manager = manager_of(ENTER, "42.")
     getattr(manager, kind)(lambda *_: verdict)
     result = await result_of(manager, "Hi!")
@@ -207,7 +205,7 @@ async def test_a_hook_that_raises_ends_the_run_in_an_error() -> None:
 @pytest.mark.parametrize("verdict", [Deny(), Answer("Closed."), False])
 @pytest.mark.parametrize("kind", ["before", "after_scene"])
 @on_a_loop
-async def test_after_a_hook_that_ends_the_run_no_other_is_asked(kind: str, verdict: Any) -> None:
+async def test_no_hook_runs_after_one_that_ends_the_run(kind: str, verdict: Any) -> None:
     asked: list[str] = []
     manager = manager_of(ENTER, "42.")
     getattr(manager, kind)(lambda *_: verdict)
@@ -217,7 +215,7 @@ async def test_after_a_hook_that_ends_the_run_no_other_is_asked(kind: str, verdi
 
 
 @on_a_loop
-async def test_a_conversation_that_nobody_has_begun_becomes_nobodys() -> None:
+async def test_a_conversation_without_a_user_belongs_to_no_user() -> None:
     manager = manager_of("One.", "Two.", "Three.")
     for user in (None, "ann", None):
         result = await result_of(manager, "Go on.", conversation="c", user=user)
@@ -225,7 +223,7 @@ async def test_a_conversation_that_nobody_has_begun_becomes_nobodys() -> None:
 
 
 @on_a_loop
-async def test_the_conversation_of_a_user_is_no_others() -> None:
+async def test_only_its_user_can_continue_a_conversation() -> None:
     store = WatchedStore()
     manager = manager_of("Hello!", "Hello again!", "Hello all!", conversations=store)
     await result_of(manager, "I am Ann.", conversation="c", user="ann")

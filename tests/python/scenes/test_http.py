@@ -79,7 +79,7 @@ SCRIPTS: dict[str, tuple[Any, list[list[bytes]]]] = {
 }
 
 
-def calculating(model: Any, **options: Any) -> SceneManager:
+def calculator_manager(model: Any, **options: Any) -> SceneManager:
     return (
         SceneManager(model, **options)
         .scene("Calculator", CALCULATOR)
@@ -90,12 +90,12 @@ def calculating(model: Any, **options: Any) -> SceneManager:
 
 @pytest.mark.parametrize("way", SCRIPTS)
 @on_a_loop
-async def test_any_client_any_way_gives_the_documented_stream(way: str) -> None:
+async def test_every_client_and_mode_gives_the_documented_stream(way: str) -> None:
     make, replies = SCRIPTS[way]
     mode: Any = way.split()[1]
     prices = {"m": Price(1_000_000, 1_000_000)}
     async with serving(*map(Answer, replies)) as served, in_use(make(served.url)) as model:
-        manager = calculating(model, tool_mode=mode, prices=prices)
+        manager = calculator_manager(model, tool_mode=mode, prices=prices)
         steps = await collect(manager.stream("What is 15 + 27?"))
     assert told(steps) == DOCUMENTED_STEPS
     assert len(served.requests) == 3
@@ -107,7 +107,7 @@ async def test_any_client_any_way_gives_the_documented_stream(way: str) -> None:
 async def test_a_native_history_has_one_answer_for_each_call() -> None:
     make, replies = SCRIPTS["openai native"]
     async with serving(*map(Answer, replies)) as served, in_use(make(served.url)) as model:
-        await calculating(model).run("What is 15 + 27?")
+        await calculator_manager(model).run("What is 15 + 27?")
     choosing, playing, answering = [request["body"] for request in served.requests]
     assert [each["function"]["name"] for each in choosing["tools"]] == ["Calculator"]
     assert [each["function"]["name"] for each in playing["tools"]] == ["Add"]
@@ -127,26 +127,26 @@ async def test_a_native_history_has_one_answer_for_each_call() -> None:
     ],
 )
 @on_a_loop
-async def test_a_refusal_is_told_by_its_code(make: Any, message: str) -> None:
+async def test_a_refused_request_is_reported_with_its_status(make: Any, message: str) -> None:
     refusal = Answer([REFUSAL], status=429, kind="application/json")
     async with serving(refusal) as served, in_use(make(served.url)) as model:
-        steps = await collect(calculating(model).stream("What is 15 + 27?"))
-    [(error, said), ended] = told(steps)
+        steps = await collect(calculator_manager(model).stream("What is 15 + 27?"))
+    [(error, text), ended] = told(steps)
     assert (error, ended) == ("Error", ("Completed", ""))
-    assert said is not None
-    assert re.fullmatch(message, said)
+    assert text is not None
+    assert re.fullmatch(message, text)
     assert "slow down" in str(steps[0].error)
     assert "sk-secret" not in str(steps[0].error)
 
 
 @on_a_loop
-async def test_a_plan_is_asked_for_as_the_provider_enforces_it() -> None:
+async def test_a_plan_is_requested_with_the_schema_that_providers_enforce() -> None:
     plan = json.dumps({"answer": "Hello!", "steps": []})
     async with (
         serving(Answer(dialects.openai_text([plan]))) as served,
         in_use(openai(served.url)) as model,
     ):
-        result = await calculating(model, mode="planning").run("Hi!")
+        result = await calculator_manager(model, mode="planning").run("Hi!")
     assert result.text == "Hello!"
     asked = served.requests[0]["body"]["response_format"]
     assert asked["type"] == "json_schema"
@@ -154,7 +154,7 @@ async def test_a_plan_is_asked_for_as_the_provider_enforces_it() -> None:
 
 
 @on_a_loop
-async def test_the_tools_of_an_mcp_server_make_a_scene() -> None:
+async def test_a_scene_can_use_the_tools_of_an_mcp_server() -> None:
     model = ScriptedModel("<Server/>", '<add>{"a": 15, "b": 27}</add>', "42.")
     server = connect_stdio(sys.executable, [SDK_SERVER, "stdio"])
     manager = SceneManager(model).scene("Server", "Has tools").tools(server).manager
@@ -184,7 +184,7 @@ def test_the_example_asks_an_endpoint() -> None:
             check=False,
         )
     assert done.stderr == ""
-    said = done.stdout.splitlines()
-    assert "FunctionCompleted  Tool Add executed: 42" in said
-    assert "Completed          It is 45." in said
+    lines = done.stdout.splitlines()
+    assert "FunctionCompleted  Tool Add executed: 42" in lines
+    assert "Completed          It is 45." in lines
     assert len(endpoint.requests) == len(replies)

@@ -1,4 +1,4 @@
-"""What holds for every run, whatever the model says and whenever it is stopped."""
+"""Laws of every run, for any output of the model and any time of cancellation."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ options = st.fixed_dictionaries(
 TOOLS = Scene("Calculator").service(Calculator(), methods={"add": "Add", "fail": "Fail"}).toolset
 
 
-def managing(script: list[Any], store: WatchedStore, **options: Any) -> SceneManager:
+def scripted_manager(script: list[Any], store: WatchedStore, **options: Any) -> SceneManager:
     manager = SceneManager(
         # A script that is over is a model that fails.
         ScriptedModel(*script, *[tw.ModelError("silence")] * 40, name="m"),
@@ -157,15 +157,15 @@ def check(steps: list[SceneStep], run: SceneRun, store: WatchedStore) -> None:
     )
     assert all(count == 1 for count in ids.values())
     requested = [s.call_id for s in steps if s.status is SceneStatus.FUNCTION_REQUEST]
-    settled = [
+    finished = [
         s.call_id
         for s in steps
         if s.call_id is not None
         and (s.status is SceneStatus.FUNCTION_COMPLETED or s.status is SceneStatus.ERROR)
     ]
     assert len(set(requested)) == len(requested)
-    assert len(set(settled)) == len(settled)
-    assert set(requested) <= set(settled)
+    assert len(set(finished)) == len(finished)
+    assert set(requested) <= set(finished)
     # What came of it is what was kept.
     assert store.saved[-1].messages == list(result.messages)
     assert store.saved[-1].cost.amount == result.total_cost
@@ -178,12 +178,12 @@ def check(steps: list[SceneStep], run: SceneRun, store: WatchedStore) -> None:
 
 @settings(deadline=None)
 @given(script=scripts, options=options)
-def test_every_run_has_one_last_step_and_its_sums_are_right(
+def test_every_run_has_one_last_step_and_consistent_totals(
     script: list[Any], options: dict[str, Any]
 ) -> None:
     async def main() -> None:
         store = WatchedStore()
-        manager = managing(script, store, **options)
+        manager = scripted_manager(script, store, **options)
         async with manager.open("Go.", scene=scene_of(options)) as run:
             steps = [step async for step in run]
         check(steps, run, store)
@@ -194,12 +194,12 @@ def test_every_run_has_one_last_step_and_its_sums_are_right(
 
 @settings(deadline=None)
 @given(script=scripts, options=options, turns=st.integers(1, 60))
-def test_a_run_that_is_stopped_at_any_time_has_one_last_step_as_well(
+def test_a_run_stopped_at_any_time_has_one_last_step(
     script: list[Any], options: dict[str, Any], turns: int
 ) -> None:
     async def main() -> None:
         store = WatchedStore()
-        run = managing(script, store, **options).open("Go.", scene=scene_of(options))
+        run = scripted_manager(script, store, **options).open("Go.", scene=scene_of(options))
         steps: list[SceneStep] = []
 
         async def read() -> None:
@@ -223,11 +223,13 @@ def test_a_run_that_is_stopped_at_any_time_has_one_last_step_as_well(
 
 @settings(deadline=None)
 @given(script=scripts, options=options, count=st.integers(0, 6))
-def test_leaving_a_stream_anywhere_leaves_nothing_running(
+def test_leaving_a_stream_at_any_step_stops_everything(
     script: list[Any], options: dict[str, Any], count: int
 ) -> None:
     async def main() -> None:
-        stream = managing(script, WatchedStore(), **options).stream("Go.", scene=scene_of(options))
+        stream = scripted_manager(script, WatchedStore(), **options).stream(
+            "Go.", scene=scene_of(options)
+        )
         seen = 0
         async for _ in stream:
             seen += 1
@@ -241,7 +243,7 @@ def test_leaving_a_stream_anywhere_leaves_nothing_running(
 
 
 @pytest.mark.parametrize("mode", ["direct", "planning", "chaining"])
-def test_conversations_go_on_whatever_came_before(mode: str) -> None:
+def test_conversations_continue_after_any_run(mode: str) -> None:
     async def main() -> None:
         store = WatchedStore()
         script: list[Any] = [
@@ -252,7 +254,7 @@ def test_conversations_go_on_whatever_came_before(mode: str) -> None:
             "not a plan",
             call("Calculator"),
         ]
-        manager = managing(script, store, mode=mode)
+        manager = scripted_manager(script, store, mode=mode)
         for number in range(6):
             result = await manager.run(f"Question {number}", conversation="c")
             assert result.messages[-len(result.new_messages)].text == f"Question {number}"

@@ -1,4 +1,4 @@
-"""The loop of a scene: its tools, its limits, and what becomes of failures and cancellations."""
+"""The loop of a scene: its tools, limits, failures and cancellations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def aggregates(result: tw.SceneResult) -> list[tw.ToolAggregateMessage]:
 
 
 @on_a_loop
-async def test_tools_of_one_reply_run_side_by_side_and_keep_their_order_in_history() -> None:
+async def test_tools_of_one_reply_run_concurrently_and_keep_their_order_in_history() -> None:
     started, second_is_done = asyncio.Event(), asyncio.Event()
 
     async def first() -> str:
@@ -72,7 +72,7 @@ async def test_tools_of_one_reply_run_side_by_side_and_keep_their_order_in_histo
 
 
 @on_a_loop
-async def test_errors_of_tools_go_to_the_model_and_end_nothing() -> None:
+async def test_tool_errors_go_to_the_model_and_do_not_end_the_run() -> None:
     manager = manager_of(ENTER, call("Fail") + call("Nope"), "It did not work.")
     steps = await steps_of(manager, "Try!")
     assert [(s.status.value, s.function, s.message, s.fatal) for s in steps[1:-1]] == [
@@ -93,7 +93,7 @@ async def test_errors_of_tools_go_to_the_model_and_end_nothing() -> None:
 
 
 @on_a_loop
-async def test_ids_that_a_provider_uses_again_are_told_apart() -> None:
+async def test_reused_call_ids_are_made_unique() -> None:
     again = tw.ToolCall("call_0", "Add", {"a": 1, "b": 1})
     replies: list[Any] = [
         [tw.ToolCall("call_0", "Calculator", {})],
@@ -111,7 +111,7 @@ async def test_ids_that_a_provider_uses_again_are_told_apart() -> None:
 
 
 @on_a_loop
-async def test_all_of_a_reply_is_kept() -> None:
+async def test_all_parts_of_a_reply_are_kept() -> None:
     pieces = [tw.ReasoningDelta("Hm."), "One. ", ADD, " Two. ", ADD, " Three."]
     result = await result_of(manager_of(ENTER, pieces, "42."), "Twice, please.")
     kinds = [m.kind.value for m in result.messages]
@@ -124,7 +124,7 @@ async def test_all_of_a_reply_is_kept() -> None:
 
 
 @on_a_loop
-async def test_results_are_kept_for_the_same_arguments_where_that_is_wanted() -> None:
+async def test_results_are_cached_by_arguments_if_requested() -> None:
     made: list[int] = []
 
     async def look_up(city: str, unit: str = "c") -> str:
@@ -142,7 +142,7 @@ async def test_results_are_kept_for_the_same_arguments_where_that_is_wanted() ->
 
 
 @on_a_loop
-async def test_a_tool_has_its_own_time_limit() -> None:
+async def test_a_tool_has_its_own_timeout() -> None:
     async def slow() -> None:
         await asyncio.Event().wait()
 
@@ -158,7 +158,7 @@ async def test_a_tool_has_its_own_time_limit() -> None:
 
 
 @on_a_loop
-async def test_the_limit_of_iterations_is_ten_and_is_told() -> None:
+async def test_the_default_limit_is_ten_iterations() -> None:
     calls = [call("Add", f'{{"a": {number}, "b": 0}}') for number in range(10)]
     manager = manager_of(ENTER, *calls)
     steps = await steps_of(manager, "Count!")
@@ -172,7 +172,7 @@ async def test_the_limit_of_iterations_is_ten_and_is_told() -> None:
 
 
 @on_a_loop
-async def test_at_the_limit_there_may_be_one_last_answer_without_tools() -> None:
+async def test_at_the_limit_a_last_answer_without_tools_can_be_requested() -> None:
     manager = manager_of(
         ENTER, ADD, "As far as I know, 42.", max_iterations=1, answer_at_limit=True
     )
@@ -189,7 +189,7 @@ async def test_at_the_limit_there_may_be_one_last_answer_without_tools() -> None
 
 @pytest.mark.parametrize("is_native", [False, True])
 @on_a_loop
-async def test_at_the_limit_nothing_runs_that_is_called_nevertheless(is_native: bool) -> None:
+async def test_calls_in_the_answer_at_the_limit_do_not_run(is_native: bool) -> None:
     last: list[Any] = ["I add.", native("Add", a=1, b=2) if is_native else ADD]
     replies = [native("Calculator"), native("Add", a=15, b=27)] if is_native else [ENTER, ADD]
     limits = {"max_iterations": 1, "answer_at_limit": True}
@@ -203,7 +203,7 @@ async def test_at_the_limit_nothing_runs_that_is_called_nevertheless(is_native: 
 
 
 @on_a_loop
-async def test_going_round_in_circles_ends_a_scene_and_other_arguments_do_not() -> None:
+async def test_repeated_calls_end_a_scene_and_new_arguments_do_not() -> None:
     steps = await steps_of(manager_of(ENTER, ADD, ADD, ADD), "15 + 27?")
     assert told(steps)[-2] == ("Error", "The same tool calls gave the same results 3 times")
     assert steps[-1].stop_reason is SceneStopReason.MAX_ITERATIONS
@@ -212,7 +212,7 @@ async def test_going_round_in_circles_ends_a_scene_and_other_arguments_do_not() 
 
 
 @on_a_loop
-async def test_a_run_has_its_own_time_limit() -> None:
+async def test_a_run_has_a_timeout() -> None:
     never = asyncio.Event()
 
     async def slow() -> None:
@@ -245,7 +245,7 @@ async def test_a_run_has_its_own_time_limit() -> None:
     ],
 )
 @on_a_loop
-async def test_a_failed_model_is_an_error_and_never_a_message(
+async def test_a_failed_model_is_an_error_step_and_never_a_message(
     error: Exception, message: str
 ) -> None:
     store = WatchedStore()
@@ -269,7 +269,7 @@ async def test_the_exception_is_in_the_result() -> None:
 
 
 @on_a_loop
-async def test_no_tool_starts_of_a_reply_that_breaks_off() -> None:
+async def test_no_call_of_a_broken_reply_starts() -> None:
     result = await result_of(manager_of(ENTER, [ADD, tw.ModelError("gone")]), "15 + 27?")
     assert result.executed == ()
 
@@ -291,7 +291,7 @@ async def test_no_tool_starts_of_a_reply_that_breaks_off() -> None:
     ],
 )
 @on_a_loop
-async def test_half_an_answer_is_a_failure(reply: Any, message: str, text: str) -> None:
+async def test_a_truncated_answer_is_a_failure(reply: Any, message: str, text: str) -> None:
     # An empty reply is asked for once more.
     steps = await steps_of(manager_of(ENTER, reply, reply), "15 + 27?")
     assert told(steps)[-2:] == [("Error", message), ("Completed", text)]
@@ -299,7 +299,7 @@ async def test_half_an_answer_is_a_failure(reply: Any, message: str, text: str) 
 
 
 @on_a_loop
-async def test_a_stream_without_a_finish_reason_is_told_once() -> None:
+async def test_the_text_of_a_stream_without_finish_reason_is_emitted_once() -> None:
     model = ScriptedModel(ENTER, ["It is ", "42.", tw.FinishUpdate("missing")])
     manager = SceneManager(model)
     manager.scene("Calculator")
@@ -312,7 +312,7 @@ async def test_a_stream_without_a_finish_reason_is_told_once() -> None:
 
 
 @on_a_loop
-async def test_whatever_an_actor_raises_is_an_error_before_the_last_step() -> None:
+async def test_an_exception_of_an_actor_is_an_error_before_the_last_step() -> None:
     manager = manager_of(ENTER)
 
     def broken(_: object) -> str:
@@ -325,22 +325,22 @@ async def test_whatever_an_actor_raises_is_an_error_before_the_last_step() -> No
         ("Completed", ""),
     ]
     manager.actor(lambda _: 5)  # type: ignore[arg-type, return-value]
-    assert (await result_of(manager, "?")).error == "an actor says a str or None, not int"
+    assert (await result_of(manager, "?")).error == "an actor must return a string or None, got int"
 
 
-class UnspeakableError(Exception):
+class UnprintableError(Exception):
     def __str__(self) -> str:
         raise ValueError("no words")
 
 
 @on_a_loop
-async def test_an_exception_without_words_is_an_error_too() -> None:
-    steps = await steps_of(manager_of(UnspeakableError()), "Hi!")
-    assert told(steps) == [("Error", "Execution failed: UnspeakableError"), ("Completed", "")]
+async def test_an_unprintable_exception_is_an_error_too() -> None:
+    steps = await steps_of(manager_of(UnprintableError()), "Hi!")
+    assert told(steps) == [("Error", "Execution failed: UnprintableError"), ("Completed", "")]
 
 
 @on_a_loop
-async def test_a_store_that_fails_is_an_error_and_the_answer_is_told() -> None:
+async def test_a_failing_store_is_an_error_after_the_answer() -> None:
     store = WatchedStore()
     store.failing = OSError("disk full")
     steps = await steps_of(manager_of("Hello!", conversations=store), "Hi!")
@@ -352,7 +352,7 @@ async def test_a_store_that_fails_is_an_error_and_the_answer_is_told() -> None:
 
 
 @on_a_loop
-async def test_what_is_meant_for_the_program_is_raised_behind_the_last_step() -> None:
+async def test_exceptions_for_the_program_are_raised_after_the_last_step() -> None:
     def leave() -> None:
         raise SystemExit(3)
 
@@ -368,8 +368,8 @@ async def test_what_is_meant_for_the_program_is_raised_behind_the_last_step() ->
 # Cancellation.
 
 
-class Slow:
-    """A tool that waits, and remembers how that ended."""
+class SlowTool:
+    """A tool that waits, and records how the wait ended."""
 
     def __init__(self) -> None:
         self.started = asyncio.Event()
@@ -383,15 +383,15 @@ class Slow:
             self.stopped = True
 
 
-def waiting(slow: Slow, store: WatchedStore | None = None) -> SceneManager:
+def slow_manager(slow: SlowTool, store: WatchedStore | None = None) -> SceneManager:
     manager = SceneManager(ScriptedModel("<S/>", "<wait/>"), conversations=store)
     return manager.scene("S").service(slow).manager
 
 
 @on_a_loop
-async def test_a_run_that_is_cancelled_says_so_and_keeps_what_there_is() -> None:
-    slow, store = Slow(), WatchedStore()
-    async with waiting(slow, store).open("Go.", conversation="c") as run:
+async def test_a_cancelled_run_says_so_and_saves_its_messages() -> None:
+    slow, store = SlowTool(), WatchedStore()
+    async with slow_manager(slow, store).open("Go.", conversation="c") as run:
         steps = asyncio.ensure_future(collect(run))
         await slow.started.wait()
         await run.cancel()
@@ -414,8 +414,8 @@ async def test_a_run_that_is_cancelled_says_so_and_keeps_what_there_is() -> None
 
 @on_a_loop
 async def test_leaving_the_stream_stops_the_tools() -> None:
-    slow = Slow()
-    stream = waiting(slow).stream("Go.")
+    slow = SlowTool()
+    stream = slow_manager(slow).stream("Go.")
     async for step in stream:
         if step.status is SceneStatus.FUNCTION_REQUEST:
             await slow.started.wait()
@@ -444,9 +444,9 @@ async def test_leaving_the_stream_stops_the_model() -> None:
 
 
 @on_a_loop
-async def test_cancelling_who_waits_stops_the_tools() -> None:
-    slow = Slow()
-    task = asyncio.ensure_future(waiting(slow).run("Go."))
+async def test_cancelling_the_caller_of_run_stops_the_tools() -> None:
+    slow = SlowTool()
+    task = asyncio.ensure_future(slow_manager(slow).run("Go."))
     await slow.started.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -455,7 +455,7 @@ async def test_cancelling_who_waits_stops_the_tools() -> None:
 
 
 @on_a_loop
-async def test_a_run_that_is_cancelled_before_its_first_step_has_a_last_one() -> None:
+async def test_a_run_cancelled_before_its_first_step_has_a_last_step() -> None:
     manager = manager_of()
     run = manager.open("Hi!")
     await run.cancel()
@@ -471,7 +471,7 @@ async def test_a_run_that_is_cancelled_before_its_first_step_has_a_last_one() ->
 
 
 @on_a_loop
-async def test_a_run_is_read_by_one() -> None:
+async def test_a_run_has_one_reader() -> None:
     run = manager_of("Hello!").open("Hi!")
     assert (await run.wait()).text == "Hello!"
     assert (await run.wait()).text == "Hello!"
@@ -479,7 +479,7 @@ async def test_a_run_is_read_by_one() -> None:
 
 
 @on_a_loop
-async def test_what_is_being_saved_when_a_run_is_cancelled_is_saved() -> None:
+async def test_a_save_in_progress_completes_when_a_run_is_cancelled() -> None:
     saving, go = asyncio.Event(), asyncio.Event()
 
     class Slowly(WatchedStore):

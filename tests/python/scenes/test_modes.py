@@ -1,4 +1,4 @@
-"""How scenes are chosen: picked, queued, planned, chained and given; and names misspelt."""
+"""Modes of choosing scenes: direct, queued, planned, chained and named; and misspelled names."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def more(wanted: bool) -> str:
 
 @given(st.lists(st.text(min_size=1, max_size=80).filter(str.strip), unique=True, max_size=12))
 @example(["TOOL:RESPONSE", "tool_call", "Tool Call"])
-def test_every_name_has_one_that_providers_take_and_no_other_has(names: list[str]) -> None:
+def test_every_name_has_a_unique_key_that_providers_accept(names: list[str]) -> None:
     manager = SceneManager(ScriptedModel())
     for name in names:
         manager.scene(name)
@@ -65,11 +65,11 @@ def test_every_name_has_one_that_providers_take_and_no_other_has(names: list[str
     ("name", "key"),
     [("General Requests", "General_Requests"), ("2nd try", "scene_2nd_try"), ("---", "scene_---")],
 )
-def test_names_are_made_what_providers_take(name: str, key: str) -> None:
+def test_names_are_converted_to_keys_that_providers_accept(name: str, key: str) -> None:
     assert provider_name(name) == key
 
 
-def test_a_name_that_could_mean_two_means_none() -> None:
+def test_an_ambiguous_name_matches_nothing() -> None:
     assert match("a-b", ["a_b", "A B"]) is None
     assert match("a_b", ["A B", "a_b"]) == 1
     assert match("!", ["?"]) is None
@@ -80,7 +80,7 @@ def test_a_name_that_could_mean_two_means_none() -> None:
     ["<Weather_Report/>", "<weather-report>{}</weather-report>", "Weather Report", "weatherreport"],
 )
 @on_a_loop
-async def test_a_name_in_another_spelling_is_the_scene(written: str) -> None:
+async def test_a_differently_written_name_enters_the_scene(written: str) -> None:
     manager = manager_of(written, "8 degrees.")
     steps = await steps_of(manager, "And the weather?")
     assert told(steps)[0] == ("ExecutingScene", "Entering scene: Weather Report")
@@ -89,7 +89,7 @@ async def test_a_name_in_another_spelling_is_the_scene(written: str) -> None:
 
 @pytest.mark.parametrize("name", ["weather-report", "WEATHER REPORT", "weatherreport"])
 @on_a_loop
-async def test_a_native_call_in_another_spelling_is_the_scene(name: str) -> None:
+async def test_a_native_call_with_a_differently_written_name_enters_the_scene(name: str) -> None:
     manager = manager_of([native(name)], "8 degrees.", tool_mode="native")
     result = await result_of(manager, "And the weather?")
     assert result.scenes == ("Weather Report",)
@@ -102,7 +102,7 @@ async def test_a_native_call_in_another_spelling_is_the_scene(name: str) -> None
 
 
 @on_a_loop
-async def test_an_unknown_scene_is_told_once_and_the_model_does_better() -> None:
+async def test_an_unknown_scene_is_an_error_that_the_model_can_correct() -> None:
     manager = manager_of(call("Calculater"), ENTER, "42.")
     result = await result_of(manager, "15 + 27?")
     assert result.stop_reason is SceneStopReason.COMPLETED
@@ -113,7 +113,7 @@ async def test_an_unknown_scene_is_told_once_and_the_model_does_better() -> None
 
 
 @on_a_loop
-async def test_many_unknown_scenes_are_not_each_told_what_there_is() -> None:
+async def test_scenes_are_listed_once_for_many_unknown_scenes() -> None:
     manager = manager_of("".join(call(f"Chess {number}") for number in range(300)), ENTER, "42.")
     assert (await result_of(manager, "15 + 27?")).text == "42."
     read = model_of(manager).requests[1].messages[-1].text
@@ -123,7 +123,7 @@ async def test_many_unknown_scenes_are_not_each_told_what_there_is() -> None:
 
 @pytest.mark.parametrize("written", ["<Calculater/>", '<calculator_s>{"input": "15 + 27"}'])
 @on_a_loop
-async def test_a_tag_that_is_nearly_a_scene_is_told_as_well(written: str) -> None:
+async def test_a_tag_similar_to_a_scene_is_an_error_too(written: str) -> None:
     manager = manager_of(written, ENTER, "42.")
     result = await result_of(manager, "15 + 27?")
     assert (result.scenes, result.text) == (("Calculator",), "42.")
@@ -134,13 +134,13 @@ async def test_a_tag_that_is_nearly_a_scene_is_told_as_well(written: str) -> Non
 
 
 @on_a_loop
-async def test_a_tag_like_no_scene_is_an_answer() -> None:
+async def test_a_tag_unlike_any_scene_is_an_answer() -> None:
     result = await result_of(manager_of("<b>No</b>, sorry."), "Play!")
     assert (result.text, result.stop_reason.value) == ("<b>No</b>, sorry.", "completed")
 
 
 @on_a_loop
-async def test_a_scene_that_is_unknown_twice_ends_the_run() -> None:
+async def test_a_second_unknown_scene_ends_the_run() -> None:
     steps = await steps_of(manager_of(call("Chess"), call("Chess")), "Play!")
     assert told(steps) == [("Error", "Scene 'Chess' not found"), ("Completed", "")]
     assert steps[0].fatal
@@ -151,7 +151,7 @@ async def test_a_scene_that_is_unknown_twice_ends_the_run() -> None:
 
 
 @on_a_loop
-async def test_scenes_that_are_picked_together_are_entered_one_after_the_other() -> None:
+async def test_scenes_chosen_in_one_reply_are_entered_in_order() -> None:
     manager = manager_of(BOTH + call("Calculator"), ADD, "42.", WEATHER, "8 degrees.")
     steps = await steps_of(manager, "15 + 27, and the weather?")
     assert [step.message for step in steps] == [
@@ -174,7 +174,7 @@ async def test_scenes_that_are_picked_together_are_entered_one_after_the_other()
 
 
 @on_a_loop
-async def test_a_given_scene_is_entered_at_once() -> None:
+async def test_a_named_scene_is_entered_at_once() -> None:
     manager = manager_of(WEATHER, "8 degrees.")
     result = await result_of(manager, "How is it?", scene="weather report")
     assert result.scenes == ("Weather Report",)
@@ -189,7 +189,7 @@ async def test_a_given_scene_is_entered_at_once() -> None:
     ],
 )
 @on_a_loop
-async def test_a_given_scene_has_to_be_there(options: Any, message: str) -> None:
+async def test_a_named_scene_must_exist(options: Any, message: str) -> None:
     manager = manager_of()
     steps = await steps_of(manager, "Play!", **options)
     assert told(steps) == [("Error", message), ("Completed", "")]
@@ -200,7 +200,7 @@ async def test_a_given_scene_has_to_be_there(options: Any, message: str) -> None
 
 
 @on_a_loop
-async def test_a_plan_is_carried_out_in_the_order_of_its_dependencies() -> None:
+async def test_a_plan_runs_in_the_order_of_its_dependencies() -> None:
     manager = manager_of(
         plan(
             step(2, "Weather_Report", "Say how it is in Oslo", 1),
@@ -228,8 +228,8 @@ async def test_a_plan_is_carried_out_in_the_order_of_its_dependencies() -> None:
     assert planning.options.response_schema is not None
     assert '"enum": ["Calculator", "Weather_Report"]' in planning.messages[-1].text
     assert "Purpose of this step of the plan: Add up the rooms" in first.messages[0].text
-    told_last = first.messages[-1].text
-    assert told_last.endswith("Do this now, in the scene 'Calculator': Add up the rooms")
+    last_prompt = first.messages[-1].text
+    assert last_prompt.endswith("Do this now, in the scene 'Calculator': Add up the rooms")
     system = second.messages[0].text
     assert "Results of earlier steps:\n- Calculator: 42 rooms." in system
     assert "Results of earlier steps" not in first.messages[0].text
@@ -285,7 +285,7 @@ BAD = {
 
 @pytest.mark.parametrize("problem", BAD)
 @on_a_loop
-async def test_a_plan_that_cannot_be_used_is_made_again_once(problem: str) -> None:
+async def test_an_invalid_plan_is_requested_once_more(problem: str) -> None:
     bad, failure = BAD[problem]
     manager = manager_of(
         bad, plan(step(1, "Calculator", "Add")), "42.", "It is 42.", mode="planning"
@@ -318,7 +318,7 @@ async def test_the_next_request_is_planned_anew() -> None:
 
 
 @on_a_loop
-async def test_what_plans_and_decisions_say_is_no_part_of_the_conversation() -> None:
+async def test_plans_and_decisions_are_not_part_of_the_conversation() -> None:
     manager = manager_of(plan(step(1, "Calculator", "Add")), "42.", "It is 42.", mode="planning")
     result = await result_of(manager, "15 + 27?")
     assert [message.text for message in result.messages] == ["15 + 27?", "42.", "It is 42."]
@@ -331,7 +331,7 @@ async def test_what_plans_and_decisions_say_is_no_part_of_the_conversation() -> 
 
 
 @on_a_loop
-async def test_a_chain_goes_on_until_the_model_says_that_it_is_done() -> None:
+async def test_a_chain_continues_until_the_model_ends_it() -> None:
     manager = manager_of(
         ENTER,
         ADD,
@@ -356,13 +356,13 @@ async def test_a_chain_goes_on_until_the_model_says_that_it_is_done() -> None:
 
 
 @on_a_loop
-async def test_a_chain_may_end_with_an_answer_in_place_of_a_scene() -> None:
+async def test_a_chain_may_end_with_an_answer_instead_of_a_scene() -> None:
     manager = manager_of(ENTER, "42.", more(True), "That was all: 42.", mode="chaining")
     assert (await result_of(manager, "15 + 27?")).text == "That was all: 42."
 
 
 @on_a_loop
-async def test_a_decision_that_cannot_be_read_is_asked_for_once_more() -> None:
+async def test_an_invalid_decision_is_requested_once_more() -> None:
     manager = manager_of(ENTER, "42.", "Hm, perhaps?", more(False), mode="chaining")
     result = await result_of(manager, "15 + 27?")
     assert (result.text, result.stop_reason.value) == ("42.", "completed")
@@ -381,18 +381,18 @@ async def test_a_chain_has_a_limit() -> None:
 
 @pytest.mark.parametrize("mode", ["direct", "chaining"])
 @on_a_loop
-async def test_no_more_scenes_are_entered_than_a_run_may(mode: Any) -> None:
+async def test_a_run_enters_at_most_max_scenes(mode: Any) -> None:
     manager = manager_of(ENTER + call("Weather_Report"), "42.", mode=mode, max_scenes=1)
     result = await result_of(manager, "15 + 27, and the weather?")
     assert result.scenes == ("Calculator",)
     assert (result.text, result.error) == ("42.", "Maximum scene limit (1) reached")
 
 
-# What is told on the way.
+# Lifecycle steps and streaming.
 
 
 @on_a_loop
-async def test_the_lifecycle_is_told_where_that_is_wanted() -> None:
+async def test_verbose_runs_emit_lifecycle_steps() -> None:
     manager = manager_of(ENTER, ADD, "42.", verbose=True)
     assert told(await steps_of(manager, "15 + 27?")) == [
         ("Initializing", "Initializing context"),
@@ -420,7 +420,7 @@ async def test_the_lifecycle_is_told_where_that_is_wanted() -> None:
 
 
 @on_a_loop
-async def test_text_streams_where_that_is_wanted() -> None:
+async def test_streaming_runs_emit_pieces_of_text() -> None:
     manager = manager_of(ENTER, ["I add. ", ADD], ["It ", "is ", "42."], streaming=True)
     steps = await steps_of(manager, "15 + 27?")
     assert told(steps) == [

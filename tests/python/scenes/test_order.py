@@ -1,4 +1,4 @@
-"""Steps of scenes come in the order of writing."""
+"""The order of scene steps is the order of writing."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from toolweave.lifecycle import StreamEventMapper
 from toolweave.testing import ScriptedModel
 
 
-async def played(
+async def run_reply(
     pieces: list[Piece], *, streaming: bool
 ) -> tuple[list[SceneStep], list[Any], tw.SceneResult]:
-    """The steps of a run whose second reply is this one, the events, and what came of it."""
+    """Return the steps, the events and the result of a run whose second reply is this one."""
     model = ScriptedModel("<S/>", [*script(pieces, is_native=False)], "Fine.", "Fine.")
     manager = SceneManager(model, streaming=streaming)
     manager.scene("S").tool(note)
@@ -48,22 +48,22 @@ async def played(
 
 @settings(max_examples=effort(80))
 @given(pieces=written_replies(), streaming=st.booleans())
-def test_steps_messages_and_events_stand_in_the_order_of_writing(
+def test_steps_messages_and_events_are_in_the_order_of_writing(
     pieces: list[Piece], streaming: bool
 ) -> None:
-    steps, events, result = virtual_time.run(played(pieces, streaming=streaming))
+    steps, events, result = virtual_time.run(run_reply(pieces, streaming=streaming))
     has_calls = any(kind == "call" for kind, _ in pieces)
     has_text = any(kind == "text" and not text.isspace() for kind, text in pieces)
     if not has_calls and not has_text:
         return
     answer: list[Piece] = [("text", "Fine.")] if has_calls else []
     expected = [*order(pieces), *order(answer)]
-    spoken = [piece for piece in expected if piece[0] != "reasoning"]
+    visible = [piece for piece in expected if piece[0] != "reasoning"]
 
-    kept = [m for m in result.messages if m.role is tw.Role.ASSISTANT][1:]
-    assert order(of_messages(kept)) == expected
-    check_results(kept)
-    check_neighbours(kept)
+    stored_messages = [m for m in result.messages if m.role is tw.Role.ASSISTANT][1:]
+    assert order(of_messages(stored_messages)) == expected
+    check_results(stored_messages)
+    check_neighbours(stored_messages)
 
     seen: list[Piece] = []
     streamed: list[Piece] = []
@@ -75,26 +75,26 @@ def test_steps_messages_and_events_stand_in_the_order_of_writing(
             seen.append(("text", step.message or ""))
         elif step.status is SceneStatus.STREAMING:
             streamed.append(("text", step.message or ""))
-    assert order(seen) == spoken
-    assert not streaming or order(streamed) == spoken
+    assert order(seen) == visible
+    assert not streaming or order(streamed) == visible
 
     snapshot = snapshot_of(events)
     assert snapshot["problems"] == []
     shown = [each for each in snapshot["messages"] if not _is_choice(each)]
-    assert order(of_snapshot({"messages": shown})) == spoken
-    told = [each["messageId"] for each in shown]
-    stored = [each.id for each in kept if each.kind != "reasoning"]
+    assert order(of_snapshot({"messages": shown})) == visible
+    shown_ids = [each["messageId"] for each in shown]
+    stored = [each.id for each in stored_messages if each.kind != "reasoning"]
     if has_calls:
-        assert told == stored
+        assert shown_ids == stored
 
 
 def _is_choice(message: dict[str, Any]) -> bool:
-    """Whether it is how the model has chosen the scene."""
+    """Return True if the message is the model's choice of the scene."""
     return any(call["name"] == "S" for call in message.get("toolCalls", ()))
 
 
 @on_a_loop
-async def test_what_a_model_says_behind_its_calls_leaves_something_to_answer() -> None:
+async def test_text_after_calls_leaves_the_request_unanswered() -> None:
     reply = 'Let me see. <note>{"n": 1}</note> One moment.'
     manager = SceneManager(ScriptedModel(reply, "It is noted."), max_iterations=1)
     manager.scene("S").tool(note)

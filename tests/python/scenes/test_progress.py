@@ -1,4 +1,4 @@
-"""Progress of tools in a scene: steps, and events for screens, as in agents."""
+"""Progress of tools in a scene: its steps, and the same events as for agents."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ shown = st.lists(
 )
 
 
-def counting(values: list[Any], how: str) -> Any:
-    """A tool that shows values, by what it yields or by its context."""
+def counting_tool(values: list[Any], how: str) -> Any:
+    """Return a tool that reports values, by yielding them or by its context."""
     if how == "yields":
 
         async def count() -> AsyncIterator[Any]:
@@ -37,13 +37,13 @@ def counting(values: list[Any], how: str) -> Any:
 
         return count
 
-    async def tell(context: ToolContext) -> str:
+    async def report(context: ToolContext) -> str:
         for value in values:
             context.progress(value)
         return "done"
 
-    tell.__name__ = "count"
-    return tell
+    report.__name__ = "count"
+    return report
 
 
 def results(events: list[Any]) -> list[tuple[Any, Any, Any]]:
@@ -56,19 +56,19 @@ def results(events: list[Any]) -> list[tuple[Any, Any, Any]]:
 
 @settings(deadline=None, max_examples=effort(25))
 @given(shown, st.sampled_from(["yields", "tells"]))
-def test_what_a_tool_shows_in_a_scene_reaches_the_screen_as_in_an_agent(
+def test_progress_in_a_scene_is_mapped_like_progress_of_an_agent(
     values: list[Any], how: str
 ) -> None:
     async def main() -> None:
         manager = SceneManager(ScriptedModel("<S/>", "<count/>", "Counted."))
-        manager.scene("S").tool(counting(values, how))
+        manager.scene("S").tool(counting_tool(values, how))
         run = manager.open("Go.")
-        told, steps = StreamEventMapper("chat", run_id="r"), []
+        mapper, steps = StreamEventMapper("chat", run_id="r"), []
         events: list[Any] = []
         async for step in run:
             steps.append(step)
-            events += told.map(step, generation_id=run.generation_id)
-        # What a generator yields last is its result, and nobody knows before that it is the last.
+            events += mapper.map(step, generation_id=run.generation_id)
+        # The last value of a generator is its result, which is known only when the generator ends.
         count = len(values) + (how == "yields")
         progress = [step for step in steps if step.status is SceneStatus.FUNCTION_PROGRESS]
         (done,) = [step for step in steps if step.status is SceneStatus.FUNCTION_COMPLETED]
@@ -77,7 +77,7 @@ def test_what_a_tool_shows_in_a_scene_reaches_the_screen_as_in_an_agent(
         ] * count
         assert all(step.cost is None and step.to_dict() for step in progress)
 
-        agent = Agent(ScriptedModel("<count/>", "Counted."), [counting(values, how)])
+        agent = Agent(ScriptedModel("<count/>", "Counted."), [counting_tool(values, how)])
         other, of_agent = StreamEventMapper("chat", run_id="r"), []
         async with agent.open("Go.") as reference:
             async for each in reference:
@@ -89,7 +89,7 @@ def test_what_a_tool_shows_in_a_scene_reaches_the_screen_as_in_an_agent(
 
 
 @on_a_loop
-async def test_progress_is_told_while_the_tool_runs() -> None:
+async def test_progress_is_emitted_while_the_tool_runs() -> None:
     more = asyncio.Event()
 
     async def wait() -> AsyncIterator[str]:
@@ -109,7 +109,7 @@ async def test_progress_is_told_while_the_tool_runs() -> None:
 
 
 @on_a_loop
-async def test_a_reader_that_is_far_behind_misses_progress_and_nothing_else() -> None:
+async def test_a_slow_reader_misses_progress_and_nothing_else() -> None:
     flooded = asyncio.Event()
 
     async def flood() -> AsyncIterator[int]:

@@ -41,7 +41,7 @@ def logged(function: Callable[..., Any]) -> Callable[..., Any]:
     return inner
 
 
-def test_a_function_that_is_decorated_without_parentheses_stays_what_it_is() -> None:
+def test_a_function_decorated_without_parentheses_stays_a_function() -> None:
     scene = Scene("S")
 
     @scene.tool
@@ -53,7 +53,7 @@ def test_a_function_that_is_decorated_without_parentheses_stays_what_it_is() -> 
         a: int,
         b: int = 3,
     ) -> int:
-        """Adds two numbers."""
+        """Add two numbers."""
         return a + b
 
     @logged
@@ -75,7 +75,7 @@ def test_a_function_that_is_decorated_without_parentheses_stays_what_it_is() -> 
     assert [each.name for each in MODULE.toolset] == ["at_module_level"]
 
 
-def test_a_function_that_is_given_continues_the_scene() -> None:
+def test_passing_a_function_returns_the_scene() -> None:
     scene = Scene("S")
 
     def near(city: str) -> str:
@@ -90,7 +90,7 @@ def test_a_function_that_is_given_continues_the_scene() -> None:
 
 
 @on_a_loop
-async def test_a_method_is_described_where_it_is_registered() -> None:
+async def test_a_method_can_be_described_at_registration() -> None:
     manager = SceneManager(ScriptedModel("<Calculator/>", "42."))
     manager.scene("Calculator").service(
         Calculator(), methods={"add": ("Add", "Adds two numbers!"), "multiply": "Multiply"}
@@ -101,7 +101,7 @@ async def test_a_method_is_described_where_it_is_registered() -> None:
     assert "Multiplies two numbers." in read
 
 
-@pytest.mark.parametrize("told", [("Add",), ("Add", 1), ["Add", "Adds"], 3])
-def test_anything_else_is_refused_at_once(told: Any) -> None:
+@pytest.mark.parametrize("value", [("Add",), ("Add", 1), ["Add", "Adds"], 3])
+def test_other_values_are_refused_at_registration(value: Any) -> None:
     with pytest.raises(TypeError, match=r"methods\['add'\] must be the name of a tool, or a tuple"):
-        Scene("S").service(Calculator(), methods={"add": told})
+        Scene("S").service(Calculator(), methods={"add": value})

@@ -9,7 +9,7 @@ from toolweave.testing import ScriptedModel
 
 
 @on_a_loop
-async def test_the_tools_of_a_type_make_a_scene_that_follows_the_registry() -> None:
+async def test_a_scene_follows_the_tools_of_a_registry_type() -> None:
     registry = ToolRegistry()
 
     @registry.handler("find", type="Recipe", return_struc={"item_name": "which"})

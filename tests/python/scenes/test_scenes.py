@@ -1,4 +1,4 @@
-"""The documented sequence, how scenes are declared, and how one is chosen."""
+"""The documented sequence of steps, and the declaration and choice of scenes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def test_the_documented_stream_has_five_events(is_native: bool) -> None:
 
 
 @on_a_loop
-async def test_two_operations_are_made_one_after_the_other() -> None:
+async def test_two_operations_run_in_order() -> None:
     manager = manager_of(
         ENTER,
         call("Add", '{"a": 10, "b": 5}'),
@@ -91,7 +91,7 @@ async def test_two_operations_are_made_one_after_the_other() -> None:
 
 
 @on_a_loop
-async def test_a_result_has_all_that_came_of_the_run() -> None:
+async def test_a_result_describes_the_whole_run() -> None:
     manager = manager_of(ENTER, [ADD, tw.UsageUpdate(10, 5)], "42.")
     result = await result_of(manager, "15 + 27?", conversation="c1")
     assert result.text == "42."
@@ -119,7 +119,7 @@ async def test_an_answer_without_a_scene_is_the_answer() -> None:
 
 
 @on_a_loop
-async def test_the_fluent_form_takes_all_that_a_scene_has() -> None:
+async def test_the_fluent_form_supports_everything_in_a_scene() -> None:
     def add(a: int, b: int) -> int:
         return a + b
 
@@ -142,12 +142,12 @@ async def test_the_fluent_form_takes_all_that_a_scene_has() -> None:
     assert repr(manager) == "SceneManager(['Calculator', 'Other'])"
 
 
-def test_the_decorator_form_takes_classes_functions_and_tools() -> None:
+def test_the_decorator_form_accepts_classes_functions_and_tools() -> None:
     manager = SceneManager(ScriptedModel())
 
     @manager.scene("Maths")
     class Maths:
-        """Works with numbers."""
+        """Calculations with numbers."""
 
         def add(self, a: int, b: int) -> int:
             return a + b
@@ -171,14 +171,14 @@ def test_the_decorator_form_takes_classes_functions_and_tools() -> None:
     assert Maths().add(1, 2) == 3
     assert look_up("Oslo") == "Oslo"
     assert polite.__name__ == "polite"
-    assert manager.scenes["Maths"].description == "Works with numbers."
+    assert manager.scenes["Maths"].description == "Calculations with numbers."
     assert [each.name for each in manager.scenes["Maths"].toolset] == ["add", "half"]
     assert [each.name for each in weather.toolset] == ["look_up"]
     assert len(weather.actors) == 1
 
 
 @on_a_loop
-async def test_arguments_of_a_service_are_held_to_their_types() -> None:
+async def test_arguments_of_a_service_are_validated_by_type() -> None:
     manager = manager_of(ENTER, call("Add", '{"a": 15}'), "Sorry.")
     steps = await steps_of(manager, "Hi!")
     (error,) = [step for step in steps if step.status is SceneStatus.ERROR]
@@ -189,15 +189,15 @@ async def test_arguments_of_a_service_are_held_to_their_types() -> None:
 
 def test_a_service_is_an_object_with_methods() -> None:
     scene = Scene("S")
-    with pytest.raises(TypeError, match="not the class Calculator; call it first"):
+    with pytest.raises(TypeError, match="got the class Calculator: pass an instance"):
         scene.service(Calculator)
     with pytest.raises(AttributeError, match="nothing"):
         scene.service(Calculator(), methods=["nothing"])
-    with pytest.raises(TypeError, match=r"methods are given as a list: \['add'\]"):
+    with pytest.raises(TypeError, match=r"methods must be a list or a mapping, got 'add'"):
         scene.service(Calculator(), methods="add")
     with pytest.raises(tw.ToolDefinitionError, match="has no public methods"):
         scene.service(object())
-    with pytest.raises(tw.ToolDefinitionError, match=r"int\.real is no method"):
+    with pytest.raises(tw.ToolDefinitionError, match=r"int\.real is not a method"):
         scene.service(5, methods=["real"])
     with pytest.raises(tw.ContractError, match="more than once"):
         scene.service(Calculator(), methods=["add"]).service(Calculator(), methods=["add"])
@@ -206,12 +206,15 @@ def test_a_service_is_an_object_with_methods() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda m: m.scene(" "), "a scene needs a name"),
-        (lambda m: m.scene("A").scene("A"), "is there already"),
+        (lambda m: m.scene(" "), "name must not be empty"),
+        (lambda m: m.scene("A").scene("A"), "exists already"),
         (lambda _: Scene("A").manager, "has no manager yet"),
-        (lambda m: m.open("Hi!"), "there are no scenes"),
+        (lambda m: m.open("Hi!"), "a manager must have a scene, got none"),
         (lambda _: manager_of().open("Hi!", mode="all"), "mode must be 'direct'"),
-        (lambda _: manager_of().open(tw.SceneRequest("Hi!"), user="ann"), "leave out: user"),
+        (
+            lambda _: manager_of().open(tw.SceneRequest("Hi!"), user="ann"),
+            "set on the SceneRequest, got user",
+        ),
         (lambda _: manager_of(mode="no"), "mode must be"),
         (lambda _: manager_of(max_iterations=0), "max_iterations must be an integer of at least 1"),
         (lambda _: manager_of(max_scenes=True), "max_scenes must be an integer of at least 1"),
@@ -220,7 +223,7 @@ def test_a_service_is_an_object_with_methods() -> None:
         (lambda _: manager_of().open("Hi!", budget=-1), "from 0"),
     ],
 )
-def test_what_cannot_be_is_refused_at_once(make: Any, message: str) -> None:
+def test_invalid_values_are_refused_at_once(make: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         make(SceneManager(ScriptedModel()))
 
@@ -229,9 +232,9 @@ def test_what_cannot_be_is_refused_at_once(make: Any, message: str) -> None:
     ("make", "message"),
     [
         (lambda m: m.scene(5), "name must be a string, got 5"),
-        (lambda m: m.authorize("ann"), "a hook is a function, not str"),
-        (lambda m: m.on_terminal(None), "a hook is a function, not NoneType"),
-        (lambda _: manager_of(conversations={}), "conversations is a store with the methods load,"),
+        (lambda m: m.authorize("ann"), "a hook must be a function, got str"),
+        (lambda m: m.on_terminal(None), "a hook must be a function, got NoneType"),
+        (lambda _: manager_of(conversations={}), "conversations must have the methods load,"),
         (
             lambda _: manager_of(rate_limiter=5),
             "rate_limiter must be a RateLimiter, a RateLimit or None",
@@ -242,32 +245,34 @@ def test_what_cannot_be_is_refused_at_once(make: Any, message: str) -> None:
         ),
     ],
 )
-def test_what_is_of_the_wrong_kind_is_refused_at_once(make: Any, message: str) -> None:
+def test_wrong_types_are_refused_at_once(make: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         make(SceneManager(ScriptedModel()))
 
 
 @pytest.mark.parametrize("actor", [5, Calculator, Calculator()])
-def test_an_actor_is_text_a_function_or_an_object_that_acts(actor: Any) -> None:
-    with pytest.raises(TypeError, match="an actor is a text, a function of the context, or an"):
+def test_an_actor_is_text_a_function_or_an_object_with_act(actor: Any) -> None:
+    with pytest.raises(
+        TypeError, match="an actor must be a string, a function of the context, or an"
+    ):
         Scene("S").actor(actor)
 
 
-class Speaker:
+class GreetingActor:
     async def act(self, context: SceneContext) -> str | None:
         return None if context.scene is None else f"Scene {context.scene}."
 
 
 @on_a_loop
-async def test_actors_speak_on_every_turn_and_once_in_each_request() -> None:
+async def test_actors_are_called_on_every_turn_and_once_per_request() -> None:
     manager = manager_of(ENTER, ADD, "42.", ENTER, "Still 42.", guardrails=True)
-    manager.actor("Be brief.").actor(Speaker())
+    manager.actor("Be brief.").actor(GreetingActor())
 
     async def remember(context: SceneContext) -> str:
         assert context.scene == "Calculator"
         return f"{len(context.messages)} messages, {len(context.executed)} calls."
 
-    manager.scenes["Calculator"].actor(remember).actor(lambda _: None).actor(Speaker())
+    manager.scenes["Calculator"].actor(remember).actor(lambda _: None).actor(GreetingActor())
     for text in ("15 + 27?", "And now?"):
         await result_of(manager, text, conversation="c")
     choosing, first, second, again, last = [
@@ -344,11 +349,11 @@ def test_the_names_of_the_documented_tools_are_as_documented() -> None:
     assert [each.name for each in manager_of().scenes["Calculator"].toolset] == list(NAMES.values())
 
 
-def test_programs_without_a_loop_run_on_one_of_their_own() -> None:
+def test_run_sync_needs_no_event_loop() -> None:
     assert manager_of("Hello!").run_sync("Hi!").text == "Hello!"
 
 
 @on_a_loop
-async def test_a_loop_is_not_blocked() -> None:
+async def test_run_sync_refuses_to_block_a_loop() -> None:
     with pytest.raises(RuntimeError, match=r"use `await manager\.run"):
         manager_of().run_sync("Hi!")

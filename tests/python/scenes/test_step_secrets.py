@@ -1,4 +1,4 @@
-"""Secrets in the texts of exceptions: no step of a run of scenes tells them."""
+"""Secrets in the texts of exceptions: no step of a scene run has them."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_no_step_holds_a_secret_and_the_log_has_the_exception(
 ) -> None:
     with caplog.at_level(logging.WARNING, "toolweave"):
         steps: list[SceneStep] = asyncio.run(steps_of(make(), "Go."))
-    told = [step.to_dict() for step in steps]
-    assert SECRET not in repr(told)
+    dicts = [step.to_dict() for step in steps]
+    assert SECRET not in repr(dicts)
     [reference] = {step.reference for step in steps if step.reference is not None}
     [logged] = [record for record in caplog.records if record.exc_info]
     assert logged.__dict__["reference"] == reference

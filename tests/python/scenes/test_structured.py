@@ -1,4 +1,4 @@
-"""Plans and decisions: parsed as meant, or mended on record, or asked for again, or an error."""
+"""Plans and decisions: parsed, repaired on record, requested again, or an error."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ wrappers = st.sampled_from(
 
 
 def fields(**options: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """Objects with some of these fields, and perhaps one that nobody asked for."""
+    """Return a strategy for objects with some of these fields, and perhaps an unexpected one."""
     return st.fixed_dictionaries({}, optional={**options, "extra": json_values})
 
 
@@ -49,16 +49,16 @@ decisions = st.one_of(
 )
 
 
-def means_more(value: Any) -> bool | None:
-    """The meaning of a decision; None if it says neither."""
-    said = value.get("continue") if isinstance(value, dict) else None
-    if isinstance(said, bool):
-        return said
-    return {"true": True, "false": False}.get(said) if isinstance(said, str) else None
+def meaning_of(value: Any) -> bool | None:
+    """Return the meaning of a decision; None if it has none."""
+    decision = value.get("continue") if isinstance(value, dict) else None
+    if isinstance(decision, bool):
+        return decision
+    return {"true": True, "false": False}.get(decision) if isinstance(decision, str) else None
 
 
-async def decided(*replies: str) -> tuple[SceneResult, list[str]]:
-    """The result of a chain whose model is asked for a decision, and the prompts from then on."""
+async def run_with_decision(*replies: str) -> tuple[SceneResult, list[str]]:
+    """Return the result of a chain whose model makes a decision, and the prompts from then on."""
     manager = manager_of(
         ENTER, "42.", *replies, call("Weather_Report"), "8 degrees.", more(False), mode="chaining"
     )
@@ -76,22 +76,22 @@ def test_a_decision_is_never_lost_silently(value: Any, wrapper: str, second: boo
     text = wrapper.replace("{}", json.dumps(value, ensure_ascii=False))
 
     async def main() -> None:
-        meant = means_more(value)
+        meant = meaning_of(value)
         if meant is None:
-            result, read = await decided(text, more(second))
+            result, read = await run_with_decision(text, more(second))
             assert "This decision cannot be used. It is not JSON of that schema: " in read[1]
             assert result.scenes == (
                 ("Calculator", "Weather Report") if second else ("Calculator",)
             )
             assert result.stop_reason is SceneStopReason.COMPLETED
-            result, read = await decided(text, text)
+            result, read = await run_with_decision(text, text)
             assert len(read) == 2
             assert (result.stop_reason, result.text) == (SceneStopReason.ERROR, "42.")
             assert isinstance(result.exception, tw.ValidationError)
             assert result.exception.violations
             assert "Failed to parse decision: " in (result.error or "")
         else:
-            result, _ = await decided(text)
+            result, _ = await run_with_decision(text)
             assert result.scenes == (("Calculator", "Weather Report") if meant else ("Calculator",))
             assert result.stop_reason is SceneStopReason.COMPLETED
             if isinstance(value["continue"], str):
@@ -134,8 +134,8 @@ def test_a_plan_is_never_lost_silently(
             result = await result_of(manager, "Both!")
             assert result.scenes == ("Calculator", "Weather Report")
             assert result.stop_reason is SceneStopReason.COMPLETED
-            mended = form == "text" or number == "1" or needed == ["1"] or needed == "[]"
-            if mended or purpose == 5:
+            repaired = form == "text" or number == "1" or needed == ["1"] or needed == "[]"
+            if repaired or purpose == 5:
                 assert result.repairs
         else:
             manager = manager_of(text, text, mode="planning")
@@ -154,24 +154,24 @@ def test_a_plan_is_never_lost_silently(
     ['{"continue": true}', '{"continue": "true"}', '{"continue": true, "reason": 1, "x": 2}'],
 )
 @on_a_loop
-async def test_a_chain_goes_on_where_the_model_says_so_in_its_own_way(text: str) -> None:
-    result, read = await decided(text)
+async def test_a_roughly_written_decision_continues_a_chain(text: str) -> None:
+    result, read = await run_with_decision(text)
     assert result.scenes == ("Calculator", "Weather Report")
     assert len(read) == 4
 
 
 @on_a_loop
-async def test_what_was_mended_is_told_in_the_step_and_the_result() -> None:
+async def test_repairs_are_in_the_step_and_the_result() -> None:
     script = [ENTER, "42.", '{"continue": "false"}']
     steps = await steps_of(manager_of(*script, mode="chaining"), "15 + 27?", verbose=True)
     (decision,) = [s for s in steps if s.message == "Scene chain complete"]
-    assert decision.notice == 'The decision was mended: /continue: type, "false" became false'
+    assert decision.notice == 'The decision was repaired: /continue: type, "false" became false'
     result = await result_of(manager_of(*script, mode="chaining"), "15 + 27?")
     assert result.repairs == (tw.Repair("/continue", "type", "false", False),)
 
 
 @on_a_loop
-async def test_a_plan_that_was_cut_off_is_asked_for_again() -> None:
+async def test_a_truncated_plan_is_requested_again() -> None:
     whole = '{"steps": [], "answer": "Half"}'
     manager = manager_of(
         [whole, tw.FinishUpdate("length")], '{"steps": [], "answer": "Whole."}', mode="planning"

@@ -1,4 +1,4 @@
-"""Spans and measures of scenes: the run, its scenes as agents, requests and tools in them."""
+"""Spans and metrics of scenes: the run, its scenes as agents, requests and tools in them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def test_a_run_that_failed_is_a_span_that_failed(spans: Any) -> None:
 
 
 @on_a_loop
-async def test_plans_are_spans_of_their_own(spans: Any) -> None:
+async def test_plans_have_their_own_spans(spans: Any) -> None:
     plan = {"answer": "Hello!", "steps": []}
     await result_of(manager_of(json.dumps(plan), mode="planning", name="planner"), "Hi!")
     assert tree(spans.get_finished_spans())["plan planner"] == ["chat m1"]
@@ -93,7 +93,7 @@ async def test_tokens_and_durations_are_measured(spans: Any) -> None:
 
 
 @on_a_loop
-async def test_what_fails_is_measured_as_a_failure(spans: Any) -> None:
+async def test_failures_are_recorded_as_failures(spans: Any) -> None:
     model = ScriptedModel(tw.ModelError("down"), name="failing")
     with pytest.raises(tw.ModelError):
         await complete(model, "Hello!")
@@ -105,7 +105,7 @@ async def test_what_fails_is_measured_as_a_failure(spans: Any) -> None:
 
 
 @on_a_loop
-async def test_conversations_are_no_dimension_of_measures(spans: Any) -> None:
+async def test_conversations_are_not_a_metric_attribute(spans: Any) -> None:
     for number in range(3):
         await result_of(manager_of(ENTER, "42.", name="few"), "15 + 27?", conversation=f"c{number}")
     (point,) = points(OPERATION_DURATION, gen_ai__workflow__name="few")
@@ -113,7 +113,7 @@ async def test_conversations_are_no_dimension_of_measures(spans: Any) -> None:
     assert spans.get_finished_spans()
 
 
-def test_without_an_application_that_collects_nothing_is_imported() -> None:
+def test_opentelemetry_is_not_imported_unless_the_application_uses_it() -> None:
     program = (
         "import asyncio, sys; import toolweave as tw; from toolweave.testing import ScriptedModel;"
         "m = tw.SceneManager(ScriptedModel('Hi!')); m.scene('S'); asyncio.run(m.run('Hi!'));"

@@ -1,4 +1,4 @@
-"""Budgets of models that have no price."""
+"""Budgets and models without a price."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from toolweave.testing import ScriptedModel
 PRICES = {"m1": Price(1_000_000, 1_000_000)}
 
 
-def named(name: str, *replies: Any) -> ScriptedModel:
+def named_model(name: str, *replies: Any) -> ScriptedModel:
     return ScriptedModel(*replies, name=name)
 
 
 @pytest.mark.parametrize(
     "model",
     [
-        named("m2"),
-        FallbackModel(named("m1"), named("m2")),
-        FallbackModel(FallbackModel(named("m2")), named("m1")),
+        named_model("m2"),
+        FallbackModel(named_model("m1"), named_model("m2")),
+        FallbackModel(FallbackModel(named_model("m2")), named_model("m1")),
     ],
     ids=["alone", "in a chain", "in a chain of a chain"],
 )
-def test_a_budget_needs_a_price_of_every_model_at_the_start(model: Any) -> None:
+def test_a_budget_requires_a_price_for_every_model(model: Any) -> None:
     with pytest.raises(
-        UnpricedModelError, match=r"a budget of 0\.001 USD .*'m2' has no price; give"
+        UnpricedModelError, match=r"a budget of 0\.001 USD .*'m2' has no price; pass"
     ):
         SceneManager(model, prices=PRICES, budget="0.001")
     SceneManager(model, prices=PRICES, budget=Budget("0.001", unpriced="allow"))
@@ -41,25 +41,25 @@ def test_a_budget_needs_a_price_of_every_model_at_the_start(model: Any) -> None:
     SceneManager(model, prices=PRICES)
 
 
-def test_the_model_of_the_summarizer_spends_as_well() -> None:
-    summarizer = Summarizer(named("small"))
+def test_a_budget_requires_a_price_for_the_summarizer() -> None:
+    summarizer = Summarizer(named_model("small"))
     with pytest.raises(UnpricedModelError, match="'small' has no price"):
-        SceneManager(named("m1"), prices=PRICES, budget=1, summarizer=summarizer)
+        SceneManager(named_model("m1"), prices=PRICES, budget=1, summarizer=summarizer)
 
 
-def test_a_budget_without_prices_says_where_there_are_some() -> None:
+def test_the_error_for_a_budget_without_prices_suggests_published_prices() -> None:
     with pytest.raises(UnpricedModelError) as caught:
-        SceneManager(named("m1"), budget=1)
+        SceneManager(named_model("m1"), budget=1)
     assert caught.value.model == "m1"
     assert "there are no prices" in str(caught.value)
     assert "published_prices()" in str(caught.value)
-    priced = named("gpt-4o-2024-08-06")
+    priced = named_model("gpt-4o-2024-08-06")
     SceneManager(priced, prices=published_prices(), budget=1)
 
 
 @on_a_loop
 async def test_the_budget_of_a_request_is_checked_before_the_model_is_asked() -> None:
-    model = named("m2", "Hello!")
+    model = named_model("m2", "Hello!")
     manager = SceneManager(model, prices=PRICES)
     manager.scene("Weather Report", "Tells the weather").tool(get_weather)
     with pytest.raises(UnpricedModelError, match="'m2' has no price"):
@@ -70,8 +70,8 @@ async def test_the_budget_of_a_request_is_checked_before_the_model_is_asked() ->
 
 
 @on_a_loop
-async def test_a_model_that_loses_its_name_ends_the_run_and_is_not_free() -> None:
-    model = named("m1", "<Weather_Report/>", "It goes on and on.", "And on.")
+async def test_a_model_without_a_price_during_a_run_ends_it() -> None:
+    model = named_model("m1", "<Weather_Report/>", "It goes on and on.", "And on.")
     manager = SceneManager(model, prices=PRICES, budget=100_000)
     manager.scene("Weather Report", "Tells the weather").tool(get_weather)
     model.name = "m2"

@@ -1,4 +1,4 @@
-"""Markup of calls in text, under names that cannot be called there: refused once, then noticed."""
+"""Markup of calls in text to unavailable tools: refused once, then kept with a notice."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ around = st.sampled_from(["", "I do it. ", "First:\n\n", "a < b, and `x` too. ",
 
 @st.composite
 def similar_names(draw: st.DrawFn) -> str:
-    """A known name with as many edits as make it none, and any difference in case."""
+    """Return a known name with some edits and any difference in case."""
     name = draw(st.sampled_from(KNOWN))
     for _ in range(draw(st.integers(0, 1 if len(name) < 5 else 2))):
         at = draw(st.integers(0, len(name) - 1))
@@ -72,7 +72,7 @@ def cut(text: str, pieces: int) -> list[str]:
 
 
 async def run_steps(*replies: Any, **options: Any) -> tuple[list[SceneStep], list[str]]:
-    """The steps of a run, and what the model read last in each request."""
+    """Return the steps of a run, and the last message of each request."""
     manager = manager_of(*replies, **options)
     steps = await asyncio.wait_for(steps_of(manager, "Go.", verbose=False), PATIENCE)
     return steps, [request.messages[-1].text for request in model_of(manager).requests]
@@ -90,18 +90,18 @@ def test_markup_of_an_unavailable_call_is_refused_once_then_gets_a_notice(
     async def main() -> None:
         script = [ENTER, cut(reply, pieces), cut(reply, pieces)]
         steps, read = await run_steps(*script, streaming=True)
-        # It was asked again, once, and told why.
+        # The model was asked once more, with the reason.
         assert len(read) == 3
         assert f"Tool '{name}' not found." in read[2]
         (error,) = [step for step in steps if step.status is SceneStatus.ERROR]
         assert (error.message, error.fatal) == (f"Tool '{name}' not found", False)
         assert (error.function, error.scene) == (name, "Calculator")
-        # Up to there nobody has read markup.
+        # No markup was emitted before that.
         at = steps.index(error)
         shown = "".join(s.message or "" for s in steps[:at] if s.status is SceneStatus.STREAMING)
         assert f"<{name}>" not in shown
         assert shown.strip() == (before + after).strip()
-        # Then it is text, which says so.
+        # The second time it stays text, with a notice.
         last = steps[-1]
         assert last.message == reply.strip()
         assert name in (last.notice or "")
@@ -114,7 +114,7 @@ def test_markup_of_an_unavailable_call_is_refused_once_then_gets_a_notice(
 
 
 def distance(one: str, other: str) -> int:
-    """The edits between two texts, swaps of neighbours included, by the table."""
+    """Return the edit distance of two texts, including swaps of adjacent letters."""
     rows = [
         [max(i, j) if not i or not j else 0 for j in range(len(other) + 1)]
         for i in range(len(one) + 1)
