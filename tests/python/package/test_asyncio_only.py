@@ -1,4 +1,4 @@
-"""Without a loop of asyncio, as under trio, whatever is called says that it needs one."""
+"""Without an asyncio event loop, as under trio, every entry point raises and says so."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from toolweave.testing import ScriptedModel
 
 
 def add(a: int, b: int) -> int:
-    """Adds two numbers."""
+    """Add two numbers."""
     return a + b
 
 
@@ -63,7 +63,7 @@ CALLS: dict[str, Callable[[], Coroutine[Any, Any, Any]]] = {
 
 
 def run_by_hand(coroutine: Coroutine[Any, Any, Any]) -> None:
-    """Takes the first step of a coroutine, as any loop does."""
+    """Run the first step of a coroutine, as any event loop does."""
     try:
         coroutine.send(None)
     finally:

@@ -1,4 +1,4 @@
-"""The benchmark harness measures what it says."""
+"""Tests of the benchmark harness."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from report import BEGIN, END, Section, Target, write
 
 
 class Counting:
-    """Counts tokens."""
+    """A session that collects tokens."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []

@@ -1,4 +1,4 @@
-"""Arguments that cannot be right are refused where they are given, by name."""
+"""Invalid arguments are refused immediately, and named."""
 
 from __future__ import annotations
 
@@ -38,15 +38,16 @@ from toolweave.web import AgentResponder, Page, chat_app
 MADE_HERE = frozenset(
     """
     AgentResult AgentRun AsyncChatEvents Chat ChatEvents CostDelta ExecutedTool HandlerRun History
-    MCPTools MessageCollector ModelRequest Outbox ParsedReply PendingResult Purged RawText HttpError RegistryWatch
-    Reload ReplyRun ResponderRun Request RoutedTool RunRecord Said SceneContext SceneOutcome SceneResult
-    SceneRun SceneStep Score ScorerReply ScorerRequest Selection Shortened StoredMessage StoredPendingInput StoreProblem Tool
-    ToolApproval ToolApprovalRequested ToolContext ToolDeferred ToolProblem ToolProgress
-    ToolQuestion ToolRun ToolRunner ToolStarted Turn Watch Written
+    HttpError MCPTools MessageCollector MessageReceipt ModelRequest Outbox ParsedReply
+    PendingResult PurgeResult RawText RegistryWatch Reload ReplyRun Request ResponderRun RoutedTool
+    RunRecord SceneContext SceneOutcome SceneResult SceneRun SceneStep Score ScorerReply
+    ScorerRequest Selection ShortenedConversation StoredMessage StoredPendingInput StoreProblem
+    Tool ToolApproval ToolApprovalRequested ToolContext ToolDeferred ToolProblem ToolProgress
+    ToolQuestion ToolRun ToolRunner ToolStarted Turn Watch WriteResult
     """.split()  # noqa: SIM905 - shorter than a list
 )
-"""Records, events and handles that this package makes for others to read, many of them for each
-call: checks would cost time in every run, and find nothing but faults of the package itself."""
+"""Records, events and handles that the package creates itself, many of them for each call: checks
+would cost time in every run, and could only find faults of the package."""
 
 ANYTHING = {
     ("ClientResult", "result"),
@@ -68,7 +69,7 @@ ONE_ARGUMENT = frozenset(
     type_name
     """.split()  # noqa: SIM905 - as above
 )
-"""Functions of one thing, of which the error can be about nothing else."""
+"""Functions of a single argument, so that an error cannot be about another one."""
 
 ELSEWHERE = frozenset(
     """
@@ -76,10 +77,10 @@ ELSEWHERE = frozenset(
     connect_stdio load_handler make_selector serve_http serve_stdio
     """.split()  # noqa: SIM905 - as above
 )
-"""What takes objects of other packages, opens something, or only hands its arguments on; the tests
-of each have what it refuses. (The `ToolSelector` meant here is that of `toolweave.nlweb`.)"""
+"""Callables that take objects of other packages, open resources, or only pass their arguments on;
+their own tests check what they refuse. (`ToolSelector` is that of `toolweave.nlweb` here.)"""
 
-SAID_BY_THE_CORE = {
+CHECKED_BY_THE_CORE = {
     ("EventStream", "chunks"),
     ("Origin", "owner"),
     ("Origin", "replaces"),
@@ -99,8 +100,8 @@ SAID_BY_THE_CORE = {
     ("render_contracts", "contracts"),
     ("system_prompt", "contracts"),
 }
-"""Parameters that the core reads as a whole: it says where in the value what is wrong, such as
-``not JSON at /a/0``, and refuses it at once all the same."""
+"""Parameters that the core reads as a whole: its error gives the location in the value, such as
+``not JSON at /a/0``, instead of the name of the parameter."""
 
 OPTIONS: dict[str, Any] = {
     each.__name__: each for each in (ExecutorOptions, ParserOptions, ToolOptions, ToolUseOptions)
@@ -112,11 +113,11 @@ CLIENTS = {
     "toolweave.models.openai": "OpenAIModel",
     "toolweave.models.replay": "ReplayModel",
 }
-"""Modules without `__all__`, and what is public in them."""
+"""Modules without `__all__`, and the public name of each."""
 
 
 def public() -> Iterator[tuple[str, str, Any]]:
-    """All public classes and functions: the module that offers them, their name, and they."""
+    """Yield all public classes and functions, with their modules and names."""
     found = [each.name for each in pkgutil.walk_packages(toolweave.__path__, "toolweave.")]
     modules = [name for name in found if not any(part.startswith("_") for part in name.split("."))]
     modules.remove("toolweave.models.litellm")  # in an environment of its own
@@ -133,7 +134,7 @@ def public() -> Iterator[tuple[str, str, Any]]:
 
 @cache
 def samples() -> dict[str, dict[str, Any]]:
-    """Arguments that the parameters without a default can have, by class or function."""
+    """Return valid arguments for the required parameters, by class or function."""
 
     async def model(messages: list[TextMessage]) -> str:
         return messages[0].text
@@ -155,7 +156,7 @@ def samples() -> dict[str, dict[str, Any]]:
         "Answer": {"text": "a"},
         "Append": {"text": "a"},
         "AsyncChatClient": {"base_url": url},
-        "Awaited": {"key": "k", "kind": "deferred", "call": call},
+        "PendingInput": {"key": "k", "kind": "deferred", "call": call},
         "Budget": {"limit": 1},
         "CallLimiter": {"limit": 1},
         "ChatClient": {"base_url": url},
@@ -253,7 +254,7 @@ def samples() -> dict[str, dict[str, Any]]:
 
 
 def is_checked(name: str, value: Any) -> bool:
-    """Whether a public class or function is one whose arguments have to be checked."""
+    """Return True if the arguments of a public class or function must be checked."""
     if name in MADE_HERE | ONE_ARGUMENT or is_typeddict(value):
         return False
     if name in ELSEWHERE and value is not toolweave.ToolSelector:
@@ -265,7 +266,7 @@ def is_checked(name: str, value: Any) -> bool:
 
 
 def parameters_of(value: Any) -> Iterator[str]:
-    """The parameters of a class or function, options by name included."""
+    """Yield the parameters of a class or function, including keyword options."""
     for each in inspect.signature(value).parameters.values():
         options = re.fullmatch(r"Unpack\[(\w+)\]", str(each.annotation))
         if each.kind is not each.VAR_KEYWORD:
@@ -275,7 +276,7 @@ def parameters_of(value: Any) -> Iterator[str]:
 
 
 def given(value: Any, arguments: dict[str, Any]) -> object:
-    """What comes of a call by name, where names can be used."""
+    """Call a class or function with keyword arguments, where possible, and return the result."""
     rest = dict(arguments)
     first = [
         rest.pop(each.name)
@@ -286,8 +287,8 @@ def given(value: Any, arguments: dict[str, Any]) -> object:
     return asyncio.run(made) if inspect.iscoroutine(made) else made
 
 
-def told_of(error: BaseException) -> str:
-    """The text of an error, with its notes: there the core names the parameter."""
+def text_with_notes(error: BaseException) -> str:
+    """Return the text of an error with its notes, in which the core names the parameter."""
     return "\n".join([str(error), *getattr(error, "__notes__", ())])
 
 
@@ -310,9 +311,9 @@ def test_an_object_that_no_parameter_can_take_is_refused_by_the_name_of_the_para
             # Where there are no notes, before Python 3.11, the core names no parameter.
             if of_the_core and sys.version_info < (3, 11):
                 continue
-            if (name, parameter) in SAID_BY_THE_CORE:
+            if (name, parameter) in CHECKED_BY_THE_CORE:
                 continue
-            if not re.search(rf"\b{parameter}\b", told_of(error)):
+            if not re.search(rf"\b{parameter}\b", text_with_notes(error)):
                 faults.append(f"{parameter}: {error}")
         else:
             faults.append(f"{parameter} is accepted")
@@ -324,7 +325,7 @@ async def model(messages: list[TextMessage]) -> str:
 
 
 def add(a: int, b: int) -> int:
-    """Adds two numbers."""
+    """Add two numbers."""
     return a + b
 
 

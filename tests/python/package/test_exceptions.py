@@ -20,7 +20,7 @@ LINE = re.compile(r"^(?P<branch>[│├└─ ]*)(?P<name>\w+)(?: +\(also an? (?
 
 
 def tree(root: type[BaseException], depth: int = 0) -> list[tuple[int, str, str | None]]:
-    """Depth, name and builtin base of a class and all below it, in the order of definition."""
+    """Return depth, name and builtin base of a class and its subclasses, in order of definition."""
     assert depth < 10
     found = [(depth, root.__name__, builtin_base(root) if depth else None)]
     for child in root.__subclasses__():
@@ -36,7 +36,7 @@ def builtin_base(cls: type[BaseException]) -> str | None:
 
 
 def sample(annotation: Any) -> Any:
-    """A value that an exception's parameter of this type may hold."""
+    """Return a sample value for an exception's parameter of this type."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         return sample(typing.get_args(annotation)[0])
     plain = typing.get_origin(annotation) or annotation
@@ -86,7 +86,7 @@ def test_an_exception_survives_pickling(cls: type[ToolweaveError]) -> None:
 
 @pytest.mark.parametrize("cls", CLASSES[1:])
 def test_an_exception_can_be_caught_as_a_builtin(cls: type[ToolweaveError]) -> None:
-    # Somewhere above it, that is: a refinement inherits the builtin of what it refines.
+    # The builtin may be a base of a base: subclasses inherit it.
     plain = [base for base in cls.__mro__ if base.__module__ == builtins.__name__]
     assert plain[0] not in (Exception, BaseException), f"{cls.__name__} has no builtin base"
 

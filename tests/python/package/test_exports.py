@@ -1,4 +1,4 @@
-"""What `import toolweave` offers: complete, documented, once, and light."""
+"""The names that `import toolweave` exports: complete, documented, unique and cheap to import."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from toolweave import _core
 
 PUBLIC = [name for name in toolweave.__all__ if name != "__version__"]
 INNER = {"HttpBatch", "HttpWakeup", "HttpClient", "HttpLargeEvents", "HttpReply", "JsonMeter"}
-"""What the core gives to `toolweave.models.http` and `toolweave.web`, for their own use."""
+"""Classes of the core for the internal use of `toolweave.models.http` and `toolweave.web`."""
 STUB = Path(toolweave.__file__).with_name("_core.pyi")
 
 
@@ -28,7 +28,7 @@ def is_public(name: str) -> bool:
 
 
 def name_of(statement: ast.stmt) -> str:
-    """The name that a statement of a stub declares, or nothing."""
+    """Return the name that a statement of a stub declares; empty if there is none."""
     match statement:
         case ast.ClassDef(name) | ast.FunctionDef(name) | ast.AsyncFunctionDef(name):
             return name
@@ -44,7 +44,7 @@ def docstring_of(statement: ast.stmt) -> str:
 
 
 def undocumented(stub: str) -> list[str]:
-    """Public classes, functions, methods and attributes of a stub that nothing describes.
+    """Return public classes, functions, methods and attributes of a stub without a docstring.
 
     A member is described by its own docstring, by that of one of its overloads, or
     by an entry under a heading such as `Attributes:` in the docstring of its class.
@@ -113,19 +113,19 @@ class A:
     """An A.
 
     Attributes:
-        said: Described here.
+        size: Described here.
     """
     @property
-    def said(self) -> int: ...
+    def size(self) -> int: ...
     @property
-    def unsaid(self) -> int: ...
+    def width(self) -> int: ...
     def method(self) -> None:
         """Described there."""
     def other(self) -> None: ...
     def __eq__(self, other: object, /) -> bool: ...
 def function() -> None: ...
 '''
-    assert undocumented(stub) == ["A.unsaid", "A.other", "function"]
+    assert undocumented(stub) == ["A.width", "A.other", "function"]
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

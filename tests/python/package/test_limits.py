@@ -1,4 +1,4 @@
-"""Who may ask how often: never too often, in order, and no later than need be."""
+"""Rate limits: requests pass within the limit, in order, and without unnecessary delay."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from toolweave import RateLimit, RateLimitedError, RateLimiter
 
 
 class Clock:
-    """Time that passes when it is told to, and wakes who sleeps on the way."""
+    """A clock that is advanced by hand, and wakes tasks whose sleep has ended."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -37,18 +37,18 @@ class Clock:
 
     async def advance(self, seconds: float) -> None:
         until = self.now + seconds
-        await settle()
+        await run_pending()
         while self._sleepers and self._sleepers[0][0] <= until:
             when, _, woken = heapq.heappop(self._sleepers)
             self.now = max(self.now, when)
             if not woken.done():
                 woken.set_result(None)
-            await settle()
+            await run_pending()
         self.now = until
 
 
-async def settle() -> None:
-    """Lets everything happen that can happen now."""
+async def run_pending() -> None:
+    """Let all tasks run that are ready."""
     for _ in range(8):
         await asyncio.sleep(0)
 
@@ -76,7 +76,7 @@ def test_requests_pass_in_order_in_time_and_within_the_limit(
     async def main() -> None:
         limit, clock = limiter(calls, 4.0, max_wait=max_wait)
 
-        async def try_take(number: int) -> None:
+        async def acquire(number: int) -> None:
             arrived[number] = clock.now
             try:
                 await limit.acquire("ann")
@@ -88,8 +88,8 @@ def test_requests_pass_in_order_in_time_and_within_the_limit(
         tasks = []
         for number, (pause, leaves) in enumerate(arrivals):
             await clock.advance(pause / 4)
-            tasks.append(task := asyncio.create_task(try_take(number)))
-            await settle()
+            tasks.append(task := asyncio.create_task(acquire(number)))
+            await run_pending()
             if leaves and not task.done():
                 task.cancel()
                 left.add(number)
@@ -126,14 +126,12 @@ async def test_a_request_that_would_wait_too_long_is_refused_with_its_wait() -> 
     limit, clock = limiter(1, per=20.0, max_wait=30.0)
     await limit.acquire("ann")
     waiting = asyncio.create_task(limit.acquire("ann"))
-    await settle()
+    await run_pending()
     with pytest.raises(RateLimitedError) as raised:
         await limit.acquire("ann")
     assert raised.value.retry_after == 40
-    assert str(raised.value) == (
-        "the rate limit is 1 calls in 20 seconds; retry in 40.0 seconds"
-    )
-    # It has taken nothing.
+    assert str(raised.value) == ("the rate limit is 1 calls in 20 seconds; retry in 40.0 seconds")
+    # The refused request has taken no tokens.
     await clock.advance(20)
     await waiting
     task = asyncio.create_task(limit.acquire("ann"))
@@ -166,7 +164,7 @@ async def test_a_cancelled_waiter_lets_the_next_one_pass() -> None:
     limit, clock = limiter()
     await limit.acquire()
     tasks = [asyncio.create_task(limit.acquire()) for _ in range(3)]
-    await settle()
+    await run_pending()
     tasks[0].cancel()  # the first sleeps, the second waits for the first
     tasks[1].cancel()
     await clock.advance(1)
@@ -207,7 +205,7 @@ async def test_a_key_with_waiters_is_not_dropped() -> None:
     limit, clock = limiter(1, per=10.0, max_keys=1)
     await limit.acquire("ann")
     waiting = asyncio.create_task(limit.acquire("ann"))
-    await settle()
+    await run_pending()
     for number in range(10):
         await limit.acquire(number)
     second = asyncio.create_task(limit.acquire("ann"))
@@ -218,7 +216,7 @@ async def test_a_key_with_waiters_is_not_dropped() -> None:
 
 
 def in_threads(count: int, work: Any) -> list[Any]:
-    """What the coroutines return, each on an event loop in a thread of its own."""
+    """Return the results of coroutines, each run on an event loop in a separate thread."""
     results: list[Any] = [None] * count
     barrier = threading.Barrier(count)
 
@@ -230,7 +228,7 @@ def in_threads(count: int, work: Any) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.enqueue()
+        thread.join()
     return results
 
 
@@ -273,7 +271,7 @@ def test_a_closed_loop_does_not_block_others() -> None:
     coroutines: list[Coroutine[Any, Any, None]] = [limit.acquire() for _ in range(3)]
     tasks = [loop.create_task(coroutine) for coroutine in coroutines]
     loop.run_until_complete(tasks[0])
-    loop.run_until_complete(settle())
+    loop.run_until_complete(run_pending())
     loop.close()
 
     async def main() -> None:
@@ -282,20 +280,20 @@ def test_a_closed_loop_does_not_block_others() -> None:
     asyncio.run(main())
     for task in tasks[1:]:
         task._log_destroy_pending = False  # type: ignore[attr-defined]
-    # Collected while nobody runs them, they leave a line that has forgotten them.
+    # Garbage-collected, they leave a queue from which they have already been removed.
     del task, tasks, coroutines
     gc.collect()
     asyncio.run(main())
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"max_wait": -1}, "max_wait must be a number of at least 0, got -1"),
         ({"max_wait": float("nan")}, "max_wait must be a number of at least 0, got nan"),
         ({"max_keys": 0}, "max_keys must be an integer of at least 1, got 0"),
     ],
 )
-def test_invalid_options_are_refused_with_a_message(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_invalid_options_are_refused_with_a_message(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         limiter(**options)

@@ -1,4 +1,4 @@
-"""Records go to `toolweave.<area>`, and nowhere until an application asks for them."""
+"""Log records go to `toolweave.<area>`, and nowhere unless the application configures logging."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_package_logger_leaves_level_and_propagation_to_the_application() ->
 
 
 def test_a_warning_prints_nothing_where_logging_is_not_configured() -> None:
-    program = "import logging, toolweave; logging.getLogger('toolweave.parser').warning('unheard')"
+    program = "import logging, toolweave; logging.getLogger('toolweave.parser').warning('ignored')"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program], check=True, capture_output=True, text=True
     )
@@ -48,21 +48,21 @@ def test_a_decision_about_a_call_is_one_record_without_its_arguments(
 def test_a_listener_that_fails_changes_no_decision(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    heard: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", heard.append)
+    errors: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", errors.append)
 
-    class Deaf(logging.Filter):
+    class FailingFilter(logging.Filter):
         def filter(self, record: logging.LogRecord) -> bool:
             raise RuntimeError(record.getMessage())
 
     logger = logging.getLogger("toolweave.parser")
-    deaf = Deaf()
-    logger.addFilter(deaf)
+    failing = FailingFilter()
+    logger.addFilter(failing)
     logger.setLevel(logging.INFO)
     try:
         events = toolweave.parse('<Add>{"a": 1,}</Add>', ["Add"])
     finally:
-        logger.removeFilter(deaf)
+        logger.removeFilter(failing)
         logger.setLevel(logging.NOTSET)
     assert isinstance(events[-1], toolweave.ToolCall)
-    assert len(heard) == 1
+    assert len(errors) == 1

@@ -25,13 +25,13 @@ from toolweave.tools import Tool, tool
 OBJECT = {"type": "object"}
 
 
-# A call's arguments have at most so many bytes.
+# Limits on the arguments of a call: bytes, and depth inside the array.
 LONGEST = tw.Limits().max_argument_bytes
 DEEPEST = tw.Limits().max_depth - 1
 
 
 def call_of(pieces: str, *, before: str = "", after: str = "1") -> str:
-    """A call whose arguments are an array of `pieces`, as long as they may be."""
+    """Return a call whose arguments are an array of `pieces` of the maximum length."""
     number = many((LONGEST - 4096) // len(pieces))
     return f'<F>{{"a": [{before}{pieces * number}{after}]}}</F>'
 
@@ -151,7 +151,7 @@ def test_the_result_of_a_tool(value: Any, native: bool, loop_watchdog: Watchdog)
 
     async def main() -> None:
         executor = ToolExecutor([Tool.from_schema("F", OBJECT, F)])
-        # Its text is the input of the request.
+        # The text of the result is the input of the request.
         aggregate = await executor.execute([tw.ToolCall("call_0", "F", {})])
         [result] = aggregate.tool_results
         assert not result.is_error

@@ -1,4 +1,4 @@
-"""The watchdog of event loops: it bites, and only those who held one."""
+"""The watchdog of event loops reports callbacks that block one, and nothing else."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_callback_that_holds_the_loop_is_named(
 
 def test_time_that_is_not_spent_on_the_loop_is_not_counted() -> None:
     def collect() -> None:
-        # As dear as a collection may be where a whole suite has filled the memory.
+        # As expensive as a collection may be in a process with a large heap.
         kept = [[number] for number in range(200_000)]
         gc.collect()
         del kept

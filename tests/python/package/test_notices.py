@@ -1,4 +1,4 @@
-"""The notices of what others wrote: complete, and in the package."""
+"""Third-party notices are complete, and included in the package."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _loaded() -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    # Where dataclasses look for the types of their fields.
+    # Dataclasses look up the types of their fields there.
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
@@ -65,20 +65,20 @@ def test_notices_that_do_not_match_the_packages_of_the_page_are_reported(
 ) -> None:
     lock = {each.name: (each.version, each.licence) for each in [*locked, *want]}
     notices = written([], have) + "The text.\n"
-    told = set(kept.problems(notices, [], want, lock))
+    found = set(kept.problems(notices, [], want, lock))
     had, wanted = {str(each) for each in have}, {str(each) for each in want}
-    assert told == {
+    assert found == {
         *(f"not in the notices: {each}" for each in wanted - had),
         *(f"in the notices, but not in the page: {each}" for each in had - wanted),
     }
     if want:
         first = want[0]
-        lock[first.name] = ("9.9.9-later", first.licence)
-        told = set(kept.problems(written([], want) + "The text.\n", [], want, lock))
-        assert told == {f"in the page, but not as it is locked in web/: {first}"}
-        told = set(kept.problems(written([], want), [], want[:1], {}))
-        assert f"in the page, but not as it is locked in web/: {first}" in told
-        assert f"no text of its licence in the notices: {first}" in told
+        lock[first.name] = ("9.9.9-next", first.licence)
+        found = set(kept.problems(written([], want) + "The text.\n", [], want, lock))
+        assert found == {f"in the page, but not as it is locked in web/: {first}"}
+        found = set(kept.problems(written([], want), [], want[:1], {}))
+        assert f"in the page, but not as it is locked in web/: {first}" in found
+        assert f"no text of its licence in the notices: {first}" in found
 
 
 def test_the_page_brings_the_notices_of_what_it_was_built_from() -> None:
@@ -104,7 +104,7 @@ def test_crates_are_asked_for_without_a_network(
     assert kept.metadata() == {}
     [first] = asked.read_text().splitlines()
     assert {"--offline", "--locked"} <= set(first.split())
-    # Only what is not on this machine yet is fetched, as the lock file has it.
+    # Only missing packages are fetched, in the locked versions.
     cargo.write_text(
         f'#!/bin/sh\necho "$*" >> {asked}\ncase "$*" in *--offline*) exit 101;; esac\necho "{{}}"\n'
     )
@@ -116,18 +116,18 @@ def test_crates_are_asked_for_without_a_network(
 
 @given(CRATES, CRATES)
 def test_notices_that_do_not_match_the_crates_are_reported(have: Any, want: Any) -> None:
-    told = list(kept.problems(written(have), want))
+    found = list(kept.problems(written(have), want))
     missing = [f"not in the notices: {crate}" for crate in set(want) - set(have)]
     unused = [f"in the notices, but not used: {crate}" for crate in set(have) - set(want)]
-    assert sorted(told) == sorted(missing + unused)
+    assert sorted(found) == sorted(missing + unused)
 
 
 def test_forbidden_crates_are_reported() -> None:
     crates = [kept.Crate("fxhash", "0.2.1", "MIT"), kept.Crate("a", "1.0.0", "GPL-3.0-only")]
-    told = list(kept.problems(written(crates), crates))
-    assert len(told) == 2
-    assert told[0].startswith("not under a licence that is allowed: a 1.0.0")
-    assert told[1].startswith("no longer maintained")
+    found = list(kept.problems(written(crates), crates))
+    assert len(found) == 2
+    assert found[0].startswith("not under a licence that is allowed: a 1.0.0")
+    assert found[1].startswith("no longer maintained")
     assert [*kept.problems("", [])] == [
         "not in the notices: the types of schema.org",
         "not in the notices: the prices of models",

@@ -1,4 +1,4 @@
-"""The test doubles that the package offers."""
+"""Tests of the test doubles that the package provides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spans, by OpenTelemetry's own exporter; and nothing at all where nobody traces."""
+"""Spans as OpenTelemetry's own exporter receives them, and no overhead without tracing."""
 
 from __future__ import annotations
 
@@ -161,15 +161,15 @@ def test_an_exception_that_passes_marks_the_span(
 def test_an_exception_without_a_text_is_raised_unchanged(
     spans: InMemorySpanExporter,
 ) -> None:
-    class UnspeakableError(Exception):
+    class NoTextError(Exception):
         def __str__(self) -> str:
-            raise ValueError("no words")
+            raise ValueError("no text")
 
-    with pytest.raises(UnspeakableError), tracing.chat("m", provider="p"):
-        raise UnspeakableError
+    with pytest.raises(NoTextError), tracing.chat("m", provider="p"):
+        raise NoTextError
     span = only(spans)
     assert span.status.status_code is StatusCode.ERROR
-    assert (span.attributes or {})["error.type"].endswith("UnspeakableError")
+    assert (span.attributes or {})["error.type"].endswith("NoTextError")
 
 
 def test_a_generator_that_is_closed_has_not_failed(spans: InMemorySpanExporter) -> None:
@@ -249,7 +249,7 @@ def test_content_is_not_captured_by_default(
     with tracing.execute_tool(CALL):
         pass
     assert "Köln" not in json.loads(only(spans).to_json())["attributes"].values()
-    # What the program says counts more than the environment.
+    # The setting of the program takes precedence over the environment.
     monkeypatch.setenv(tracing.CAPTURE_CONTENT, "true")
     tracing.capture_content(False)
     spans.clear()
