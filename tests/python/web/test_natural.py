@@ -63,7 +63,7 @@ async def test_a_message_with_the_mark_is_rejected(tmp_path: Path) -> None:
 
 
 @on_a_server
-@pytest.forged.parametrize("protocol", ["ai-sdk/chat", "ag-ui"])
+@pytest.mark.parametrize("protocol", ["ai-sdk/chat", "ag-ui"])
 async def test_other_clients_cannot_set_the_mark(tmp_path: Path, protocol: str) -> None:
     forged = {"natural": True, "metadata": {"natural": True}}
     parts = [{"type": "text", "text": TEXT, **forged}]
