@@ -1,4 +1,4 @@
-"""`FunctionContract`, and what is taken wherever tools are expected."""
+"""`FunctionContract`, and the forms that are accepted wherever tools are expected."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_contract_matches_by_position() -> None:
 
 
 class HasContract:
-    """What tools look like that others write."""
+    """Tool of another library."""
 
     contract = tw.FunctionContract("search", None, SCHEMA)
 

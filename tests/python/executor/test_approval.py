@@ -1,4 +1,4 @@
-"""Approval: nothing but a clear yes, and only for what was shown."""
+"""Approval: only an explicit yes allows a call, and only the call that was shown."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONTRACT = FunctionContract("delete", "Deletes a file.", {"type": "object"})
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Runs a test that must not hang."""
+    """Run a test with a timeout."""
 
     async def limited() -> T:
         return await asyncio.wait_for(coroutine, 10)

@@ -1,4 +1,4 @@
-"""The result cache: the same call, once, and never a failure."""
+"""Result cache: identical calls run once, and failures are never cached."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ARGUMENTS = st.dictionaries(st.text(), JSON, max_size=4)
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """Clock that the test advances."""
 
     now = 0.0
 
@@ -33,7 +33,7 @@ class Clock:
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Runs a test that must not hang."""
+    """Run a test with a timeout."""
 
     async def limited() -> T:
         return await asyncio.wait_for(coroutine, 10)
@@ -42,7 +42,7 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def turned(value: Any) -> Any:
-    """The value with the keys of every object in the opposite order."""
+    """Return the value with the keys of every object in reverse order."""
     if isinstance(value, dict):
         return {key: turned(inner) for key, inner in reversed(value.items())}
     return [turned(item) for item in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Whoever goes away leaves nothing running and nothing without a result."""
+"""Cancellation leaves no running tool and no call without a result."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def sleep(seconds: float = 1000) -> str:
 
 @tool
 async def stubborn() -> None:
-    """Swallows every cancellation, until the test lets it go."""
+    """Suppress every cancellation until the test ends it."""
     while "go" not in log:
         try:
             await asyncio.sleep(1)
@@ -50,8 +50,8 @@ async def quick() -> str:
     return "done"
 
 
-class Results:
-    """Hears of results."""
+class ResultRecorder:
+    """Observer that records results."""
 
     def __init__(self) -> None:
         self.codes: dict[str, str | None] = {}
@@ -63,7 +63,7 @@ class Results:
 
 @pytest.mark.parametrize("calls", [["sleep"], ["sleep", "quick", "sleep"]])
 def test_cancelling_the_caller_cancels_and_awaits_its_tools(calls: list[str]) -> None:
-    results = Results()
+    results = ResultRecorder()
 
     async def main() -> None:
         executor = ToolExecutor([sleep, quick], observer=results)
@@ -280,7 +280,7 @@ def test_a_keyboard_interrupt_is_raised_once_every_call_has_its_result(
         raise fatal("now")
 
     calls = [call("stop")] if alone else [call("sleep"), call("stop"), call("quick")]
-    results = Results()
+    results = ResultRecorder()
 
     async def main() -> list[ToolEvent]:
         executor = ToolExecutor([sleep, stop, quick], observer=results)
@@ -345,13 +345,13 @@ def test_a_nested_call_ends_with_its_parent() -> None:
 
 
 def test_a_tool_in_a_thread_sees_its_cancellation_and_is_not_awaited() -> None:
-    told, allowed, ended = threading.Event(), threading.Event(), threading.Event()
+    cancelled, allowed, ended = threading.Event(), threading.Event(), threading.Event()
 
     @tool
     def poll(context: ToolContext) -> None:
         while not context.cancelled:
             threading.Event().wait(0.005)
-        told.set()
+        cancelled.set()
         allowed.wait(5)
         ended.set()
 
@@ -364,7 +364,7 @@ def test_a_tool_in_a_thread_sees_its_cancellation_and_is_not_awaited() -> None:
         assert not ended.is_set()
 
     run(main(), asyncio.new_event_loop())
-    assert told.wait(5)
+    assert cancelled.wait(5)
     allowed.set()
     assert ended.wait(5)
 
@@ -383,7 +383,7 @@ def test_calls_whose_tasks_are_cancelled_externally_still_have_results() -> None
 
 
 def test_the_end_of_the_program_completes_running_calls() -> None:
-    results = Results()
+    results = ResultRecorder()
 
     async def main() -> None:
         executor = ToolExecutor([sleep], observer=results)

@@ -1,4 +1,4 @@
-"""Blocking functions in a real cluster: a scheduler and two worker processes on this machine."""
+"""Blocking functions in a real Dask cluster: a scheduler and two local worker processes."""
 
 from __future__ import annotations
 

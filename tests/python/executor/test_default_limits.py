@@ -1,4 +1,4 @@
-"""The limits that hold where nothing is said: at once, of one chat, in time, for the model."""
+"""Default limits: concurrency, per chat, timeouts, and the length of results."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ HOUR = 3600.0
 CHAT: contextvars.ContextVar[str] = contextvars.ContextVar("chat")
 
 
-class Floor:
-    """Who is at work: of all, and of each chat, as the context of their reply names it."""
+class ConcurrencyMeter:
+    """Counter of running calls, in total and per chat, as named by a context variable."""
 
     def __init__(self) -> None:
         self.of_chat: Counter[str] = Counter()
@@ -47,7 +47,7 @@ class Floor:
 
 
 def answering(executor: ToolExecutor, after: float) -> asyncio.Task[None]:
-    """Answers all questions, each after so many seconds."""
+    """Start a task that answers all questions, each after so many seconds."""
 
     async def answer() -> None:
         # Keys are used again.
@@ -64,32 +64,32 @@ def answering(executor: ToolExecutor, after: float) -> asyncio.Task[None]:
 
 
 class Tools:
-    """Tools that work, ask, and call one another, seen by a floor."""
+    """Tools that work, ask, and call each other, counted by a meter."""
 
-    def __init__(self, floor: Floor, patience: float = 1.0) -> None:
+    def __init__(self, meter: ConcurrencyMeter, wait_seconds: float = 1.0) -> None:
         async def work(context: ToolContext, seconds: float = 1.0) -> str:
-            async with floor.working(context.call_id):
+            async with meter.working(context.call_id):
                 await asyncio.sleep(seconds)
             return "worked"
 
         async def ask(context: ToolContext) -> str:
-            async with floor.working(context.call_id):
+            async with meter.working(context.call_id):
                 await asyncio.sleep(1)
             await context.ask("Really?")
-            async with floor.working():
+            async with meter.working():
                 await asyncio.sleep(1)
             return "asked"
 
         async def delegate(context: ToolContext, to: str = "work") -> str:
-            async with floor.working(context.call_id):
+            async with meter.working(context.call_id):
                 await asyncio.sleep(1)
             await context.call(to, {})
-            async with floor.working():
+            async with meter.working():
                 await asyncio.sleep(1)
             return "delegated"
 
         async def approve(*_: object) -> Approval:
-            await asyncio.sleep(patience)
+            await asyncio.sleep(wait_seconds)
             return Approval.allow()
 
         self.approve = approve
@@ -115,7 +115,7 @@ REPLIES = st.lists(
     min_size=1,
     max_size=5,
 )
-"""Replies: the chat, when it comes, its calls, and when it is given up."""
+"""Replies: the chat, the start time, the calls, and the time of cancellation."""
 
 
 @settings(max_examples=effort(60))
@@ -123,8 +123,8 @@ REPLIES = st.lists(
 def test_the_limits_hold_under_any_schedule_without_starvation(
     replies: list[tuple[str, int, list[str], int | None]], overall: int, per_chat: int
 ) -> None:
-    floor = Floor()
-    tools = Tools(floor)
+    meter = ConcurrencyMeter()
+    tools = Tools(meter)
 
     async def main() -> None:
         executor = ToolExecutor(
@@ -162,15 +162,15 @@ def test_the_limits_hold_under_any_schedule_without_starvation(
         assert now() - before == 1
 
     run(main())
-    assert floor.most <= overall
-    assert all(most <= per_chat for most in floor.most_of.values())
-    assert not +floor.of_chat
+    assert meter.most <= overall
+    assert all(most <= per_chat for most in meter.most_of.values())
+    assert not +meter.of_chat
 
 
 @pytest.mark.parametrize("chats", [("a", "b"), ("a", "a"), (None, None)])
 def test_a_long_reply_does_not_delay_a_short_one(chats: tuple[str | None, ...]) -> None:
-    floor = Floor()
-    tools = Tools(floor)
+    meter = ConcurrencyMeter()
+    tools = Tools(meter)
 
     async def main() -> None:
         executor = ToolExecutor(tools.all, max_concurrency=2, max_concurrency_per_chat=2)
@@ -184,32 +184,32 @@ def test_a_long_reply_does_not_delay_a_short_one(chats: tuple[str | None, ...]) 
         await asyncio.gather(reply(chats[0], 40, 0), reply(chats[1], 3, 0.5))
 
     run(main())
-    began = [floor.began[f"0.5.{number}"] for number in range(3)]
+    began = [meter.began[f"0.5.{number}"] for number in range(3)]
     assert all(when <= latest for when, latest in zip(began, (3, 4, 5), strict=True))
-    assert floor.most == 2
+    assert meter.most == 2
 
 
 def test_one_chat_runs_eight_calls_at_once_and_all_chats_sixteen() -> None:
-    floor = Floor()
+    meter = ConcurrencyMeter()
 
     async def main() -> None:
-        executor = ToolExecutor(Tools(floor).all)
+        executor = ToolExecutor(Tools(meter).all)
 
         async def reply(chat: str) -> None:
             CHAT.set(chat)
             await executor.execute([call("work") for _ in range(20)], chat_id=chat or None)
 
         await reply("")
-        assert floor.most == 8
+        assert meter.most == 8
         await asyncio.gather(*(reply(chat) for chat in "abc"))
 
     run(main())
-    assert floor.most == 16
-    assert dict(floor.most_of) == {"": 8, "a": 8, "b": 8, "c": 8}
+    assert meter.most == 16
+    assert dict(meter.most_of) == {"": 8, "a": 8, "b": 8, "c": 8}
 
 
 def test_each_limit_can_be_disabled() -> None:
-    floor = Floor()
+    meter = ConcurrencyMeter()
 
     async def long() -> str:
         await asyncio.sleep(HOUR)
@@ -218,7 +218,7 @@ def test_each_limit_can_be_disabled() -> None:
     async def main() -> None:
         CHAT.set("")
         executor = ToolExecutor(
-            [*Tools(floor).all, tool(long)],
+            [*Tools(meter).all, tool(long)],
             max_concurrency=None,
             max_concurrency_per_chat=None,
             timeout=None,
@@ -228,7 +228,7 @@ def test_each_limit_can_be_disabled() -> None:
         assert texts(aggregate)[0] == "x" * 200_000
 
     run(main())
-    assert floor.most == 30
+    assert meter.most == 30
 
 
 STEPS = st.lists(
@@ -243,7 +243,7 @@ STEPS = st.lists(
 def test_the_default_timeout_does_not_include_waiting(
     steps: list[tuple[str, int]], wait: float, approved: bool
 ) -> None:
-    """Time in which it, or what it calls, waits for people, limits and late results is not its."""
+    """Time in which a tool or a nested call waits for people, limits and results does not count."""
 
     async def approve(*_: object) -> Approval:
         await asyncio.sleep(wait)
@@ -284,11 +284,11 @@ def test_the_default_timeout_does_not_include_waiting(
         )
         answers = answering(executor, wait)
         holding = executor.execute([call("hold") for _ in range(8)])
-        beside = [answers, asyncio.create_task(holding)]
+        background = [answers, asyncio.create_task(holding)]
         await asyncio.sleep(0)
         aggregate = await executor.execute([call("mixed")])
         answers.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
+        await asyncio.gather(*background, return_exceptions=True)
         own = sum(seconds for kind, seconds in steps if kind == "work")
         assert codes(aggregate) == [None if own < 60 else "timeout"]
 

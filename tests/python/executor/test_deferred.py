@@ -1,4 +1,4 @@
-"""Results that come later: once, from anywhere, and after a restart as well."""
+"""Deferred results: resolved once, from any thread or process, and after a restart."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAY = ToolCall("call_1", "pay", {"amount": 20.5})
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Runs a test that must not hang."""
+    """Run a test with a timeout."""
 
     async def limited() -> T:
         return await asyncio.wait_for(coroutine, 10)
@@ -41,7 +41,7 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def restarted(results: DeferredResults) -> DeferredResults:
-    """The same after everything was written down and read again."""
+    """Return a copy restored from its serialized form."""
     return DeferredResults.from_dict(json.loads(json.dumps(results.to_dict())))
 
 
@@ -316,8 +316,8 @@ def test_delivered_results_are_merged_in_call_order() -> None:
 def test_a_long_deferred_result_is_truncated() -> None:
     results = DeferredResults()
     results.resolve(results.add(BOOK), "x" * 100)
-    settled = results.merge_results(aggregate(), max_result_chars=10)
-    assert settled.tool_results[0].result.startswith("x" * 10 + "\n[truncated: 90 of 100")
+    merged = results.merge_results(aggregate(), max_result_chars=10)
+    assert merged.tool_results[0].result.startswith("x" * 10 + "\n[truncated: 90 of 100")
 
 
 def test_a_result_goes_to_the_reply_whose_metadata_has_its_key() -> None:
@@ -326,9 +326,9 @@ def test_a_result_goes_to_the_reply_whose_metadata_has_its_key() -> None:
     first, second = results.add(BOOK), results.add(BOOK)
     results.resolve(first, "one")
     results.resolve(second, "two")
-    for key, said in ((first, "one"), (second, "two")):
+    for key, text in ((first, "one"), (second, "two")):
         reply = ToolAggregateMessage([BOOK], [], metadata={METADATA: {"call_0": key}})
-        assert results.merge_results(reply).tool_results[0].result == said
+        assert results.merge_results(reply).tool_results[0].result == text
 
 
 def test_without_metadata_a_result_goes_to_the_same_call_only() -> None:

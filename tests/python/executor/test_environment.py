@@ -1,4 +1,4 @@
-"""What tools find around them: context variables, threads, other loops, other executors."""
+"""Environment of tools: context variables, threads, other loops, other executors."""
 
 from __future__ import annotations
 
@@ -145,20 +145,24 @@ def test_progress_after_the_result_is_dropped() -> None:
     late: list[ToolContext] = []
 
     @tool
-    async def hurry(context: ToolContext) -> str:
+    async def report_late(context: ToolContext) -> str:
         late.append(context)
         return "done"
 
     async def main() -> list[ToolEvent]:
         events: list[ToolEvent] = []
-        async for event in ToolExecutor([hurry]).stream([call("hurry")]):
+        async for event in ToolExecutor([report_late]).stream([call("report_late")]):
             events.append(event)
             if isinstance(event, ToolResult):
                 assert late[0].cancelled
                 late[0].progress("late")
         return events
 
-    assert kinds(run(main())) == ["ToolStarted hurry", "ToolResult hurry", "ToolAggregateMessage"]
+    assert kinds(run(main())) == [
+        "ToolStarted report_late",
+        "ToolResult report_late",
+        "ToolAggregateMessage",
+    ]
 
 
 def test_a_context_has_the_call_and_the_metadata() -> None:
@@ -206,33 +210,33 @@ def test_a_reply_keeps_the_tools_of_its_start() -> None:
     assert codes(aggregate) == [None]
 
 
-class Loud:
-    """An observer that hears all and always raises."""
+class RaisingObserver:
+    """Observer that records all events and always raises."""
 
     def __init__(self) -> None:
-        self.heard: list[str] = []
+        self.received: list[str] = []
 
     def on_started(self, call: ToolCall) -> None:
-        self.heard.append(f"started {call.id}")
+        self.received.append(f"started {call.id}")
         raise ValueError
 
     async def on_progress(self, call: ToolCall, value: Any) -> None:
-        self.heard.append(f"progress {call.id} {value}")
+        self.received.append(f"progress {call.id} {value}")
         raise asyncio.CancelledError
 
     async def on_result(self, call: Any, result: ToolResult) -> None:
-        self.heard.append(f"result {call.id} {result.error_code}")
+        self.received.append(f"result {call.id} {result.error_code}")
         raise ValueError
 
 
 def test_observers_receive_every_call_and_do_not_change_results() -> None:
-    loud = Loud()
+    observer = RaisingObserver()
     calls = [call("as_a_generator", {"name": "eve"}), call("nothing")]
 
     async def main(executor: ToolExecutor) -> ToolAggregateMessage:
         return await executor.execute(calls)
 
-    executor = ToolExecutor(EVERYWHERE, observer=loud)
+    executor = ToolExecutor(EVERYWHERE, observer=observer)
     watched = run(main(executor), asyncio.new_event_loop())
     alone = run(main(ToolExecutor(EVERYWHERE)), asyncio.new_event_loop())
     assert watched == alone.__replace__(
@@ -241,7 +245,7 @@ def test_observers_receive_every_call_and_do_not_change_results() -> None:
             for result, other in zip(alone.tool_results, watched.tool_results, strict=True)
         ]
     )
-    assert loud.heard == [
+    assert observer.received == [
         "result nothing unknown_tool",
         "started as_a_generator",
         "progress as_a_generator nobody",

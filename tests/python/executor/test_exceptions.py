@@ -1,4 +1,4 @@
-"""A tool's exception: in the log with its traceback, in the process, and nowhere else."""
+"""Exceptions of tools: logged with a traceback, kept in the process, and not sent anywhere."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ async def refuse(reason: str) -> str:
 
 @tool
 async def delegate(ctx: ToolContext) -> object:
-    """Have another tool divide."""
+    """Let another tool divide."""
     return await ctx.call("divide", {"a": 1, "b": 0})
 
 
 @tool
 async def explain(ctx: ToolContext) -> object:
-    """Have another tool divide, and say what went wrong."""
+    """Let another tool divide, and explain the error."""
     try:
         return await ctx.call("divide", {"a": 1, "b": 0})
     except ToolError as error:

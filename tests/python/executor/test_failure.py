@@ -1,4 +1,4 @@
-"""What the model reads of failures: one useful line, and nothing of the program's inside."""
+"""Result texts of failures: one useful line without internals of the program."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def text(error: BaseException, **options: Any) -> str:
 
 @given(st.text(st.characters()), st.sampled_from(["none", "message"]))
 def test_any_exception_becomes_one_short_line(message: str, detail: Any) -> None:
-    said = text(ValueError(message), detail=detail)
-    assert len(said.splitlines()) == 1
-    assert len(said) <= len(PREFIX) + 500
-    assert "ValueError" not in said.replace(message, "")
+    shown = text(ValueError(message), detail=detail)
+    assert len(shown.splitlines()) == 1
+    assert len(shown) <= len(PREFIX) + 500
+    assert "ValueError" not in shown.replace(message, "")
     # Nothing that a result could not carry.
-    assert ToolResult("id", "name", said).result == said
-    said.encode()
+    assert ToolResult("id", "name", shown).result == shown
+    shown.encode()
 
 
 @pytest.mark.parametrize(
-    ("message", "said"),
+    ("message", "shown"),
     [
         ("no such city", "Error executing tool: no such city"),
         ("no such city\nTraceback (most recent call last)", "Error executing tool: no such city"),
@@ -50,12 +50,12 @@ def test_any_exception_becomes_one_short_line(message: str, detail: Any) -> None
         ("<Session object at 0x7f3a2b1c> is closed", f"{PREFIX}<Session object> is closed"),
     ],
 )
-def test_the_model_reads_the_first_line_of_an_exception(message: str, said: str) -> None:
-    assert text(RuntimeError(message)) == said
+def test_the_model_reads_the_first_line_of_an_exception(message: str, shown: str) -> None:
+    assert text(RuntimeError(message)) == shown
 
 
 @pytest.mark.parametrize(
-    ("message", "said"),
+    ("message", "shown"),
     [
         ("cannot open /srv/app/secrets/key.pem", "cannot open key.pem"),
         ("[Errno 2] No such file: '/home/ada/notes.txt'", "[Errno 2] No such file: 'notes.txt'"),
@@ -76,8 +76,8 @@ def test_the_model_reads_the_first_line_of_an_exception(message: str, said: str)
         ("use a // comment or \\ instead", "use a // comment or \\ instead"),
     ],
 )
-def test_absolute_paths_are_cut_down_to_their_last_part(message: str, said: str) -> None:
-    assert text(OSError(message)) == PREFIX + said
+def test_absolute_paths_are_cut_down_to_their_last_part(message: str, shown: str) -> None:
+    assert text(OSError(message)) == PREFIX + shown
 
 
 def test_a_path_from_the_arguments_is_not_redacted() -> None:
@@ -116,12 +116,12 @@ def test_details_can_be_shown_in_full() -> None:
         except KeyError as first:
             raise ValueError("one\ntwo") from first
     except ValueError as error:
-        said = text(error, detail="full")
+        shown = text(error, detail="full")
         short = text(error, detail="full", max_chars=50)
-    assert said.startswith("Error executing tool: Traceback (most recent call last):")
-    assert "KeyError: 'first'" in said
-    assert said.endswith("ValueError: one\ntwo")
-    assert short.startswith(said[:50])
+    assert shown.startswith("Error executing tool: Traceback (most recent call last):")
+    assert "KeyError: 'first'" in shown
+    assert shown.endswith("ValueError: one\ntwo")
+    assert short.startswith(shown[:50])
     assert "characters left out]" in short
 
 
@@ -168,23 +168,23 @@ def test_the_result_of_an_unknown_tool_lists_the_available_ones() -> None:
 
 @pytest.mark.parametrize("name", ["getweather", "get-weather", "GetWeather", "get_wether"])
 def test_the_result_of_a_misspelled_name_suggests_the_right_one(name: str) -> None:
-    said = failure.unknown_tool(name, ["add", "get_weather"]).text
-    assert said.endswith("Available tools: add, get_weather. Did you mean 'get_weather'?")
+    shown = failure.unknown_tool(name, ["add", "get_weather"]).text
+    assert shown.endswith("Available tools: add, get_weather. Did you mean 'get_weather'?")
 
 
 def test_the_list_of_available_tools_is_limited() -> None:
     names = [f"tool_{n}" for n in range(20_000)]
     began = time.process_time()
-    said = failure.unknown_tool("Tool-19999", names).text
+    shown = failure.unknown_tool("Tool-19999", names).text
     failure.unknown_tool("something_else_entirely", names)
     assert time.process_time() - began < 1.0
-    assert said.startswith("Tool 'Tool-19999' not found. Available tools: tool_0, tool_1, ")
-    assert said.endswith(", tool_49, and 19950 more. Did you mean 'tool_19999'?")
+    assert shown.startswith("Tool 'Tool-19999' not found. Available tools: tool_0, tool_1, ")
+    assert shown.endswith(", tool_49, and 19950 more. Did you mean 'tool_19999'?")
 
 
 def test_a_name_is_quoted_on_one_short_line() -> None:
-    said = failure.unknown_tool("a\nb " + "x" * 200, []).text
-    assert said == "Tool 'a b " + "x" * 95 + "…' not found. There are no tools."
+    shown = failure.unknown_tool("a\nb " + "x" * 200, []).text
+    assert shown == "Tool 'a b " + "x" * 95 + "…' not found. There are no tools."
 
 
 VIOLATIONS = (
@@ -224,7 +224,7 @@ def test_the_result_of_an_invalid_call_depends_on_its_kind(kind: str, code: Erro
 
 
 @pytest.mark.parametrize(
-    ("found", "said", "code"),
+    ("found", "shown", "code"),
     [
         (
             failure.timeout("a", 30),
@@ -274,7 +274,5 @@ def test_the_result_of_an_invalid_call_depends_on_its_kind(kind: str, code: Erro
         ),
     ],
 )
-def test_each_failure_has_a_text_and_a_code(
-    found: Failure, said: str, code: ErrorCode
-) -> None:
-    assert found == Failure(said, code)
+def test_each_failure_has_a_text_and_a_code(found: Failure, shown: str, code: ErrorCode) -> None:
+    assert found == Failure(shown, code)

@@ -1,4 +1,4 @@
-"""Secrets in the texts of exceptions: nobody reads them."""
+"""Redaction of secrets in the texts of exceptions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def lines_with(draw: st.DrawFn, secret: str) -> str:
 
 @settings(max_examples=effort(100))
 @given(st.data(), SECRETS, DETAILS)
-def test_failures_do_not_contain_secrets(data: st.DataObject, secret: str, detail: ErrorDetail) -> None:
+def test_failures_do_not_contain_secrets(
+    data: st.DataObject, secret: str, detail: ErrorDetail
+) -> None:
     line = data.draw(lines_with(secret))
     text = tool_error(RuntimeError(line), detail=detail).text
     assert secret not in text

@@ -1,4 +1,4 @@
-"""What a journal knows of calls: before a tool is entered, and before anybody hears of a result."""
+"""Journals: starts are written before a tool runs, results before they are published."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from toolweave.tools import RateLimit, RetryPolicy, ToolContext, tool
 from virtual_time import now, run
 
 
-class Told(list[ToolEvent]):
-    """Events, whose place among what is written is known."""
+class RecordedEvents(list[ToolEvent]):
+    """Events that are also recorded in the log of what is written."""
 
     def __init__(self, log: list[tuple[str, str]]) -> None:
         super().__init__()
@@ -35,9 +35,9 @@ class Told(list[ToolEvent]):
 
     def append(self, each: ToolEvent) -> None:
         if isinstance(each, (ToolResult, ToolDeferred)):
-            self._log.append(("told", each.tool_call_id))
+            self._log.append(("published", each.tool_call_id))
         if isinstance(each, ToolStarted):
-            self._log.append(("told of start", each.tool_call_id))
+            self._log.append(("published start", each.tool_call_id))
         super().append(each)
 
 
@@ -62,7 +62,7 @@ def test_every_call_is_written_before_it_starts_and_before_it_is_published(
 ) -> None:
     world = World()
     made = [make_tool(world, name, *each) for name, each in zip(NAMES, tools, strict=False)]
-    journal, told = MemoryJournal(world.log, starts=starts, ends=ends), Told(world.log)
+    journal, events = MemoryJournal(world.log, starts=starts, ends=ends), RecordedEvents(world.log)
 
     async def main() -> None:
         executor = ToolExecutor(
@@ -73,25 +73,25 @@ def test_every_call_is_written_before_it_starts_and_before_it_is_published(
             cancel_grace=2,
             approver=approve,
         )
-        await run_calls(executor, given_calls, pause, end, journal=journal, events=told)
-        # Whoever was given up comes to an end, too.
+        await run_calls(executor, given_calls, pause, end, journal=journal, events=events)
+        # Abandoned tools end as well.
         await asyncio.sleep(60)
 
     run(main())
-    aggregate = told[-1]
+    aggregate = events[-1]
     assert isinstance(aggregate, ToolAggregateMessage)
     results = {result.tool_call_id: result for result in aggregate.tool_results}
     for each in aggregate.tool_calls:
         happened = [what for what, of in world.log if of == each.id]
         written = [what for what in happened if what in ("started", "finished", "deferred")]
-        assert happened.count("told") == 1
-        if "entered" in happened or "told of start" in happened:
+        assert happened.count("published") == 1
+        if "entered" in happened or "published start" in happened:
             assert written, happened
         if written:
             event(f"a call is {written[-1]}")
             last = "finished" if each.id in results else "deferred"
             assert written == ["started", last], happened
-            assert happened.index("told") > happened.index(last), happened
+            assert happened.index("published") > happened.index(last), happened
             assert happened[0] == "started", happened
             if last == "finished":
                 assert journal.results[each.id] == results[each.id]
@@ -111,12 +111,12 @@ def test_after_a_write_error_no_tool_starts_and_every_call_has_a_result(
     world = World()
     made = [make_tool(world, name, {}, False) for name in NAMES]
     journal = MemoryJournal(world.log, starts=seconds, ends=seconds, fails_at=fails_at)
-    told: list[ToolEvent] = []
+    events: list[ToolEvent] = []
 
     async def main() -> BaseException | None:
         executor = ToolExecutor(made, timeout=20, clock=now, cancel_grace=2)
         try:
-            await run_calls(executor, given_calls, 0, None, journal=journal, events=told)
+            await run_calls(executor, given_calls, 0, None, journal=journal, events=events)
         except OSError as error:
             return error
         finally:
@@ -124,14 +124,16 @@ def test_after_a_write_error_no_tool_starts_and_every_call_has_a_result(
         return None
 
     failed = run(main())
-    aggregate = told[-1]
+    aggregate = events[-1]
     assert isinstance(aggregate, ToolAggregateMessage)
     written = [what for what, _ in world.log if what in ("started", "finished", "deferred")]
     assert len(written) <= fails_at
     if failed is None:
         return
     assert "the disk is full" in str(failed)
-    assert len(aggregate.tool_results) + len(only(told, ToolDeferred)) == len(aggregate.tool_calls)
+    assert len(aggregate.tool_results) + len(only(events, ToolDeferred)) == len(
+        aggregate.tool_calls
+    )
     for each in aggregate.tool_calls:
         if "/" not in each.id and ("entered", each.id) in world.log:
             assert journal.of(each.id)[:1] == ["started"]
@@ -220,9 +222,7 @@ def test_journal_writes_do_not_count_against_timeouts() -> None:
     assert (result.result, result.duration) == ("noted", 1)
 
 
-def test_a_call_cancelled_while_its_start_is_written_does_not_run_and_its_entry_is_closed() -> (
-    None
-):
+def test_a_call_cancelled_while_its_start_is_written_does_not_run_and_its_entry_is_closed() -> None:
     journal = MemoryJournal(starts=2)
 
     async def main() -> ToolAggregateMessage | None:
@@ -283,7 +283,7 @@ def test_a_journal_that_does_not_answer_is_abandoned_after_the_grace_period(
         await asyncio.sleep(1)
         await running.cancel()
         ended = now()
-        # What was given up leaves.
+        # Lets the abandoned task end.
         await asyncio.sleep(1)
         return [each async for each in running], ended
 
@@ -346,20 +346,20 @@ def test_a_tool_whose_start_cannot_be_written_does_not_run_and_the_others_stop()
 
 def test_a_result_that_cannot_be_written_is_not_published() -> None:
     journal = MemoryJournal(fails_at=1)
-    heard: list[ToolEvent] = []
+    received: list[ToolEvent] = []
 
-    async def hear(each: ToolEvent) -> None:
-        heard.append(each)
+    async def observe(each: ToolEvent) -> None:
+        received.append(each)
 
     async def main() -> None:
-        executor = ToolExecutor([noting(journal.log)], observer=hear)
+        executor = ToolExecutor([noting(journal.log)], observer=observe)
         with pytest.raises(OSError, match="the disk is full"):
             await executor.execute([call("note")], journal=journal)
 
     run(main())
-    [result] = only(heard, ToolResult)
+    [result] = only(received, ToolResult)
     assert "it may have had effects" in result.result
-    assert "noted" not in str(heard)
+    assert "noted" not in str(received)
 
 
 def test_a_journal_that_cancels_itself_does_not_cancel_the_reader() -> None:
@@ -375,30 +375,30 @@ def test_a_journal_that_cancels_itself_does_not_cancel_the_reader() -> None:
 def test_a_deferral_is_written_and_finished_by_the_run_that_takes_the_result() -> None:
     journal = MemoryJournal(ends=1)
 
-    def later() -> Deferred:
+    def book() -> Deferred:
         return Deferred("booking-17", "ring us")
 
     async def main() -> tuple[list[ToolEvent], float]:
         # In virtual time a thread takes as long as any timeout.
-        executor = ToolExecutor([later], timeout=None)
-        events = [each async for each in executor.stream([call("later")], journal=journal)]
+        executor = ToolExecutor([book], timeout=None)
+        events = [each async for each in executor.stream([call("book")], journal=journal)]
         return events, now()
 
     events, ended = run(main())
-    assert kinds(events) == ["ToolStarted later", "ToolDeferred later", "ToolAggregateMessage"]
-    assert journal.log == [("started", "later"), ("deferred", "later")]
-    awaited = journal.awaited["later"]
-    assert (awaited.key, awaited.note, awaited.call.name) == ("booking-17", "ring us", "later")
+    assert kinds(events) == ["ToolStarted book", "ToolDeferred book", "ToolAggregateMessage"]
+    assert journal.log == [("started", "book"), ("deferred", "book")]
+    awaited = journal.awaited["book"]
+    assert (awaited.key, awaited.note, awaited.call.name) == ("booking-17", "ring us", "book")
     assert ended == 1
 
 
 def test_a_deferral_that_cannot_be_written_is_discarded() -> None:
     journal = MemoryJournal(fails_at=1)
-    executor = ToolExecutor([tool(lambda: Deferred("key"), name="later")])
+    executor = ToolExecutor([tool(lambda: Deferred("key"), name="book")])
 
     async def main() -> ToolAggregateMessage | None:
         running = executor.open(journal=journal)
-        running.submit(call("later"))
+        running.submit(call("book"))
         running.close()
         with pytest.raises(OSError, match="the disk is full"):
             await running.wait()
@@ -414,19 +414,19 @@ def test_a_deferral_that_cannot_be_written_is_discarded() -> None:
 def test_with_a_journal_resolved_results_are_left_to_the_next_run() -> None:
     journal = MemoryJournal()
 
-    async def later() -> Deferred:
+    async def book() -> Deferred:
         return Deferred("key")
 
-    executor = ToolExecutor([noting(journal.log, 5), later])
+    executor = ToolExecutor([noting(journal.log, 5), book])
 
     async def main() -> ToolAggregateMessage:
         asyncio.get_running_loop().call_later(2, executor.resolve, "key", "now")
-        return await executor.execute([call("note"), call("later")], journal=journal)
+        return await executor.execute([call("note"), call("book")], journal=journal)
 
     aggregate = run(main())
     assert [result.tool_call_id for result in aggregate.tool_results] == ["note"]
-    settled = executor.merge_results(aggregate)
-    assert [result.result for result in settled.tool_results] == ["noted", "now"]
+    merged = executor.merge_results(aggregate)
+    assert [result.result for result in merged.tool_results] == ["noted", "now"]
 
 
 def test_an_invalid_journal_is_an_error() -> None:

@@ -1,4 +1,4 @@
-"""What holds for any mix of calls, tools, limits and endings."""
+"""Invariants for any mix of calls, tools, limits and endings."""
 
 from __future__ import annotations
 
@@ -88,19 +88,19 @@ def test_every_execution_keeps_the_invariants(
     assert aggregate.metadata.get("deferred", {}) == of_aggregate
     assert {entry.key for entry in executor.deferred.pending} <= set(pending.values())
 
-    # What is said of a call is said in order.
+    # The events of a call are in order.
     for call_id in ids:
-        said = [
+        kinds = [
             type(each)
             for each in events
             if not isinstance(each, ToolAggregateMessage) and each.tool_call_id == call_id
         ]
-        assert said[-1] in (ToolResult, ToolDeferred)
-        assert said.count(ToolStarted) <= 1
-        begun = said.index(ToolStarted) if ToolStarted in said else len(said) - 1
-        assert said[:begun] in ([], [ToolApprovalRequested], [ToolApprovalRequested, ToolApproval])
-        assert set(said[begun + 1 : -1]) <= {ToolProgress, ToolQuestion}
-        event(f"a call ends with {said[-1].__name__}")
+        assert kinds[-1] in (ToolResult, ToolDeferred)
+        assert kinds.count(ToolStarted) <= 1
+        begun = kinds.index(ToolStarted) if ToolStarted in kinds else len(kinds) - 1
+        assert kinds[:begun] in ([], [ToolApprovalRequested], [ToolApprovalRequested, ToolApproval])
+        assert set(kinds[begun + 1 : -1]) <= {ToolProgress, ToolQuestion}
+        event(f"a call ends with {kinds[-1].__name__}")
 
     # The limits hold.
     if max_concurrency is not None:

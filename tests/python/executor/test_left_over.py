@@ -1,4 +1,4 @@
-"""A run that is over holds nothing: what it had goes with it, without the garbage collector."""
+"""Finished runs are freed by reference counting, without the garbage collector."""
 
 from __future__ import annotations
 
@@ -15,31 +15,33 @@ from toolweave.executor import ToolExecutor
 
 @pytest.mark.parametrize("ending", ["success", "timeout", "progress"])
 def test_a_finished_call_is_not_part_of_a_deadlock(ending: str) -> None:
-    class Kept:
-        """Something that only the tool holds."""
+    class Referent:
+        """Object that only the tool refers to."""
 
-    def made() -> tuple[ToolExecutor, weakref.ref[Kept]]:
-        kept = Kept()
+    def make() -> tuple[ToolExecutor, weakref.ref[Referent]]:
+        referent = Referent()
 
         async def work() -> str:
             await asyncio.sleep(1 if ending == "timeout" else 0)
-            return f"{type(kept)}"
+            return f"{type(referent)}"
 
-        async def tell() -> Any:
-            yield str(kept)
+        async def yielding() -> Any:
+            yield str(referent)
             yield "done"
 
-        tool: Any = tell if ending == "progress" else work
+        tool: Any = yielding if ending == "progress" else work
         tool.__name__ = "work"
-        return ToolExecutor([tool], timeout=0.01 if ending == "timeout" else 60), weakref.ref(kept)
+        return ToolExecutor([tool], timeout=0.01 if ending == "timeout" else 60), weakref.ref(
+            referent
+        )
 
     gc.collect()
     gc.disable()
     try:
-        executor, kept = made()
+        executor, referent = make()
         aggregate = asyncio.run(executor.execute([ToolCall("a", "work", {})]))
         assert len(aggregate.tool_results) == 1
         del executor, aggregate
-        assert kept() is None
+        assert referent() is None
     finally:
         gc.enable()

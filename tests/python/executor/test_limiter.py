@@ -1,4 +1,4 @@
-"""Who may start: never beyond a bound, never a deadlock, in order."""
+"""Concurrency limiter: no limit is exceeded, nothing deadlocks, and calls start in order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = ["a", "b", "c", "d"]
 
 @dataclass
 class Call:
-    """What is submitted, and to which of the replies."""
+    """Call to submit, and the index of its reply."""
 
     reply: int
     name: str
@@ -47,7 +47,7 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
 
 @dataclass
 class World:
-    """Calls as they run, and the rules that must hold at every moment."""
+    """Simulation of running calls that checks the rules at every step."""
 
     scenario: dict[str, Any]
     limiter: ConcurrencyLimiter = field(init=False)
@@ -151,7 +151,7 @@ def test_finished_calls_leave_no_state(scenario: dict[str, Any]) -> None:
 
 
 def run_all(limiter: ConcurrencyLimiter, permits: list[Permit]) -> list[list[Permit]]:
-    """The calls in rounds: all that may start do so, and end together."""
+    """Run the calls in rounds: all that may start do so, and end together."""
     rounds = []
     while started := limiter.start():
         rounds.append(started)
@@ -237,8 +237,8 @@ def test_a_call_starts_after_the_earlier_calls_of_the_tools_it_names() -> None:
     reply = limiter.reply()
     read = [reply.submit("read"), reply.submit("read")]
     report = reply.submit("report", after=("read", "search", "missing"))
-    later = reply.submit("read")
-    assert run_all(limiter, [*read, report, later]) == [[*read, later], [report]]
+    last = reply.submit("read")
+    assert run_all(limiter, [*read, report, last]) == [[*read, last], [report]]
 
 
 def test_tools_that_name_each_other_in_after_do_not_deadlock() -> None:
@@ -259,7 +259,7 @@ def test_a_suspended_call_frees_its_slot_and_resumes_before_others() -> None:
     assert limiter.start() == [parent]
     limiter.suspend(parent)
     child = limiter.submit("child", parent=parent)
-    # Those who were in line before the child are served first.
+    # Calls queued before the child start first.
     assert limiter.start() == [waiting]
     limiter.finish(waiting)
     assert limiter.start() == [child]
@@ -329,7 +329,7 @@ def test_a_limit_below_one_is_an_error(limit: int) -> None:
 
 
 def cost(count: int) -> float:
-    """How long `count` calls take that wait for everything one can wait for, in seconds."""
+    """Return the time that `count` calls with all kinds of limits take, in seconds."""
     limiter = ConcurrencyLimiter(max_concurrency=10)
     reply = limiter.reply()
     began = time.process_time()

@@ -1,4 +1,4 @@
-"""No more at once than is allowed, in the order that is asked for, and never a deadlock."""
+"""Limits of an executor: concurrency, order, rate limits, and no deadlocks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from virtual_time import now, run
 
 
 class Meter:
-    """A tool that sees how many of it, and of all tools, are at work."""
+    """Tool that counts the running calls of itself and of all tools."""
 
     def __init__(self) -> None:
         self.at_work: list[str] = []
@@ -263,17 +263,17 @@ def test_nested_calls_are_validated() -> None:
 
 
 def test_nested_calls_are_not_streamed_but_observed() -> None:
-    heard: list[str] = []
+    observed: list[str] = []
 
     class Observer:
         async def on_started(self, call: ToolCall) -> None:
-            heard.append(call.id)
+            observed.append(call.id)
 
     events = run(
         events_of(ToolExecutor([outer], observer=Observer()), [call("outer", {"depth": 2})])
     )
     assert kinds(events) == ["ToolStarted outer", "ToolResult outer", "ToolAggregateMessage"]
-    assert heard == ["outer", "outer/1", "outer/1/1"]
+    assert observed == ["outer", "outer/1", "outer/1/1"]
 
 
 def test_a_tool_that_asks_releases_its_slot(meter: Meter) -> None:

@@ -1,4 +1,4 @@
-"""Tools that never await: their timeouts hold, and the loop turns meanwhile."""
+"""Tools that never await: their timeouts apply, and the event loop keeps running."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ SLICE = 0.01
 
 
 class WorkingLoop(VirtualTimeLoop):
-    """A loop on which time also passes where code is at work."""
+    """Virtual-time loop on which time also passes while code runs."""
 
     def work(self, seconds: float) -> None:
         self._now += seconds
 
 
 def work(seconds: float) -> None:
-    """Takes so much of the loop's time."""
+    """Take so much of the loop's time."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, WorkingLoop)
     loop.work(seconds)

@@ -1,4 +1,4 @@
-"""Numbers that JSON does not have: they stand in results by name, and are never silently null."""
+"""NaN and infinities in results: written by name, never silently as null."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VALUES = st.recursive(
 
 
 def named(value: Any) -> Any:
-    """The value with names for numbers that JSON does not have."""
+    """Return the value with names in place of non-finite numbers."""
     if isinstance(value, float) and not math.isfinite(value):
         return next(name for name, each in NAMES.items() if repr(each) == repr(value))
     if isinstance(value, dict):

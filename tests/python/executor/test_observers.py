@@ -1,4 +1,4 @@
-"""Observers: told everything in order, waited for by nobody, contained."""
+"""Observers: notified in order, never awaited by a run, and isolated from it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RESULT = ToolResult("call_0", "count", "3")
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Runs a test that must not hang, and must leave no task behind."""
+    """Run a test with a timeout, and check that it leaves no task behind."""
 
     async def limited() -> T:
         result = await asyncio.wait_for(coroutine, 10)
@@ -41,25 +41,25 @@ def progress(value: object) -> ToolProgress:
 
 
 class Recorder:
-    """Hears of everything, each method sync or async as told."""
+    """Observer that records everything, with sync or async methods as configured."""
 
     def __init__(self, *asynchronous: str) -> None:
-        self.heard: list[Any] = []
+        self.received: list[Any] = []
         for name in ("on_started", "on_progress", "on_result"):
             setattr(self, name, self._method(name, name in asynchronous))
 
     def _method(self, name: str, asynchronous: bool) -> Any:
-        def hear(*arguments: Any) -> None:
-            self.heard.append((name, *arguments))
+        def receive(*arguments: Any) -> None:
+            self.received.append((name, *arguments))
 
-        async def hear_async(*arguments: Any) -> None:
+        async def receive_async(*arguments: Any) -> None:
             await asyncio.sleep(0)
-            hear(*arguments)
+            receive(*arguments)
 
-        return hear_async if asynchronous else hear
+        return receive_async if asynchronous else receive
 
 
-async def tell(observers: Observers, values: list[int]) -> None:
+async def notify_all(observers: Observers, values: list[int]) -> None:
     observers.notify(STARTED, CALL)
     for value in values:
         observers.notify(progress(value), CALL)
@@ -79,7 +79,7 @@ def test_an_observer_receives_events_in_order_with_any_mix_of_sync_and_async_met
     async def main() -> None:
         observers = Observers(recorder)
         for pause in [*pauses, False]:
-            await tell(observers, values)
+            await notify_all(observers, values)
             if pause:
                 await asyncio.sleep(0)
         await observers.drain()
@@ -90,11 +90,11 @@ def test_an_observer_receives_events_in_order_with_any_mix_of_sync_and_async_met
         *(("on_progress", CALL, value) for value in values),
         ("on_result", CALL, RESULT),
     ]
-    assert recorder.heard == once * (len(pauses) + 1)
+    assert recorder.received == once * (len(pauses) + 1)
 
 
 def test_a_callable_receives_every_event() -> None:
-    heard: list[Any] = []
+    received: list[Any] = []
     events = [
         STARTED,
         progress(1),
@@ -104,30 +104,30 @@ def test_a_callable_receives_every_event() -> None:
     ]
 
     async def asynchronous(event: Any) -> None:
-        heard.append(event)
+        received.append(event)
 
     async def main(observer: Any) -> None:
-        heard.clear()
+        received.clear()
         observers = Observers(observer)
         for event in events:
             observers.notify(event, CALL)
         await observers.drain()
-        assert heard == events
+        assert received == events
 
-    for observer in (heard.append, asynchronous, lambda event: asynchronous(event)):
+    for observer in (received.append, asynchronous, lambda event: asynchronous(event)):
         run(main(observer))
 
 
 def test_events_during_an_await_are_queued_after_earlier_ones() -> None:
     go = threading.Event()
-    heard: list[Any] = []
+    received: list[Any] = []
 
-    async def hear(event: Any) -> None:
-        heard.append(event)
+    async def receive(event: Any) -> None:
+        received.append(event)
 
     def observer(event: Any) -> Any:
         go.wait(10)
-        return hear(event)
+        return receive(event)
 
     async def main() -> None:
         observers = Observers(observer)
@@ -141,11 +141,11 @@ def test_events_during_an_await_are_queued_after_earlier_ones() -> None:
         await observers.drain()
 
     run(main())
-    assert heard == [progress(value) for value in range(6)]
+    assert received == [progress(value) for value in range(6)]
 
 
 def test_observers_do_not_affect_each_other() -> None:
-    good, callable_heard = Recorder(), list[Any]()
+    good, from_callable = Recorder(), list[Any]()
 
     class Bad:
         def on_started(self, _call: ToolCall) -> None:
@@ -155,32 +155,32 @@ def test_observers_do_not_affect_each_other() -> None:
             raise ValueError("broken")
 
     async def main() -> None:
-        observers = Observers([Bad(), good, callable_heard.append])
-        await tell(observers, [1])
+        observers = Observers([Bad(), good, from_callable.append])
+        await notify_all(observers, [1])
         await observers.drain()
 
     run(main())
-    assert [name for name, *_ in good.heard] == ["on_started", "on_progress", "on_result"]
-    assert callable_heard == [STARTED, progress(1), RESULT]
+    assert [name for name, *_ in good.received] == ["on_started", "on_progress", "on_result"]
+    assert from_callable == [STARTED, progress(1), RESULT]
 
 
 def test_methods_may_be_missing() -> None:
     class Half:
         def __init__(self) -> None:
-            self.heard: list[Any] = []
+            self.received: list[Any] = []
 
         def on_result(self, call: ToolCall, result: ToolResult) -> None:
-            self.heard.append((call, result))
+            self.received.append((call, result))
 
     half = Half()
 
     async def main() -> None:
         observers = Observers(half)
-        await tell(observers, [1])
+        await notify_all(observers, [1])
         await observers.drain()
 
     run(main())
-    assert half.heard == [(CALL, RESULT)]
+    assert half.received == [(CALL, RESULT)]
 
 
 def test_the_result_of_an_invalid_call_is_observed() -> None:
@@ -193,7 +193,7 @@ def test_the_result_of_an_invalid_call_is_observed() -> None:
         await observers.drain()
 
     run(main())
-    assert recorder.heard == [("on_result", invalid, RESULT)]
+    assert recorder.received == [("on_result", invalid, RESULT)]
 
 
 @pytest.mark.parametrize("observer", [7, object(), [object()], "print"])
@@ -204,8 +204,8 @@ def test_an_object_without_observer_methods_is_an_error(observer: Any) -> None:
 
 def test_none_and_empty_lists_are_no_observers() -> None:
     async def main() -> None:
-        for nobody in (None, [], ()):
-            observers = Observers(nobody)
+        for none in (None, [], ()):
+            observers = Observers(none)
             assert not observers
             observers.notify(STARTED, CALL)
             await observers.drain()
@@ -219,15 +219,15 @@ def test_a_blocking_observer_delays_nothing() -> None:
 
     async def main() -> None:
         both = asyncio.Event()
-        heard: list[Any] = []
+        received: list[Any] = []
 
-        async def hear(event: Any) -> None:
-            heard.append(event)
-            if len(heard) == 2:
+        async def receive(event: Any) -> None:
+            received.append(event)
+            if len(received) == 2:
                 both.set()
 
-        observers = Observers([lambda _event: go.wait(10), hear])
-        await tell(observers, [])
+        observers = Observers([lambda _event: go.wait(10), receive])
+        await notify_all(observers, [])
         await both.wait()
         assert not go.is_set()
         go.set()
@@ -249,12 +249,12 @@ def test_an_observer_that_raises_is_logged_once_for_each_method(
     async def main() -> None:
         observers = Observers(Bad())
         for _ in range(3):
-            await tell(observers, [1, 2])
+            await notify_all(observers, [1, 2])
         await observers.drain()
 
     run(main())
-    said = [(record.name, vars(record)["observer_method"]) for record in caplog.records]
-    assert said == [("toolweave.executor", "on_progress"), ("toolweave.executor", "on_result")]
+    warnings = [(record.name, vars(record)["observer_method"]) for record in caplog.records]
+    assert warnings == [("toolweave.executor", "on_progress"), ("toolweave.executor", "on_result")]
     assert caplog.records[0].exc_info is not None
 
 
@@ -286,14 +286,14 @@ def test_an_observer_that_is_too_slow_misses_progress_and_nothing_else(
     async def main() -> None:
         observers = Observers(recorder, backlog=5)
         for _ in range(3):
-            await tell(observers, list(range(100)))
+            await notify_all(observers, list(range(100)))
         await observers.drain()
 
     run(main())
-    names = [name for name, *_ in recorder.heard]
+    names = [name for name, *_ in recorder.received]
     assert names.count("on_started") == names.count("on_result") == 3
     # Those that were first in line.
-    assert [value for name, _, *value in recorder.heard if name == "on_progress"] == [
+    assert [value for name, _, *value in recorder.received if name == "on_progress"] == [
         [0],
         [1],
         [2],
@@ -306,18 +306,18 @@ def test_an_observer_that_is_too_slow_misses_progress_and_nothing_else(
 def test_observers_that_do_not_end_are_abandoned(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    go, heard = threading.Event(), list[Any]()
+    go, received = threading.Event(), list[Any]()
 
     async def endless(_event: Any) -> None:
         await asyncio.sleep(3600)
 
     def blocking(event: Any) -> None:
         go.wait(10)
-        heard.append(event)
+        received.append(event)
 
     async def main() -> None:
         observers = Observers([endless, blocking])
-        await tell(observers, [1])
+        await notify_all(observers, [1])
         await observers.drain(timeout=0.01)
         observers.notify(RESULT, CALL)
         await observers.drain()
@@ -327,10 +327,10 @@ def test_observers_that_do_not_end_are_abandoned(
     go.set()
     # The one that was in a thread finishes what it was at, and hears of nothing more.
     until = time.monotonic() + 5
-    while not heard and time.monotonic() < until:
+    while not received and time.monotonic() < until:
         time.sleep(0.001)
     time.sleep(0.005)
-    assert heard == [STARTED]
+    assert received == [STARTED]
 
 
 def test_waiting_for_observers_can_be_cancelled() -> None:
@@ -357,26 +357,26 @@ def test_waiting_for_observers_can_be_cancelled() -> None:
 
 def test_an_observer_sees_the_context_of_the_run() -> None:
     user: contextvars.ContextVar[str] = contextvars.ContextVar("user")
-    heard: list[str] = []
+    received: list[str] = []
 
     async def main() -> None:
         user.set("ada")
-        observers = Observers(lambda _event: heard.append(user.get()))
+        observers = Observers(lambda _event: received.append(user.get()))
         observers.notify(STARTED, CALL)
         await observers.drain()
 
     run(main())
-    assert heard == ["ada"]
+    assert received == ["ada"]
 
 
 def test_many_calls_are_passed_to_an_observer_in_batches(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    heard: list[Any] = []
+    received: list[Any] = []
 
     async def main() -> float:
-        observers = Observers(heard.append)
+        observers = Observers(received.append)
         began = time.process_time()
         for _ in range(5000):
             observers.notify(STARTED, CALL)
@@ -385,4 +385,4 @@ def test_many_calls_are_passed_to_an_observer_in_batches(
 
     # A hop to a thread and back for each would take some 50 microseconds.
     assert min(run(main()) for _ in range(3)) < 5000 * 20e-6
-    assert len(heard) == 15000
+    assert len(received) == 15000

@@ -1,4 +1,4 @@
-"""What is left to correct in a call, told in one round."""
+"""Results of invalid calls, which list all remaining violations at once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from toolweave.executor import ToolExecutor
 
 
 class Guest(pydantic.BaseModel):
-    """Somebody who comes."""
+    """Guest of a booking."""
 
     name: str
     born: datetime.date
@@ -61,7 +61,7 @@ BAD: dict[tuple[str, ...], Any] = {
     ("guest", "seats"): "two",
     ("window",): "left",
 }
-MENDABLE: dict[tuple[str, ...], Any] = {
+REPAIRABLE: dict[tuple[str, ...], Any] = {
     ("people",): "4",
     ("guest", "seats"): "2",
     ("window",): "true",
@@ -76,7 +76,7 @@ def put(arguments: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
 
 
 def answer(arguments: dict[str, Any], *, by_parser: bool = True) -> str:
-    """What the model reads of a call that it writes."""
+    """Return the result text of a call with these arguments."""
 
     async def run() -> str:
         call: Any = ToolCall("a", "book", arguments)
@@ -88,8 +88,8 @@ def answer(arguments: dict[str, Any], *, by_parser: bool = True) -> str:
     return asyncio.run(run())
 
 
-def told(text: str) -> set[str]:
-    """The places that a refusal names."""
+def named_paths(text: str) -> set[str]:
+    """Return the paths that a result text names."""
     assert text.startswith("Invalid arguments for tool 'book': ")
     return set(re.findall(r"[:;] (/[a-z/]+): ", text))
 
@@ -97,17 +97,17 @@ def told(text: str) -> set[str]:
 @settings(max_examples=effort(25), deadline=None)
 @given(
     st.sets(st.sampled_from(sorted(BAD)), min_size=1),
-    st.sets(st.sampled_from(sorted(MENDABLE))),
+    st.sets(st.sampled_from(sorted(REPAIRABLE))),
 )
 def test_one_result_lists_all_remaining_violations_and_no_repaired_ones(
-    bad: set[tuple[str, ...]], mendable: set[tuple[str, ...]]
+    bad: set[tuple[str, ...]], repairable: set[tuple[str, ...]]
 ) -> None:
     written = json.loads(json.dumps(GOOD))
-    for path in mendable - bad:
-        put(written, path, MENDABLE[path])
+    for path in repairable - bad:
+        put(written, path, REPAIRABLE[path])
     for path in bad:
         put(written, path, BAD[path])
-    assert told(answer(written)) == {"/" + "/".join(path) for path in bad}
+    assert named_paths(answer(written)) == {"/" + "/".join(path) for path in bad}
     for path in bad:
         right: Any = GOOD
         for step in path:
@@ -118,13 +118,13 @@ def test_one_result_lists_all_remaining_violations_and_no_repaired_ones(
 
 def test_calls_without_a_parser_get_all_violations_at_once_too() -> None:
     written = {**GOOD, "people": "a few", "day": "soon", "site": "nowhere"}
-    assert told(answer(written, by_parser=False)) == {"/people", "/day", "/site"}
+    assert named_paths(answer(written, by_parser=False)) == {"/people", "/day", "/site"}
 
 
 def test_missing_arguments_are_listed_once_with_violations_of_types() -> None:
     written = {"day": "soon", "people": "4", "guest": {"seats": "2", "born": "x"}}
     text = answer(written)
-    assert told(text) == {"/day", "/guest/name", "/guest/born"}
+    assert named_paths(text) == {"/day", "/guest/name", "/guest/born"}
     assert text.count("/guest/name") == 1
 
 
@@ -134,7 +134,7 @@ def test_a_type_that_raises_hides_no_other_violations() -> None:
 
     @tool
     def odd(name: Annotated[str, pydantic.AfterValidator(explode)], count: int) -> str:
-        """Count somebody."""
+        """Count a guest."""
         return f"{name} {count}"
 
     found = odd.violations({"name": "x", "count": "many"})

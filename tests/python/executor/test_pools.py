@@ -1,4 +1,4 @@
-"""Blocking functions in threads and processes: one result each, and the loop is never held up."""
+"""Blocking functions in threads and processes: one result each, without blocking the loop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAME: contextvars.ContextVar[str] = contextvars.ContextVar("NAME", default="nobo
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Runs a test that must not hang."""
+    """Run a test with a timeout."""
 
     async def limited() -> T:
         return await asyncio.wait_for(coroutine, 30)
@@ -110,7 +110,7 @@ def test_a_process_pool_runs_functions_in_another_process(processes: ProcessPool
 
 
 class Counting:
-    """An event loop's `call_soon_threadsafe`, counted."""
+    """Counter of an event loop's `call_soon_threadsafe`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.count = 0
@@ -122,7 +122,7 @@ class Counting:
 
 
 class Held(Executor):
-    """Runs nothing until it is told to."""
+    """Pool that runs functions only on request."""
 
     def __init__(self) -> None:
         self.futures: list[Future[Any]] = []

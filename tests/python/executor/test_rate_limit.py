@@ -1,4 +1,4 @@
-"""The token bucket: never too many, never later than need be, first come, first served."""
+"""Token bucket: never too many calls, no unnecessary waits, first in, first out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolweave.tools.options import RateLimit
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """Clock that the test advances."""
 
     def __init__(self, now: float = 1000.0) -> None:
         self.now = now
@@ -28,7 +28,7 @@ PER = st.sampled_from([0.5, 1.0, 8.0, 60.0])
 
 
 def starts(limit: RateLimit, pauses: list[int]) -> tuple[list[float], list[float]]:
-    """When calls arrive, and when they start if each waits for as long as it is told."""
+    """Return the arrival and start times of calls that each wait for the returned time."""
     clock = Clock()
     bucket = TokenBucket(limit, clock)
     arrived, started = [], []
@@ -57,12 +57,14 @@ def test_waiters_start_in_order_of_arrival_one_by_one(
     arrived, started = starts(RateLimit(calls, per), pauses)
     assert started == sorted(started)
     waited = [at for came, at in zip(arrived, started, strict=True) if at > came]
-    gaps = [later - earlier for earlier, later in itertools.pairwise(waited)]
+    gaps = [after - before for before, after in itertools.pairwise(waited)]
     assert all(gap >= per / calls - 1e-6 for gap in gaps)
 
 
 @given(CALLS, PER, ARRIVALS)
-def test_no_call_waits_while_a_token_is_available(calls: int, per: float, pauses: list[int]) -> None:
+def test_no_call_waits_while_a_token_is_available(
+    calls: int, per: float, pauses: list[int]
+) -> None:
     arrived, started = starts(RateLimit(calls, per), pauses)
     for position, (came, at) in enumerate(zip(arrived, started, strict=True)):
         if position < calls:

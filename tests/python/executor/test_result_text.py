@@ -1,4 +1,4 @@
-"""Results as text: JSON that says what was returned, or an error that says what cannot be said."""
+"""Result texts: JSON of the returned value, or an error that names the unsupported part."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ JSON = st.recursive(
 
 @pytest.fixture(params=["with orjson", "without orjson"])
 def encoder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> object:
-    """Both encoders, as either may be there."""
+    """Run the tests with both encoders."""
     results._orjson.cache_clear()
     if request.param == "without orjson":
         monkeypatch.setitem(sys.modules, "orjson", None)
@@ -159,7 +159,7 @@ def test_supported_types_are_converted(value: object, text: str) -> None:
 
 
 class Connection:
-    """Nothing that JSON could say."""
+    """Type without a JSON form."""
 
 
 class Broken(pydantic.BaseModel):
@@ -211,10 +211,10 @@ def nested(levels: int) -> list[Any]:
 
 @pytest.mark.usefixtures("encoder")
 def test_a_value_that_contains_itself_is_an_error() -> None:
-    ring: list[Any] = [1]
-    ring.append({"ring": ring})
-    with pytest.raises(ResultError, match=r"/1/ring/1/ring.*nested too deep, or contains itself"):
-        to_text(ring)
+    cycle: list[Any] = [1]
+    cycle.append({"cycle": cycle})
+    with pytest.raises(ResultError, match=r"/1/cycle/1/cycle.*nested too deep, or contains itself"):
+        to_text(cycle)
 
 
 @pytest.mark.usefixtures("encoder")

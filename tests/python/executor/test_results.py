@@ -1,4 +1,4 @@
-"""Every call has exactly one result, whatever its tool does, and its siblings have theirs."""
+"""Every call has exactly one result, whatever its own tool and the other tools do."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def raises_generator_exit() -> None:
 
 
 class Odd(BaseException):
-    """Neither an exception nor meant for the program."""
+    """BaseException that is neither an Exception nor meant for the program."""
 
 
 @tool
@@ -314,14 +314,14 @@ def test_log_records_identify_calls_without_arguments_or_results(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     @tool
-    async def tell(secret: str) -> str:
+    async def reveal(secret: str) -> str:
         raise ValueError(secret)
 
     with caplog.at_level(logging.DEBUG, "toolweave.executor"):
-        run(ToolExecutor([tell]).execute([call("tell", {"secret": "hunter2"})]))
+        run(ToolExecutor([reveal]).execute([call("reveal", {"secret": "hunter2"})]))
     [record] = caplog.records
     facts = {**record.__dict__}
-    assert facts["tool_call_id"] == "tell"
+    assert facts["tool_call_id"] == "reveal"
     assert facts["error_type"] == "ValueError"
     # The exception of a tool is all that may quote what it was given.
     del facts["exc_info"], facts["exc_text"]

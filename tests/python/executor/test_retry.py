@@ -1,4 +1,4 @@
-"""Trying again: after which errors, and after how long."""
+"""Retries: which errors are transient, and how long the delays are."""
 
 from __future__ import annotations
 

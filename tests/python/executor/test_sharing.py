@@ -1,4 +1,4 @@
-"""Results that calls share, decisions they wait for, and results that come later."""
+"""Shared results, approval, and deferred results of an executor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from virtual_time import now, run
 
 
 class Counter:
-    """A tool that counts how often it ran."""
+    """Tool that counts its runs."""
 
     def __init__(self, *, fails: int = 0) -> None:
         self.runs = 0
@@ -339,9 +339,9 @@ def test_a_deferred_result_is_resolved_once_even_after_a_restart() -> None:
     assert executor.resolve("booking-4", {"confirmed": False}) == Outcome.CONFLICT
     assert executor.resolve("booking-9", {"confirmed": True}) == Outcome.NOT_FOUND
     assert executor.resolve("booking-5", "the kitchen is closed", is_error=True) == "resolved"
-    settled = executor.deferred.merge_results(ToolAggregateMessage.from_json(written))
-    assert texts(settled) == ['{"confirmed":true}', "the kitchen is closed"]
-    assert codes(settled) == [None, "tool_error"]
+    merged = executor.deferred.merge_results(ToolAggregateMessage.from_json(written))
+    assert texts(merged) == ['{"confirmed":true}', "the kitchen is closed"]
+    assert codes(merged) == [None, "tool_error"]
 
 
 def test_a_result_resolved_before_the_run_ends_is_in_the_aggregate() -> None:

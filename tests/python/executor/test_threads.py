@@ -1,4 +1,4 @@
-"""Threads for blocking functions: as many as needed, and never in the way of the exit."""
+"""Thread pools for blocking functions: started on demand, and never preventing exit."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def threads_of(name: str) -> int:
 
 
 def wait_until_idle(pool: DaemonThreads) -> None:
-    """Until the thread that has just delivered a result waits for the next function."""
+    """Wait until the thread that has delivered a result waits for the next function."""
     until = time.monotonic() + 10
     while not pool.has_idle_thread() and time.monotonic() < until:
         time.sleep(0)
@@ -204,7 +204,7 @@ def test_queued_functions_can_be_cancelled_at_shutdown() -> None:
 
 
 def run_program(program: str) -> tuple[str, float]:
-    """What a program prints, and how long it runs, in seconds."""
+    """Return what a program prints, and its duration in seconds."""
     began = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program],

@@ -1,4 +1,4 @@
-"""Timeouts, progress that puts them off, and further attempts."""
+"""Timeouts, progress that restarts them, and retries."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def test_the_last_progress_may_replace_the_result_of_a_timeout() -> None:
 
 
 class Flaky:
-    """A tool that fails before it succeeds."""
+    """Tool that fails before it succeeds."""
 
     def __init__(self, *errors: BaseException) -> None:
         self.errors = list(errors)

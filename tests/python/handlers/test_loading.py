@@ -1,4 +1,4 @@
-"""Dotted paths: what they may lead to, and that nothing else is ever imported."""
+"""Dotted paths of handlers: what they may name, and that nothing else is imported."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def forget() -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def packages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Real packages on the path of the interpreter."""
+    """Create real packages on the import path."""
     root = tmp_path_factory.mktemp("packages")
     for name, text in FILES.items():
         file = root / name
@@ -76,7 +76,7 @@ def nothing_imported() -> None:
     forget()
 
 
-def ours() -> set[str]:
+def imported_modules() -> set[str]:
     return {name for name in sys.modules if name.startswith("app_of_")}
 
 
@@ -176,7 +176,7 @@ def test_the_error_names_what_is_wrong_with_a_path(path: str, message: str) -> N
 def test_no_handlers_are_allowed_by_default() -> None:
     with pytest.raises(HandlerError, match=r"allowed_handlers=\['app_of_handlers.details'\]"):
         load_handler("app_of_handlers.details.Details", [])
-    assert ours() == set()
+    assert imported_modules() == set()
 
 
 @pytest.mark.parametrize(
@@ -226,9 +226,7 @@ PATHS = st.lists(st.sampled_from(PARTS), min_size=1, max_size=5).map(".".join)
 
 
 @given(path=PATHS, allowed=st.lists(PATHS, max_size=2))
-def test_only_the_prefixes_and_their_packages_are_imported(
-    path: str, allowed: list[str]
-) -> None:
+def test_only_the_prefixes_and_their_packages_are_imported(path: str, allowed: list[str]) -> None:
     forget()
     refused = not any(f"{path}.".startswith(f"{prefix}.") for prefix in allowed)
     try:
@@ -238,10 +236,10 @@ def test_only_the_prefixes_and_their_packages_are_imported(
     else:
         assert found.__module__.startswith("app_of_")
     # What the modules of the application import is theirs to say.
-    loaded = ours() - {"app_of_secrets", "app_of_handlers.details"}
+    loaded = imported_modules() - {"app_of_secrets", "app_of_handlers.details"}
     if refused:
         assert found is None
-        assert ours() == set()
+        assert imported_modules() == set()
     for name in loaded:
         assert any(
             f"{name}.".startswith(f"{prefix}.") or f"{prefix}.".startswith(f"{name}.")
@@ -259,5 +257,5 @@ def test_any_text_is_either_a_handler_or_a_handler_error(path: str) -> None:
 
 def test_a_single_module_of_a_namespace_package_can_be_allowed() -> None:
     load_handler("app_of_others.details.Details", ["app_of_others.details"])
-    assert ours() == {"app_of_others", "app_of_others.details"}
+    assert imported_modules() == {"app_of_others", "app_of_others.details"}
     assert Path(str(sys.modules["app_of_others.details"].__file__)).name == "details.py"

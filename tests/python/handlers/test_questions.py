@@ -1,4 +1,4 @@
-"""Questions of handlers to the user: somebody answers, or they fail at once."""
+"""Questions of handlers to the user: they are answered, or fail at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools that are endpoints elsewhere, over real connections."""
+"""Tools at remote endpoints, over real connections."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def asked(
     path: str = "/ask",
     **options: Any,
 ) -> tuple[Any, list[dict[str, Any]]]:
-    """What a tool at a server answers, and what the server was asked."""
+    """Return the value of a tool at a server, and the requests that the server got."""
 
     async def main() -> tuple[Any, list[dict[str, Any]]]:
         async with serving(*answers) as server:
@@ -59,7 +59,7 @@ def asked(
 
 
 def refused(*answers: Answer | Callable[[dict[str, Any]], Answer], **options: Any) -> str:
-    """What is said of a server that does not answer as it should."""
+    """Return the error message for a server that answers incorrectly."""
     with pytest.raises(ToolServerError) as raised:
         asked(*answers, **options)
     assert raised.value.server.startswith("127.0.0.1:")
@@ -84,15 +84,15 @@ def test_parameters_are_posted_as_json_and_the_answer_is_read_as_json() -> None:
         ("/v2/page", "../ask?x=1", "/ask?x=1"),
     ],
 )
-@pytest.mark.parametrize("said_by", ["the registry", "the caller"])
+@pytest.mark.parametrize("base_url_from", ["the registry", "the caller"])
 def test_a_relative_path_is_joined_to_the_base_url(
-    base: str, path: str, leads_to: str, said_by: str
+    base: str, path: str, leads_to: str, base_url_from: str
 ) -> None:
     async def main() -> None:
         async with serving(reply(b"1")) as server:
-            own = server.url + base if said_by == "the registry" else "https://example.org"
+            own = server.url + base if base_url_from == "the registry" else "https://example.org"
             registry = ToolRegistry(base_url=own)
-            more = {} if said_by == "the registry" else {"base_url": server.url + base}
+            more = {} if base_url_from == "the registry" else {"base_url": server.url + base}
             entry = ToolEntry("remote", method="url", path=path)
             given: dict[str, Any] = {"allowed_hosts": [host(server)], **more}
             assert (await run_handler(registry, entry, ASKED, **given)).value == 1

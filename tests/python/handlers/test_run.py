@@ -1,4 +1,4 @@
-"""Running a tool: which handler, with what, and what becomes of those that cannot start."""
+"""`run_handler`: the choice of the handler, its arguments, and the fallback."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run(registry: Registry, entry: Any = DETAILS, parameters: Any = None, **opti
 
 
 def value(handler: object, parameters: Any = None) -> Any:
-    """What comes of a handler that is registered for details."""
+    """Return the value of a handler that is registered for the tool `details`."""
     return run(Registry({"details": handler}), parameters=parameters, fallback=None).value
 
 
@@ -260,7 +260,7 @@ def test_a_selection_without_a_tool_is_an_error() -> None:
 
 
 class Application:
-    """What a handler of NLWeb holds between retrieval and the answer."""
+    """State of an NLWeb handler between retrieval and the answer."""
 
     def __init__(self) -> None:
         self.retrieved = ["soup", "salad"]
@@ -389,8 +389,8 @@ def test_a_single_string_of_prefixes_or_hosts_is_an_error_without_fallback(optio
 def test_a_fallback_is_recorded_in_the_result(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "toolweave.handlers"):
         run(Registry({"search": lambda: None}))
-    said = [(record.levelname, record.getMessage()) for record in caplog.records]
-    assert said == [("WARNING", "a tool cannot start"), ("INFO", "a tool ran")]
+    logged = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert logged == [("WARNING", "a tool cannot start"), ("INFO", "a tool ran")]
     assert vars(caplog.records[1])["fell_back"] is True
     assert "Pad Thai" not in caplog.text
 
@@ -413,12 +413,12 @@ def test_a_handler_that_times_out_is_stopped() -> None:
 
 
 def test_a_thread_that_times_out_is_abandoned() -> None:
-    gate = threading.Event()
+    released = threading.Event()
     try:
         with pytest.raises(TimeoutError):
-            run(Registry({"details": lambda: gate.wait(WAIT)}), timeout=0.01)
+            run(Registry({"details": lambda: released.wait(WAIT)}), timeout=0.01)
     finally:
-        gate.set()
+        released.set()
 
 
 def test_cancelling_reaches_an_async_handler_and_waits_for_it() -> None:

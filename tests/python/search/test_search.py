@@ -1,4 +1,4 @@
-"""The index of words, as Python sees it."""
+"""`SearchIndex` from Python."""
 
 from __future__ import annotations
 

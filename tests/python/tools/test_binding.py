@@ -1,4 +1,4 @@
-"""From JSON to the arguments of a function: what the types promise holds for every value."""
+"""Conversion of JSON to the arguments of a function, for every type and value."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ TYPES: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
 
 
 def taking(hint: Any, **options: Any) -> Tool[..., Any]:
-    """A tool with one parameter of this type."""
+    """Return a tool with one parameter of this type."""
 
     def take(value: Any) -> Any:
         return value
@@ -213,22 +213,22 @@ def plain_types() -> st.SearchStrategy[Any]:
 
 @given(plain_types(), anything | st.sampled_from([1, 2, 1.0, "a", True]))
 def test_plain_types_accept_what_pydantic_accepts(hint: Any, value: Any) -> None:
-    ours = plain(hint)
-    if ours is None:
+    known = plain(hint)
+    if known is None:
         return
-    theirs = Validator(TypeAdapter(hint).json_schema())
-    assert Validator(ours.schema).is_valid(value) == theirs.is_valid(value)
+    validator = Validator(TypeAdapter(hint).json_schema())
+    assert Validator(known.schema).is_valid(value) == validator.is_valid(value)
 
 
 def shape(value: Any) -> Any:
-    """A value with the types of all that is in it."""
+    """Return a value with the types of everything in it."""
     if isinstance(value, dict):
         return {key: shape(entry) for key, entry in value.items()}
     return [shape(entry) for entry in value] if isinstance(value, list) else (type(value), value)
 
 
 def of_type(value: Any, hint: Any) -> bool:
-    """Whether a value is exactly what the type says."""
+    """Return True if a value has exactly this type."""
     if hint in (Any, object):
         return True
     origin, arguments = get_origin(hint), get_args(hint)
@@ -246,10 +246,10 @@ def of_type(value: Any, hint: Any) -> bool:
 
 @given(plain_types(), anything | st.sampled_from([1.0, 2.0, [1.0], {"a": 1.0}, {"a": [1]}]))
 def test_valid_arguments_are_converted_to_the_exact_type(hint: Any, value: Any) -> None:
-    ours = plain(hint)
-    if ours is None or not Validator(ours.schema).is_valid(value):
+    known = plain(hint)
+    if known is None or not Validator(known.schema).is_valid(value):
         return
-    bound = value if ours.convert is None else ours.convert(value)
+    bound = value if known.convert is None else known.convert(value)
     assert bound == value
     assert of_type(bound, hint)
 
@@ -273,9 +273,7 @@ def test_valid_arguments_are_converted_to_the_exact_type(hint: Any, value: Any) 
         (Point, {"x": 1.0, "y": 1}, Point(1, 1.0)),
     ],
 )
-def test_a_number_is_converted_to_the_annotated_type(
-    hint: Any, value: Any, bound: Any
-) -> None:
+def test_a_number_is_converted_to_the_annotated_type(hint: Any, value: Any, bound: Any) -> None:
     made = taking(hint)
     assert made.validator is not None
     assert made.validator.is_valid({"value": value})

@@ -112,7 +112,7 @@ def test_annotated_texts_take_precedence_over_the_docstring() -> None:
     from pydantic import Field
 
     def f(a: Annotated[int, "One."], b: Annotated[int, Field(description="Two.")], c: int) -> None:
-        """Does.
+        """Accept arguments.
 
         Args:
             a: Another one.

@@ -1,4 +1,4 @@
-"""What is loaded when: pydantic and griffe only where a type or a docstring needs them."""
+"""Lazy imports: pydantic and griffe are loaded only if a type or a docstring needs them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HEAVY = {"pydantic", "griffe"}
 
 
 def loaded_by(program: str) -> set[str]:
-    """Which of the heavy packages a program in a fresh interpreter has loaded in the end."""
+    """Return the heavy packages that a program loads in a new interpreter."""
     program = f"import sys\n{program}\nprint(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program], check=True, capture_output=True, text=True

@@ -1,4 +1,4 @@
-"""The options of tools, and what cannot be one."""
+"""Options of tools, and errors of invalid tools."""
 
 from __future__ import annotations
 
@@ -248,7 +248,7 @@ class Keys(TypedDict):
 
 
 class Unfinished(BaseModel):
-    later: Later  # type: ignore[name-defined]  # noqa: F821
+    missing: Missing  # type: ignore[name-defined]  # noqa: F821
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_a_name_or_a_contract_is_given_once() -> None:
 
 
 class Custom(Executor):
-    """Neither threads nor processes, for all that we know."""
+    """Executor of an unknown kind."""
 
 
 def test_any_executor_is_a_pool() -> None:

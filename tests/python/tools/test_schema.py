@@ -1,4 +1,4 @@
-"""What the model is told of the arguments and results of a function."""
+"""JSON Schemas of the arguments and results of a function."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Place:
 
 
 class Stay(BaseModel):
-    """A few nights somewhere."""
+    """Stay of a few nights."""
 
     model_config = ConfigDict(title="A stay")
     title: str = Field(title="The title", description="What it is called.")
@@ -72,7 +72,7 @@ def test_the_schema_of_a_function_is_clean_and_complete() -> None:
     }
     stay = {
         "type": "object",
-        "description": "A few nights somewhere.",
+        "description": "Stay of a few nights.",
         "properties": {
             "title": {"type": "string", "description": "What it is called."},
             "place": {"$ref": "#/$defs/Place"},
@@ -206,7 +206,7 @@ def test_the_model_cannot_pass_the_context() -> None:
     assert not made.validator.is_valid({"context": 1})
 
 
-def told() -> int:
+def counted() -> int:
     """Counts.
 
     Returns:
@@ -215,7 +215,7 @@ def told() -> int:
     return 1
 
 
-def told_only() -> None:
+def described_only() -> None:
     """Counts.
 
     Returns:
@@ -254,8 +254,11 @@ def test_the_contract_has_the_result_type_if_it_has_a_schema(returns: Any, expec
 
 
 def test_the_contract_has_the_description_of_the_result_with_or_without_a_type() -> None:
-    assert tool(told).contract.returns == {"type": "integer", "description": "How many there are."}
-    assert tool(told_only).contract.returns == "How many there are."
+    assert tool(counted).contract.returns == {
+        "type": "integer",
+        "description": "How many there are.",
+    }
+    assert tool(described_only).contract.returns == "How many there are."
 
 
 def test_a_schema_may_be_given_instead_of_types() -> None:

@@ -1,4 +1,4 @@
-"""Finding tools by keywords: the ranking, what the model reads, and which tools can be found."""
+"""Keyword search for tools: ranking, result texts, and which tools are searchable."""
 
 from __future__ import annotations
 
@@ -52,9 +52,7 @@ def test_search_is_deterministic_and_respects_the_limit(
 
 
 @given(contracts(), texts)
-def test_found_tools_have_a_word_of_the_query(
-    tools: list[tw.FunctionContract], query: str
-) -> None:
+def test_found_tools_have_a_word_of_the_query(tools: list[tw.FunctionContract], query: str) -> None:
     for tool in ToolIndex(tools).search(query, 100):
         alone = ToolIndex([tool])
         assert any(alone.search(word) for word in query.split())

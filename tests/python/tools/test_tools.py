@@ -1,4 +1,4 @@
-"""`tool`: what it makes of functions, methods and other things that can be called."""
+"""`tool`, applied to functions, methods and other callables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @tool
 def add(a: int, b: int = 1) -> int:
-    """Adds two numbers.
+    """Add two numbers.
 
     Args:
         a: The first.
@@ -72,7 +72,7 @@ class Counter:
 
 
 class Adder:
-    """Adds a fixed number."""
+    """Add a fixed number."""
 
     def __init__(self, fixed: int) -> None:
         self.fixed = fixed
@@ -93,10 +93,10 @@ def test_calling_the_tool_is_calling_the_function(a: int, b: int) -> None:
 
 def test_a_bare_tool_is_named_and_described_by_its_function() -> None:
     assert add.name == "add"
-    assert add.description == "Adds two numbers."
+    assert add.description == "Add two numbers."
     assert add.contract.to_dict() == {
         "name": "add",
-        "description": "Adds two numbers.",
+        "description": "Add two numbers.",
         "parameters": {
             "type": "object",
             "properties": {
@@ -118,7 +118,7 @@ def test_a_tool_looks_like_its_function() -> None:
 
 
 def sample(a: int) -> int:
-    """Says what it is given."""
+    """Return the argument."""
     return a
 
 
@@ -141,7 +141,7 @@ def test_every_form_of_the_decorator_makes_the_same_tool(
     made = make()
     assert made.name == name
     assert made.function is sample
-    assert made.description == "Says what it is given."
+    assert made.description == "Return the argument."
     assert made.bind({"a": 1}) == {"a": 1}
 
 
@@ -158,7 +158,7 @@ def test_a_tool_can_be_made_of_a_tool_with_other_options() -> None:
     assert slower.contract is slow.contract
 
 
-async def later(a: int) -> int:
+async def double(a: int) -> int:
     await asyncio.sleep(0)
     return a
 
@@ -172,9 +172,9 @@ async def counted(to: int) -> AsyncIterator[int]:
     ("function", "style"),
     [
         (sample, "sync"),
-        (later, "async"),
+        (double, "async"),
         (counted, "generator"),
-        (functools.partial(later, 1), "async"),
+        (functools.partial(double, 1), "async"),
         (Adder(1), "async"),
         (Counter(1).plain, "sync"),
     ],
@@ -185,7 +185,7 @@ def test_a_tool_has_the_style_of_its_function(function: Any, style: str) -> None
 
 def test_async_tools_are_called_as_their_functions_are() -> None:
     async def main() -> None:
-        assert await tool(later)(3) == 3
+        assert await tool(double)(3) == 3
         assert [n async for n in tool(counted)(3)] == [0, 1, 2]
 
     asyncio.run(main())
@@ -193,7 +193,7 @@ def test_async_tools_are_called_as_their_functions_are() -> None:
 
 def test_the_result_of_an_async_generator_is_what_it_yields() -> None:
     assert tool(counted).contract.returns == {"type": "integer"}
-    assert tool(later).contract.returns == {"type": "integer"}
+    assert tool(double).contract.returns == {"type": "integer"}
 
 
 def test_a_sync_generator_is_an_error() -> None:
@@ -234,7 +234,7 @@ def test_a_bound_method_becomes_a_tool() -> None:
 
 def test_an_object_that_can_be_called_becomes_a_tool() -> None:
     made = tool(Adder(5), name="add_five")
-    assert made.description == "Adds a fixed number."
+    assert made.description == "Add a fixed number."
     assert asyncio.run(made(**made.bind({"number": 2}))) == 7
     assert tool(Adder(5)).name == "Adder"
 
@@ -380,7 +380,7 @@ def test_a_tool_is_accepted_wherever_tools_are() -> None:
     assert isinstance(start, tw.ToolCallStart)
     assert isinstance(call, tw.ToolCall)
     assert add(**add.bind(call.arguments)) == 2
-    assert "Adds two numbers." in tw.render_contracts([add])
+    assert "Add two numbers." in tw.render_contracts([add])
 
 
 def test_changing_an_argument_does_not_change_the_call() -> None:

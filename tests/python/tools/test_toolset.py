@@ -1,4 +1,4 @@
-"""`Toolset`: what goes in, in which order, and what changes while others look."""
+"""`Toolset`: accepted items, order, and concurrent changes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from toolweave import ContractError, FunctionContract, Tool, ToolDefinitionError
 
 
 def add(a: int, b: int) -> int:
-    """Adds."""
+    """Add two numbers."""
     return a + b
 
 
 @tool(timeout=5)
 def ping(host: str) -> str:
-    """Pings."""
+    """Ping a host."""
     return host
 
 
@@ -34,7 +34,7 @@ def find(q: str = "") -> str:
 
 
 class Served:
-    """Something with a contract that can also be called."""
+    """Callable object with a contract."""
 
     contract = FunctionContract("served")
 
