@@ -1,4 +1,4 @@
-"""Replies made to be slow to parse: each must cost the same a token at any length."""
+"""Hostile replies that are meant to be slow to parse; the cost of a token must not grow."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from replies import cut
 
 @dataclass(frozen=True)
 class Attack:
-    """A hostile reply that can be made as long as wanted."""
+    """Hostile reply of any length."""
 
     name: str
     repeat: str
-    """What it repeats."""
+    """Text to repeat."""
     before: str = ""
     after: str = ""
     whole: bool = False
-    """Whether it comes as one single chunk."""
+    """True if it arrives in a single chunk."""
 
     def text(self, chars: int) -> str:
-        """The reply, of about that many characters."""
+        """Return the reply with about `chars` characters."""
         return self.before + self.repeat * (chars // len(self.repeat)) + self.after
 
     def chunks(self, chars: int) -> list[str]:
-        """The reply, as it is fed."""
+        """Return the reply in the chunks that are fed."""
         text = self.text(chars)
         return [text] if self.whole else cut(text)
 

@@ -1,4 +1,4 @@
-"""What `cargo bench` left behind: the parser without Python, in microseconds a token."""
+"""Results of `cargo bench`: the parser without Python, in microseconds per token."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from report import Section, Target
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST = 0.05
-"""Microseconds a token that framing and scanning may take."""
+"""Limit for framing and scanning, in microseconds per token."""
 
 
 def run() -> Section | None:
-    """The section, if the Rust benchmarks have been run."""
+    """Return the section, if the Rust benchmarks have been run."""
     folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "criterion"
     figures: dict[str, dict[str, float]] = defaultdict(dict)
     for file in sorted(folder.glob("*/*/*/new/benchmark.json")):
@@ -51,7 +51,7 @@ def run() -> Section | None:
 
 
 def _values(folder: Path) -> dict[str, tuple[float, float]]:
-    """Microseconds to judge a call beyond framing it, and to read its payload with serde_json."""
+    """Return the microseconds to build and check a call, and those of serde_json, by size."""
     means: dict[tuple[str, str], float] = {}
     for file in sorted(folder.glob("value/*/*/new/benchmark.json")):
         about = json.loads(file.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""From parsed calls to the aggregate: CPU time of a call, and how long the loop stands still."""
+"""Execution of parsed calls: CPU time per call, and the longest block of the event loop."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TIMEOUT = 30.0
 LIMIT = 100
 
 Run = Callable[[], Awaitable[list[Any]]]
-"""Serves all calls; what the tools returned, in the order of the calls."""
+"""Function that runs all calls and returns the results in order."""
 
 
 async def add(a: int, b: int) -> int:
@@ -50,12 +50,12 @@ SCHEMA = ADD.contract.parameters
 
 
 def arguments(count: int) -> list[dict[str, int]]:
-    """Those of each call."""
+    """Return the arguments of each call."""
     return [{"a": number, "b": 1} for number in range(count)]
 
 
 def executor_stream(count: int, **options: Any) -> Run:
-    """Our executor, every event of it taken."""
+    """Return a run of toolweave's executor that consumes every event."""
     executor = ToolExecutor([ADD], **options)
     calls = [ToolCall(f"call_{at}", "add", each) for at, each in enumerate(arguments(count))]
 
@@ -70,7 +70,7 @@ def executor_stream(count: int, **options: Any) -> Run:
 
 
 def executor_execute(count: int) -> Run:
-    """Our executor, when only the aggregate is wanted."""
+    """Return a run of toolweave's executor that needs only the aggregate."""
     executor = ToolExecutor([ADD])
     calls = [ToolCall(f"call_{at}", "add", each) for at, each in enumerate(arguments(count))]
 
@@ -82,7 +82,7 @@ def executor_execute(count: int) -> Run:
 
 
 def bare(count: int) -> Run:
-    """What it takes at the least: validation and a task for each, and nothing that can go wrong."""
+    """Return the lower bound: validation and a task for each call, without error handling."""
     validator = jsonschema_rs.validator_for(SCHEMA)
     calls = arguments(count)
 
@@ -98,7 +98,7 @@ def bare(count: int) -> Run:
 
 @dataclass(frozen=True)
 class Event:
-    """What a lifecycle written by hand tells of a call."""
+    """Event of a lifecycle written by hand."""
 
     kind: str
     call_id: str
@@ -106,7 +106,7 @@ class Event:
 
 
 def by_hand(count: int) -> Run:
-    """A lifecycle as one writes it: a limit, a timeout, events, errors kept apart."""
+    """Return a lifecycle written by hand: a limit, a timeout, events and error isolation."""
     validator = jsonschema_rs.validator_for(SCHEMA)
     calls = [(f"call_{at}", given) for at, given in enumerate(arguments(count))]
 
@@ -138,7 +138,7 @@ def by_hand(count: int) -> Run:
 
 
 def pydantic_ai(count: int) -> Run:
-    """The tool manager that its agents use, as they do: all calls of a reply at once."""
+    """Return a run of the tool manager as pydantic-ai's agents use it: all calls at once."""
     context = RunContext(deps=None, model=TestModel(), usage=RunUsage(), run_step=1)
     manager = ToolManager(FunctionToolset([add]))
     calls = [ToolCallPart("add", given, f"call_{at}") for at, given in enumerate(arguments(count))]
@@ -151,7 +151,7 @@ def pydantic_ai(count: int) -> Run:
 
 
 def langgraph(count: int) -> Run:
-    """The node that its agents use."""
+    """Return a run of the node that LangGraph's agents use."""
     node = ToolNode([StructuredTool.from_function(coroutine=add)])
     config: Any = {"configurable": {"__pregel_runtime": Runtime()}}
     message = AIMessage(
@@ -172,7 +172,7 @@ def langgraph(count: int) -> Run:
 
 
 def fast_mcp(count: int) -> Run:
-    """A server in this process, without a client or a transport between."""
+    """Return a run of a FastMCP server in this process, without a client or transport."""
     server = fastmcp.FastMCP("bench")
     server.tool(add)
     calls = arguments(count)
@@ -205,9 +205,9 @@ CONTESTANTS: dict[str, tuple[str, Callable[[int], Run]]] = {
 
 
 async def measure(effort: Effort) -> tuple[dict[tuple[str, int], float], dict[str, float]]:
-    """Microseconds a call by contestant and size, and the longest block in milliseconds.
+    """Measure microseconds per call by contestant and size, and the longest block in milliseconds.
 
-    All take turns, and the least counts: whatever else the machine does only adds.
+    Contestants take turns, and the minimum counts, since other load can only add time.
     """
     per_call: dict[tuple[str, int], float] = {}
     blocks: dict[str, float] = {}
@@ -233,7 +233,7 @@ async def measure(effort: Effort) -> tuple[dict[tuple[str, int], float], dict[st
 
 
 def run(effort: Effort) -> Section:
-    """All contestants over all sizes."""
+    """Run all contestants with all sizes."""
     per_call, blocks = asyncio.run(measure(effort))
     most = SIZES[-1]
     rows = [
@@ -253,10 +253,11 @@ def run(effort: Effort) -> Section:
     ]
     return Section(
         "Executor",
-        "CPU microseconds a call, from parsed calls of a trivial async tool to all results in "
-        "order, by the number of calls in a reply. The first two, and the one by hand, tell of "
-        "each start and each result on the way. Last, for the largest reply: in bare runs, and "
-        "for how many CPU milliseconds the event loop let nothing else run at the worst.",
+        "CPU microseconds per call, from parsed calls of a trivial async tool to all results in "
+        "order, by the number of calls in a reply. The first two, and the one by hand, emit an "
+        "event for each start and each result. The last columns are for the largest reply: the "
+        "time relative to the bare run, and the longest block of the event loop in CPU "
+        "milliseconds.",
         ["", *(f"N={count:,}" for count in SIZES), "in bare runs", "longest block"],
         rows,
         targets,

@@ -1,4 +1,4 @@
-"""Faults and load with real processes, for a minute each: what is lost, and how long results take.
+"""Faults and load with real processes, for a minute each: lost events and delays of results.
 
 The scenarios are those of the test suite, which runs them for a few seconds.
 """
@@ -29,12 +29,13 @@ QUICK = 10.0
 TIMEOUT = 600.0
 
 Once = Callable[[str, Path, int], Awaitable[tuple[int, int]]]
-"""One round of a fault: with a fresh database and folder, and its number. Gives two counts."""
+"""Function that runs one round of a fault, given a fresh database, a folder and the number of the
+round. It returns two counts."""
 
 
 @contextmanager
 def database() -> Generator[PostgresServer, None, None]:
-    """A PostgreSQL."""
+    """Run a PostgreSQL server."""
     server = PostgresServer()
     try:
         server.initialise()
@@ -47,10 +48,10 @@ def database() -> Generator[PostgresServer, None, None]:
 async def repeat(
     once: Once, server: PostgresServer | None, seconds: float
 ) -> tuple[int, int, int, float]:
-    """Repeats a fault for so long.
+    """Repeat a fault for a number of seconds.
 
     Returns:
-        How often, the sums of what is counted, and how long it took.
+        The number of rounds, the sums of both counts, and the duration.
     """
     times = first = second = 0
     started = time.monotonic()
@@ -65,7 +66,7 @@ async def repeat(
 
 
 def faults(*, quick: bool = False) -> Section:
-    """All faults at once: what is asked is what is lost, and not how fast."""
+    """Run all faults at once, since losses are measured, not speed."""
     seconds = QUICK if quick else SECONDS
 
     async def run() -> list[list[str]]:
@@ -73,7 +74,7 @@ def faults(*, quick: bool = False) -> Section:
             plans: list[tuple[str, str, PostgresServer | None, Once]] = [
                 (
                     f"kill -9 at any point of a run, {name}",
-                    "runs killed; events told",
+                    "runs killed; events sent",
                     server,
                     lambda url, folder, seed: kill_everywhere(url, folder, seed),
                 )
@@ -82,7 +83,7 @@ def faults(*, quick: bool = False) -> Section:
             plans += [
                 (
                     f"two servers write to one chat, {name}",
-                    "refused as busy; events told",
+                    "refused as busy; events sent",
                     server,
                     lambda url, folder, _: take_turns(url, folder, 10),
                 )
@@ -91,7 +92,7 @@ def faults(*, quick: bool = False) -> Section:
             plans.append(
                 (
                     "PostgreSQL restarted three times under 5 runs",
-                    "tools run; events told",
+                    "tools run; events sent",
                     shaken,
                     lambda url, folder, _: restart_under(
                         shaken, url, folder, restarts=3, rounds=60
@@ -101,7 +102,7 @@ def faults(*, quick: bool = False) -> Section:
             plans += [
                 (
                     f"connection dropped every 200 ms, {form}",
-                    "drops; payloads told",
+                    "drops; payloads sent",
                     None,
                     lambda url, folder, _, form=form: drop(url, folder, form, 100),  # type: ignore[misc]
                 )
@@ -109,8 +110,8 @@ def faults(*, quick: bool = False) -> Section:
             ]
             plans.append(
                 (
-                    "the same, told from the start each time, ai-sdk",
-                    "drops; payloads told",
+                    "the same, sent from the start each time, ai-sdk",
+                    "drops; payloads sent",
                     None,
                     lambda url, folder, _: start_over(url, folder, 100),
                 )
@@ -127,9 +128,9 @@ def faults(*, quick: bool = False) -> Section:
 
     return Section(
         "Faults",
-        "Real server processes, over HTTP, all rows at once. After each round what every client "
-        "was told is held against the log, the history against what providers take, and the "
-        "results against what the tools have written to a file: a difference ends the benchmark "
+        "Real server processes, over HTTP, all rows at once. After each round the events that each "
+        "client received are compared with the log, the history with what providers accept, and "
+        "the results with what the tools have written to a file; a difference ends the benchmark "
         f"with an error. {machine()}",
         ["", "seconds", "rounds", "counted", "", "lost", "twice"],
         asyncio.run(run()),
@@ -137,7 +138,7 @@ def faults(*, quick: bool = False) -> Section:
 
 
 def streams(*, quick: bool = False) -> Section:
-    """Many streams of busy chats, on one server process."""
+    """Run many streams of busy chats on one server process."""
     load = Load(50, 20, SECONDS, words=10, pause=0.5)
     if quick:
         load = Load(10, 20, QUICK, words=10, pause=0.5)
@@ -168,13 +169,13 @@ def streams(*, quick: bool = False) -> Section:
         rows.append([name, *figures])
     return Section(
         "Streams",
-        f"{count:,} connections read {load.chats} chats in which a model says a word every "
+        f"{count:,} connections read {load.chats} chats in which a model writes a word every "
         f"{load.pause:g} s and calls a tool every {load.words} words, for {load.seconds:g} s, on "
         "one server process; the readers are one other process on the same machine. Text is "
-        "stored in batches of 50 ms, results at once. The delay of a result is from the end of "
-        "its tool to the client, in milliseconds, through the database; memory is that of the "
-        "server, for each stream, when all were connected and in the end (with the chats "
-        f"themselves); the processor is the server's, of one core. {before}",
+        "stored in batches of 50 ms, results at once. The delay of a result is measured from the "
+        "end of its tool to the client, in milliseconds, through the database. Memory is that of "
+        "the server per stream, once all are connected and at the end (including the chats "
+        f"themselves). The processor time is the server's, of one core. {before}",
         [
             "",
             "seconds",
@@ -193,7 +194,7 @@ def streams(*, quick: bool = False) -> Section:
 
 
 def machine() -> str:
-    """How busy the machine is before anything begins."""
+    """Return the load of the machine before the benchmark."""
     return (
         f"Load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores, "
         "other work going on."

@@ -1,4 +1,4 @@
-"""What an import costs, over `import asyncio`: CPU time, memory, modules."""
+"""Cost of imports beyond `import asyncio`: CPU time, memory and modules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STATEMENTS = {
     "from fastmcp import FastMCP": "fastmcp",
 }
 
-# Pages in use now, not at their peak, which starting Python may have been.
+# Current memory, not the peak, which may have been at the start of Python.
 PROGRAM = """
 import asyncio, json, resource, sys, time
 
@@ -45,7 +45,7 @@ print(json.dumps([took * 1e3, (resident() - memory) / 2**20, len(sys.modules) - 
 
 
 def cost(statement: str) -> tuple[float, float, int]:
-    """CPU milliseconds, MiB and modules of one import in a new process."""
+    """Return the CPU milliseconds, MiB and modules of one import in a new process."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, statement], capture_output=True, check=True
     )
@@ -54,7 +54,7 @@ def cost(statement: str) -> tuple[float, float, int]:
 
 
 def run(effort: Effort) -> Section:
-    """All imports, in turns; the least counts."""
+    """Run all imports in turns; the minimum counts."""
     print("imports", file=sys.stderr)
     best: dict[str, tuple[float, float, int]] = {}
     # One more than counted: the first writes the bytecode.
@@ -78,8 +78,8 @@ def run(effort: Effort) -> Section:
     ]
     return Section(
         "Imports",
-        "Over what `import asyncio` has loaded, each in a new process: CPU milliseconds, MiB of "
-        "resident memory, modules.",
+        "Cost beyond `import asyncio`, each in a new process: CPU milliseconds, MiB of resident "
+        "memory, and modules.",
         ["", "ms", "MiB", "modules"],
         rows,
         [

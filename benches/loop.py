@@ -1,4 +1,4 @@
-"""What running something costs an event loop: CPU time, and how long it stands still."""
+"""Cost of a run for the event loop: CPU time, and the longest block."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Run = Callable[[], Awaitable[object]]
 
 
 async def seconds_of(run: Run, rounds: int) -> float:
-    """CPU time of one round, in seconds."""
+    """Return the CPU time of one round, in seconds."""
     begun = time.process_time()
     for _ in range(rounds):
         await run()
@@ -18,9 +18,9 @@ async def seconds_of(run: Run, rounds: int) -> float:
 
 
 async def longest_block(run: Run) -> float:
-    """For how long nothing else on the loop had its turn, at the worst.
+    """Return the longest time for which nothing else ran on the loop.
 
-    In CPU seconds of this thread: what other processes do on a busy machine is not the run's fault.
+    The time is in CPU seconds of this thread, which other processes do not affect.
     """
     longest = 0.0
     done = False

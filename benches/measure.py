@@ -1,9 +1,8 @@
-"""CPU time of code that is fed token by token, fairly taken.
+"""Fair measurement of CPU time of code that is fed token by token.
 
-What is compared runs in the same process, in turns, and the least of several
-runs counts: whatever else the machine does can only make a run slower. A
-contestant that is too slow for its budget is stopped, and what it managed is a
-lower bound.
+Contestants run in the same process, in turns, and the minimum of several runs counts, since other
+load can only make a run slower. A contestant that exceeds its budget is stopped, and its result is
+a lower bound.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ Clock = Callable[[], float]
 
 
 class Session(Protocol):
-    """One reply being parsed."""
+    """Protocol of a session that parses one reply."""
 
     def feed(self, tokens: Sequence[str]) -> object:
-        """Take some more tokens."""
+        """Feed more tokens."""
 
     def finish(self) -> object:
-        """Take the end of the reply."""
+        """End the reply."""
 
 
 Start = Callable[[], Session]
@@ -33,16 +32,16 @@ Start = Callable[[], Session]
 
 @dataclass(frozen=True)
 class Timing:
-    """What a contestant took for one reply."""
+    """Time of a contestant for one reply."""
 
     seconds: float
     tokens: int
     complete: bool
-    """Whether it got through; if not, the time a token is a lower bound."""
+    """True if it finished within its budget; otherwise the time per token is a lower bound."""
 
     @property
     def per_token(self) -> float:
-        """Microseconds a token."""
+        """Microseconds per token."""
         return self.seconds / self.tokens * 1e6
 
     def __str__(self) -> str:
@@ -57,7 +56,7 @@ def run_once(
     """Feed all tokens, or as many as the budget (CPU seconds) allows."""
     session = start()
     done = 0
-    # Looking at the clock costs as much as several tokens: look rarely, unless the
+    # Reading the clock costs as much as several tokens, so it is read rarely, unless the
     # contestant is slow.
     block = 16
     begun = before = clock()
@@ -85,10 +84,10 @@ def race(
     repeats: int,
     seconds: float = 1.0,
 ) -> dict[str, Timing]:
-    """Run all in turns and keep each one's best.
+    """Run all contestants in turns and keep the best time of each.
 
-    At least `repeats` rounds; short runs are repeated until each has had about
-    `seconds` of CPU time. Who runs out of budget does not run again.
+    There are at least `repeats` rounds; short runs are repeated until each has used about
+    `seconds` of CPU time. A contestant that exceeds its budget is not run again.
     """
     best: dict[str, Timing] = {}
     spent = dict.fromkeys(contestants, 0.0)
@@ -117,7 +116,7 @@ def race(
 
 
 def slope(timings: Sequence[Timing]) -> float | None:
-    """The exponent of growth: 1.0 is linear, 2.0 quadratic; None with fewer than two sizes.
+    """Return the exponent of growth: 1.0 is linear, 2.0 quadratic; None with fewer than two sizes.
 
     A least-squares line through the logarithms of time and length.
     """

@@ -1,4 +1,4 @@
-"""Everyone who runs: this package, the floors, and what else a Python program could use."""
+"""Contestants of streaming: this package, the floors, and alternatives in Python."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ CONTRACTS = [FunctionContract(name, parameters=schema) for name, schema in SCHEM
 
 @dataclass(frozen=True)
 class Peer:
-    """One contestant."""
+    """Contestant."""
 
     name: str
     package: str
     start: Start
     arguments_only: bool = False
-    """Whether it parses JSON only, and so is given the arguments and nothing else."""
+    """True if it parses JSON only, and is given only the arguments."""
     hermes: bool = False
-    """Whether it reads `<tool_call>{"name", "arguments"}</tool_call>` instead of our tags."""
+    """True if it reads `<tool_call>{"name", "arguments"}</tool_call>` instead of named tags."""
 
     @property
     def label(self) -> str:
@@ -42,14 +42,14 @@ class Peer:
         return f"{self.name} {version(self.package)}"
 
     def text(self, reply: Reply) -> str | None:
-        """What it is given of a reply; None if it cannot take part."""
+        """Return the text that it is given of a reply; None if it cannot take part."""
         if self.arguments_only:
             return reply.arguments
         return as_hermes(reply.text) if self.hermes else reply.text
 
 
 def as_hermes(text: str) -> str:
-    """The same reply with its calls in the tags that most models were trained on."""
+    """Convert a reply to the tags that most models were trained on."""
     for name in SCHEMAS:
         opening = f'<tool_call>\n{{"name": "{name}", "arguments": '
         text = text.replace(f"<{name}>\n```json\n", opening)
@@ -59,13 +59,13 @@ def as_hermes(text: str) -> str:
 
 @dataclass
 class Push:
-    """A parser that is pushed one token at a time."""
+    """Session that pushes one token at a time."""
 
     push: Callable[[str], object]
     finish: Callable[[], object] = tuple
 
     def feed(self, tokens: Sequence[str]) -> None:
-        """Push each."""
+        """Push each token."""
         push = self.push
         for token in tokens:
             push(token)
@@ -73,12 +73,12 @@ class Push:
 
 @dataclass
 class PushMany:
-    """Our parser, crossing the boundary once for many tokens."""
+    """Session of toolweave's parser that crosses the boundary once for many tokens."""
 
     parser: Parser
 
     def feed(self, tokens: Sequence[str]) -> None:
-        """Push all of them at once."""
+        """Push all tokens at once."""
         self.parser.push_many(tokens)
 
     def finish(self) -> None:
@@ -87,30 +87,30 @@ class PushMany:
 
 
 class PulledStream:
-    """`parse_stream`, which pulls its tokens. Runs at the end, all at once."""
+    """Session of `parse_stream`, which pulls its tokens at the end."""
 
     def __init__(self, chunks: Callable[[list[str]], Iterable[str]] = list) -> None:
         self.chunks = chunks
         self.tokens: list[str] = []
 
     def feed(self, tokens: Sequence[str]) -> None:
-        """Keep them; a few nanoseconds each, which count."""
+        """Collect the tokens, which takes a few nanoseconds each that count."""
         self.tokens.extend(tokens)
 
     def finish(self) -> None:
-        """Take every event."""
+        """Consume every event."""
         for _ in parse_stream(self.chunks(self.tokens), CONTRACTS):
             pass
 
 
 @dataclass
 class ValueBuild:
-    """What any parser pays in the end: arguments from JSON text to Python objects, checked."""
+    """Session that only converts the arguments to validated Python objects at the end."""
 
     arguments: str
 
     def feed(self, tokens: Sequence[str]) -> None:
-        """Wait for all of it."""
+        """Ignore the tokens."""
 
     def finish(self) -> None:
         """Build the value."""
@@ -119,7 +119,7 @@ class ValueBuild:
 
 @dataclass
 class Reparse:
-    """A parser of whole texts, called again for every token with all there is so far."""
+    """Session that parses the whole text so far again for every token."""
 
     parse: Callable[[str], object]
     text: str = ""
@@ -131,11 +131,11 @@ class Reparse:
             self.parse(self.text)
 
     def finish(self) -> None:
-        """Nothing is left to do."""
+        """End the reply, without further work."""
 
 
 def push_parser(*, deltas: bool = True, repair: str = "schema") -> Push:
-    """Our parser through `push`."""
+    """Return a session of toolweave's parser that uses `push`."""
     parser = Parser(CONTRACTS, deltas=deltas, repair=repair)
     return Push(parser.push, parser.finish)
 

@@ -1,4 +1,4 @@
-"""From a `tools.xml` to the chosen tool: loading, looking up, selecting."""
+"""Loading, lookup and selection, from a `tools.xml` to the selected tool."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "nlweb_router" / "tools.xml"
 SIZES = (15, 1_000, 10_000)
 TYPES = 100
-"""Types of the largest file that is looked up in; each has as many tools as every other."""
+"""Number of types in the file for lookups; all have the same number of tools."""
 
 PROMPT = (
     "The user has the following query: {request.query}. " + "This tool serves some queries. " * 40
@@ -31,10 +31,10 @@ STRUCTURE = '{"score": "integer between 0 and 100", "item_name": "the name", "de
 
 
 def document(tools: int, types: int = 1) -> str:
-    """A flat file; each tool takes about 1.9 kB, as in files that are in use."""
+    """Return a flat file; each tool takes about 1.9 kB, as in real files."""
     parts = ["<Tools>"]
     for number in range(types):
-        # The first is the root, whose tools all others have as well.
+        # The first is the root, whose tools all others inherit.
         name = "Item" if number == 0 else f"Kind{number}"
         parts.append(f"<{name}>")
         parts += [
@@ -49,12 +49,12 @@ def document(tools: int, types: int = 1) -> str:
 
 
 def parse(path: Path) -> object:
-    """What the standard library takes for the XML alone."""
+    """Parse the XML with the standard library."""
     return ET.parse(path)
 
 
 def as_nlweb(path: Path) -> object:
-    """The standard library, and then what NLWeb takes out of the tree."""
+    """Parse the XML with the standard library, and read the tree as NLWeb does."""
     tools: dict[str, list[dict[str, Any]]] = {}
     for kind in ET.parse(path).getroot():
         for tool in kind.findall("Tool"):
@@ -80,9 +80,9 @@ def as_nlweb(path: Path) -> object:
 
 
 def least(contestants: Mapping[str, Callable[[], object]], seconds: float) -> dict[str, float]:
-    """The least CPU time of one call of each, in seconds, from many taken in turns.
+    """Return the minimum CPU time of one call of each, in seconds, from many taken in turns.
 
-    As `timeit` does it: without the garbage collector, and short calls many times in a row.
+    As with `timeit`, the garbage collector is off and short calls are repeated.
     """
     best = dict.fromkeys(contestants, float("inf"))
     counts: dict[str, int] = {}
@@ -109,7 +109,7 @@ def least(contestants: Mapping[str, Callable[[], object]], seconds: float) -> di
 
 
 def looking_up(effort: Effort, folder: Path) -> tuple[float, float]:
-    """CPU microseconds of a look-up: the first of a type, and one that was made before."""
+    """Return the CPU microseconds of the first lookup of a type, and of a repeated one."""
     path = folder / "types.xml"
     path.write_text(document(10_000, TYPES), encoding="utf-8")
     cold = float("inf")
@@ -131,7 +131,7 @@ def looking_up(effort: Effort, folder: Path) -> tuple[float, float]:
 
 
 def selecting(effort: Effort, tools: int) -> float:
-    """CPU microseconds of a selection among so many tools, each scored in an instant."""
+    """Return the CPU microseconds of a selection among tools that are scored instantly."""
 
     async def scorer(prompt: str, schema: Mapping[str, Any] | None) -> dict[str, Any]:
         del prompt, schema
@@ -155,7 +155,7 @@ def selecting(effort: Effort, tools: int) -> float:
 
 
 def run(effort: Effort) -> Section:
-    """All of it."""
+    """Run all benchmarks of registries."""
     rows: list[list[str]] = []
     targets: list[Target] = []
     seconds = 0.5 if effort.repeats > 1 else 0.1

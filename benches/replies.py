@@ -1,4 +1,4 @@
-"""The replies that every parser is given: the same text, cut into the same tokens."""
+"""Replies for all parsers: the same text, cut into the same tokens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 TOKEN_CHARS = 4
 
-# The Rust benchmarks read the same file, and put the same replies together.
+# The Rust benchmarks read the same file, and build the same replies.
 _DATA = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 SCHEMAS: dict[str, dict[str, Any]] = _DATA["tools"]
 PROSE: str = _DATA["prose"]
@@ -20,15 +20,15 @@ CITIES = ("Oslo", "Lima", "Rome", "Tokyo")
 
 @dataclass(frozen=True)
 class Reply:
-    """One reply in the `natural` dialect, and what a parser must make of it."""
+    """Reply in the `natural` dialect, with the expected calls and text."""
 
     case: str
     size: str
     text: str
     calls: tuple[tuple[str, str], ...] = ()
-    """Name and arguments text of every call, in order."""
+    """Name and JSON arguments of every call, in order."""
     prose: str = ""
-    """The text around the calls."""
+    """Text around the calls."""
     tokens: list[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -36,7 +36,7 @@ class Reply:
 
     @property
     def arguments(self) -> str | None:
-        """The arguments, where the reply is one call: all that a parser of JSON is given."""
+        """Arguments of the only call, which is all that a parser of JSON is given."""
         return self.calls[0][1] if len(self.calls) == 1 else None
 
 
@@ -46,24 +46,24 @@ def cut(text: str, width: int = TOKEN_CHARS) -> list[str]:
 
 
 def repeated(text: str, chars: int, start: int = 0) -> str:
-    """A text over and over, from a position on, for so many characters."""
+    """Repeat a text, from a position on, for `chars` characters."""
     start %= len(text)
     return (text * ((start + chars) // len(text) + 1))[start : start + chars]
 
 
 def call(name: str, arguments: str) -> str:
-    """A call as a well-behaved model writes it."""
+    """Return a call as a well-behaved model writes it."""
     return f"<{name}>\n```json\n{arguments}\n```\n</{name}>\n"
 
 
 def text_reply(size: str, tokens: int) -> Reply:
-    """Pure text."""
+    """Return a reply of pure text."""
     text = repeated(PROSE, tokens * TOKEN_CHARS)
     return Reply("text", size, text, prose=text)
 
 
 def mixed_reply(size: str, tokens: int) -> Reply:
-    """A call after every 220 tokens of text."""
+    """Return a reply with a call after every 220 tokens of text."""
     parts: list[str] = []
     calls: list[tuple[str, str]] = []
     around: list[str] = []
@@ -82,7 +82,7 @@ def mixed_reply(size: str, tokens: int) -> Reply:
 
 
 def string_reply(size: str, chars: int) -> Reply:
-    """One call with one long string: source code, dense in quotes and backslashes."""
+    """Return one call with one long string: source code, dense in quotes and backslashes."""
     content = json.dumps(repeated(CODE, chars), ensure_ascii=False)
     arguments = f'{{"path": "src/main.py", "content": {content}}}'
     intro = "I'll write the file.\n\n"
@@ -91,7 +91,7 @@ def string_reply(size: str, chars: int) -> Reply:
 
 
 def array_reply(size: str, chars: int) -> Reply:
-    """One call with a long array of small objects."""
+    """Return one call with a long array of small objects."""
     rows = [ROW.replace("{n}", str(number)) for number in range(chars // len(ROW))]
     arguments = f'{{"rows": [{", ".join(rows)}]}}'
     intro = "Here is the report.\n\n"
@@ -99,7 +99,7 @@ def array_reply(size: str, chars: int) -> Reply:
 
 
 def all_replies(*, quick: bool) -> dict[str, list[Reply]]:
-    """Every case, in growing sizes."""
+    """Return all cases, in growing sizes."""
     counts = {"1k": 1_000, "10k": 10_000, "100k": 100_000, "1M": 1_000_000}
     sizes = {"10 KB": 10_000, "100 KB": 100_000, "1 MB": 1_000_000}
     if quick:

@@ -19,23 +19,23 @@ END = "<!-- end: python benches/run.py -->"
 
 @dataclass(frozen=True)
 class Target:
-    """One promise, and how it turned out."""
+    """Target with its measured value."""
 
     what: str
     limit: float
     measured: float
     at_least: float | None = None
-    """The lower end, where the promise is a range."""
+    """Lower limit, if the target is a range."""
 
     @property
     def met(self) -> bool:
-        """Whether it is kept."""
+        """True if the measured value is within the limits."""
         return self.measured <= self.limit and (
             self.at_least is None or self.measured >= self.at_least
         )
 
     def row(self) -> list[str]:
-        """As a row of the table of targets."""
+        """Return the target as a row of the table."""
         limit = f"at most {self.limit:g}"
         if self.at_least is not None:
             limit = f"{self.at_least:g} to {self.limit:g}"
@@ -44,7 +44,7 @@ class Target:
 
 @dataclass
 class Section:
-    """One part of the report."""
+    """Section of the report."""
 
     title: str
     note: str
@@ -53,7 +53,7 @@ class Section:
     targets: list[Target] = field(default_factory=list)
 
     def markdown(self) -> str:
-        """The section with its tables."""
+        """Return the section with its tables."""
         parts = [f"## {self.title}", self.note, table(self.header, self.rows)]
         if self.targets:
             rows = [target.row() for target in self.targets]
@@ -62,13 +62,13 @@ class Section:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table; the first column is text, the others are figures."""
+    """Return a Markdown table; the first column is text, the others are numbers."""
     rule = ["---", *["---:"] * (len(header) - 1)]
     return "\n".join("| " + " | ".join(row) + " |" for row in (header, rule, *rows))
 
 
 def conditions() -> str:
-    """Where, when and how this was measured."""
+    """Return the place, time and method of the measurement."""
     command = "python benches/run.py " + " ".join(sys.argv[1:])
     return (
         f"`{command.strip()}` on {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}: "
@@ -79,7 +79,7 @@ def conditions() -> str:
 
 
 def write(document: Path, sections: Sequence[Section]) -> None:
-    """Replace what stands between the markers; the rest of the document is not touched."""
+    """Replace the text between the markers of a document."""
     text = document.read_text(encoding="utf-8") if document.exists() else "# Benchmarks\n"
     if BEGIN not in text:
         text = f"{text.rstrip()}\n\n{BEGIN}\n{END}\n"

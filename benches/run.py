@@ -1,11 +1,11 @@
-"""The benchmarks in Python: parsing, validation, execution, faults, endpoints.
+"""Benchmarks in Python: parsing, validation, execution, faults and endpoints.
 
     make bench                        # all of it, the Rust benchmarks first
     python benches/run.py             # writes docs/benchmarks.md
     python benches/run.py --quick     # smaller sizes, only printed
 
-All but those with processes of their own run in one process, in turns. Nearly all is timed in CPU
-seconds, so that a busy machine changes the figures little and the ratios less.
+All except those with their own processes run in one process, in turns. Nearly all measure CPU
+seconds, so that a busy machine changes the results little and the ratios less.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ PARTS = {
     "scoring": ("endpoint.scoring", "run"),
     "path": ("endpoint.path", "run"),
 }
-"""Each part by its name: its module, which has peers of its own to import, and its function."""
+"""Module and function of each part, by name. Modules import their peers."""
 WITH_PROCESSES = ("faults", "streams", "endpoint", "scoring", "path")
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
 
 
 def part(name: str, *, quick: bool, budget: float | None) -> report.Section:
-    """Runs one part."""
+    """Run one part."""
     module, function = PARTS[name]
     run = cast("Callable[..., report.Section]", getattr(importlib.import_module(module), function))
     if name in WITH_PROCESSES:
@@ -52,7 +52,7 @@ def part(name: str, *, quick: bool, budget: float | None) -> report.Section:
 
 
 def main() -> int:
-    """Run what was asked for; 1 if a target was missed and `--check` given."""
+    """Run the requested parts, and return 1 if a target was missed with `--check`."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--quick", action="store_true", help="smaller sizes, fewer repeats")
     parser.add_argument(

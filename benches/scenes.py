@@ -1,4 +1,4 @@
-"""The loop around a model that answers at once: what is left is ours, or that of other agents."""
+"""Overhead of agents with a model that answers at once, for toolweave and others."""
 
 from __future__ import annotations
 
@@ -53,22 +53,22 @@ CALLS = 3
 ANSWER = "All of it is added up."
 
 Run = Callable[[], Awaitable[int]]
-"""One run, from the question to the answer; how many results and events it has come to."""
+"""Function that runs an agent from the question to the answer, and returns the number of events."""
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """Somebody who runs the same conversation."""
+    """Contestant that runs the same conversation."""
 
     name: str
     package: str | None
     run: Run
     streams: bool = False
-    """Whether the run tells of what happens, and `run` returns how often."""
+    """True if the run emits events, whose number `run` returns."""
 
     @property
     def label(self) -> str:
-        """The name, with the package and its version."""
+        """Name, with the package and its version."""
         return self.name + (f" ({self.package} {version(self.package)})" if self.package else "")
 
 
@@ -78,12 +78,12 @@ async def add(a: int, b: int) -> int:
 
 
 def wanted(turn: int) -> list[dict[str, int]]:
-    """The arguments of the calls of a turn: those of no two turns are the same."""
+    """Return the arguments of the calls of a turn, which differ between turns."""
     return [{"a": turn, "b": number} for number in range(CALLS)]
 
 
 def written(turn: int) -> list[tuple[str, str]]:
-    """The id and the arguments, as JSON, of the calls of a turn."""
+    """Return the ids and JSON arguments of the calls of a turn."""
     return [(f"call_{turn}_{at}", json.dumps(given)) for at, given in enumerate(wanted(turn))]
 
 
@@ -91,13 +91,13 @@ EXPECTED = TURNS * CALLS
 
 
 def checked(text: object, results: int) -> None:
-    """Whether a run has done its work."""
+    """Raise `AssertionError` unless a run has the expected text and results."""
     if text != ANSWER or results != EXPECTED:
         raise AssertionError(f"a run came to {text!r} after {results} results")
 
 
 class Instant:
-    """A model of ours that answers at once; the history says which turn it is."""
+    """Model of toolweave that answers at once, by the turn that the history implies."""
 
     name = "instant"
     provider = "bench"
@@ -124,7 +124,7 @@ class Instant:
         tools: Sequence[Any] = (),  # noqa: ARG002
         options: Any = None,  # noqa: ARG002
     ) -> AsyncIterator[Update]:
-        """Answers the turn."""
+        """Stream the reply of the turn."""
         if self.native_tools:
             turn = sum(isinstance(message, ToolAggregateMessage) for message in messages)
         else:
@@ -134,7 +134,7 @@ class Instant:
 
 
 def agent_run(*, native: bool) -> Run:
-    """Our agent, when only the outcome is wanted."""
+    """Return a run of toolweave's agent that needs only the result."""
     agent = Agent(Instant(native_tools=native), [tool(add)], max_iterations=TURNS + 1)
 
     async def run() -> int:
@@ -147,7 +147,7 @@ def agent_run(*, native: bool) -> Run:
 
 
 def agent_stream(*, native: bool) -> Run:
-    """Our agent, every event of it taken."""
+    """Return a run of toolweave's agent that consumes every event."""
     agent = Agent(Instant(native_tools=native), [tool(add)], max_iterations=TURNS + 1)
 
     async def run() -> int:
@@ -164,7 +164,7 @@ def agent_stream(*, native: bool) -> Run:
 
 
 def scenes(*, native: bool) -> Run:
-    """Our scene manager in a given scene, every step of it taken; with prices and conversations."""
+    """Return a run of a scene manager that consumes every step, with prices and conversations."""
     prices = PriceTable({"instant": Price("0.15", "0.60")})
     model = Instant(native_tools=native)
     manager = SceneManager(model, mode="scene", max_iterations=TURNS + 1, prices=prices)
@@ -183,7 +183,7 @@ def scenes(*, native: bool) -> Run:
 
 
 def by_hand() -> Run:
-    """What it takes at the least: no validation, no limits, nothing that can go wrong."""
+    """Return the lower bound: no validation, no limits, no error handling."""
 
     async def model(messages: list[dict[str, Any]]) -> dict[str, Any]:
         turn = sum(message["role"] == "assistant" for message in messages)
@@ -240,7 +240,7 @@ def _returns(messages: Sequence[Any]) -> int:
 
 
 def pydantic() -> Run:
-    """An agent of pydantic-ai on its own model for tests."""
+    """Return a run of a pydantic-ai agent with its own model for tests."""
     agent = pydantic_ai.Agent(_pydantic_model(), tools=[add])
 
     async def run() -> int:
@@ -252,7 +252,7 @@ def pydantic() -> Run:
 
 
 def pydantic_streamed() -> Run:
-    """The same, every event of it taken."""
+    """Return the same run, consuming every event."""
     agent = pydantic_ai.Agent(_pydantic_model(), tools=[add])
 
     async def run() -> int:
@@ -270,7 +270,7 @@ def pydantic_streamed() -> Run:
 
 
 class InstantAgentsModel(AgentsModel):
-    """A model of openai-agents that answers at once."""
+    """Model for openai-agents that answers at once."""
 
     async def get_response(self, *args: Any, **given: Any) -> AgentsResponse:
         return AgentsResponse(_output(args, given), agents.Usage(requests=1), None)
@@ -312,7 +312,7 @@ def _openai_agent() -> tuple[Any, Any]:
 
 
 def openai() -> Run:
-    """An agent of openai-agents, without its tracing."""
+    """Return a run of an agent of openai-agents, without its tracing."""
     agent, config = _openai_agent()
 
     async def run() -> int:
@@ -327,7 +327,7 @@ def openai() -> Run:
 
 
 def openai_streamed() -> Run:
-    """The same, every event of it taken."""
+    """Return the same run, consuming every event."""
     agent, config = _openai_agent()
 
     async def run() -> int:
@@ -381,9 +381,9 @@ CONTESTANTS = [
 
 
 async def measure(effort: Effort) -> tuple[dict[str, float], dict[str, int]]:
-    """Microseconds a run, and events a run, by contestant.
+    """Measure microseconds and events per run, by contestant.
 
-    All take turns, and the least counts: whatever else the machine does only adds.
+    Contestants take turns, and the minimum counts, since other load can only add time.
     """
     per_run: dict[str, float] = {}
     events: dict[str, int] = {}
@@ -402,7 +402,7 @@ async def measure(effort: Effort) -> tuple[dict[str, float], dict[str, int]]:
 
 
 def run(effort: Effort) -> Section:
-    """All contestants over the same conversation."""
+    """Run all contestants with the same conversation."""
     per_run, events = asyncio.run(measure(effort))
     rows: list[list[str]] = []
     for each in CONTESTANTS:
@@ -429,9 +429,9 @@ def run(effort: Effort) -> Section:
     return Section(
         "The loop",
         f"CPU microseconds of a run with a model that answers at once: {TURNS} replies with "
-        f"{CALLS} calls each of a trivial async tool, then the answer. Per run and per turn; where "
-        "the run tells of what happens, how many events there are, and how many come in a second "
-        "of CPU time. Nobody traces; usage is given, so that nobody counts words.",
+        f"{CALLS} calls each of a trivial async tool, then the answer. Per run and per turn; for "
+        "runs that emit events, their number, and the number per second of CPU time. Tracing is "
+        "off, and the model reports usage, so that no contestant estimates tokens.",
         ["", "run", "turn", "events", "events a second"],
         rows,
         targets,

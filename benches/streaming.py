@@ -1,4 +1,4 @@
-"""Microseconds a token while a reply streams, and how they grow."""
+"""Microseconds per token while a reply streams, and their growth."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from report import Section, Target
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# A token inside an opening tag cannot be told from text until the tag ends; the
-# attribute below keeps it open for as long as a tag may be.
+# A token inside an opening tag cannot be distinguished from text until the tag ends. The attribute
+# below keeps the tag open up to the maximum length.
 HELD = cut('<tool_call name="GetWeather" note="' + "x" * 460)
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much time to spend."""
+    """Time to spend on measurements."""
 
     repeats: int
     seconds: float
@@ -33,20 +33,20 @@ class Effort:
 
     @classmethod
     def quick(cls) -> Effort:
-        """For a look while working."""
+        """Return the effort for quick checks."""
         return cls(repeats=3, seconds=0.15, budget=0.5, small=True)
 
     @classmethod
     def full(cls) -> Effort:
-        """For figures that are published."""
+        """Return the effort for published results."""
         return cls(repeats=5, seconds=1.0, budget=10.0, small=False)
 
     def with_budget(self, budget: float) -> Effort:
-        """The same with another budget for slow peers."""
+        """Return the same effort with another budget for slow peers."""
         return replace(self, budget=budget)
 
     def race(self, contestants: dict[str, Start], tokens: Sequence[str]) -> dict[str, Timing]:
-        """One race at this effort."""
+        """Run one race at this effort."""
         return race(
             contestants,
             tokens,
@@ -57,11 +57,11 @@ class Effort:
 
 
 Results = dict[tuple[str, str, str], Timing]
-"""By peer, case and size."""
+"""Timings by peer, case and size."""
 
 
 def replies(effort: Effort) -> Section:
-    """Ordinary replies, all peers."""
+    """Run all peers on ordinary replies."""
     cases = all_replies(quick=effort.small)
     results: Results = {}
     for case, sizes in cases.items():
@@ -81,11 +81,11 @@ def replies(effort: Effort) -> Section:
         rows.append([peer.label, *cells, f"{max(known):.2f}" if known else "-"])
     return Section(
         "Streaming",
-        "Microseconds a token, tokens of 4 characters. `>`: stopped at its budget, so this is a "
-        "lower bound; `n/r`: not run, because a shorter reply exceeded the budget; `-`: reads "
-        "JSON only, and is given the arguments alone. Growth is the largest slope of time "
-        "against length on a log-log plot; 1 is linear. Targets leave out the time it takes to "
-        "build the value of the call, which every parser pays.",
+        "Microseconds per token of 4 characters. `>`: stopped at its budget, so this is a lower "
+        "bound; `n/r`: not run, because a shorter reply exceeded the budget; `-`: reads only "
+        "JSON, and is given only the arguments. Growth is the largest slope of time against "
+        "length on a log-log plot; 1 is linear. Targets exclude the time to build the value of "
+        "the call, which every parser needs.",
         ["", *(f"{case} {size}" for case, size in columns), "growth"],
         rows,
         targets(effort, results, cases),
@@ -93,7 +93,7 @@ def replies(effort: Effort) -> Section:
 
 
 def race_reply(effort: Effort, reply: Reply, slow: set[str]) -> dict[str, Timing]:
-    """All peers on one reply; those that read something else race on that."""
+    """Race all peers on one reply, grouped by the text that they read."""
     heats: dict[str, dict[str, Start]] = {}
     for peer in PEERS:
         text = peer.text(reply)
@@ -106,7 +106,7 @@ def race_reply(effort: Effort, reply: Reply, slow: set[str]) -> dict[str, Timing
 
 
 def cell(results: Results, name: str, case: str, size: str) -> str:
-    """One figure."""
+    """Return a cell of the table."""
     if (name, case, size) in results:
         return str(results[name, case, size])
     ran = any(key[:2] == (name, case) for key in results)
@@ -114,18 +114,18 @@ def cell(results: Results, name: str, case: str, size: str) -> str:
 
 
 def growth_of(results: Results, name: str, case: str, sizes: Sequence[Reply]) -> float | None:
-    """The slope of one peer on one case."""
+    """Return the slope of one peer on one case."""
     found = [results.get((name, case, reply.size)) for reply in sizes]
     return slope([timing for timing in found if timing is not None])
 
 
 def targets(effort: Effort, results: Results, cases: dict[str, list[Reply]]) -> list[Target]:
-    """What this package promises, against the floors of the same run."""
+    """Return the targets relative to the floors of the same run."""
 
     built = {case: building(effort, sizes[-1]) for case, sizes in cases.items()}
 
     def ratio(name: str, floor: str, case: str) -> float:
-        """Of the longest reply, building the value of its call apart."""
+        """Return the ratio for the longest reply, without building the value of its call."""
         reply = cases[case][-1]
         took = results[name, case, reply.size].seconds - built[case]
         return took / results[floor, case, reply.size].seconds
@@ -173,7 +173,7 @@ def targets(effort: Effort, results: Results, cases: dict[str, list[Reply]]) -> 
 
 
 def building(effort: Effort, reply: Reply) -> float:
-    """Seconds that it takes to build the value of the reply's only call, if it has one."""
+    """Return the seconds to build the value of the reply's only call, if it has one."""
     arguments = reply.arguments
     if arguments is None:
         return 0.0
@@ -182,7 +182,7 @@ def building(effort: Effort, reply: Reply) -> float:
 
 
 def held_back(effort: Effort) -> float:
-    """Tokens that could still be a tag, against floor (a)."""
+    """Return the cost of tokens that could still be a tag, relative to floor (a)."""
 
     def start() -> peers.Push:
         return peers.push_parser()
@@ -193,7 +193,7 @@ def held_back(effort: Effort) -> float:
 
 
 def attacks(effort: Effort) -> Section:
-    """Hostile replies, this package alone: nobody else gets through them."""
+    """Run this package on hostile replies, which no other contestant can parse in time."""
     sizes = {"40 KB": 40_000, "400 KB": 400_000}
     if effort.small:
         sizes = {"20 KB": 20_000, "80 KB": 80_000}
@@ -206,14 +206,14 @@ def attacks(effort: Effort) -> Section:
             timing = effort.race({"toolweave": peers.push_parser}, attack.chunks(chars))[
                 "toolweave"
             ]
-            # One chunk is one token as it is fed; count what it holds.
+            # A single chunk is fed as one token; count its actual tokens.
             timings.append(replace(timing, tokens=len(cut(attack.text(chars)))))
         growth = slope(timings)
         rows.append([attack.name, *map(str, timings), "-" if growth is None else f"{growth:.2f}"])
         largest = max(largest, math.inf if growth is None else growth)
     return Section(
         "Hostile replies",
-        "Microseconds a token (of 4 characters, also where all comes in one chunk) through `push`.",
+        "Microseconds per token (of 4 characters, even in a single chunk) through `push`.",
         ["", *sizes, "growth"],
         rows,
         [Target("the largest growth", 1.1, largest)],

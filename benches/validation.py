@@ -1,4 +1,4 @@
-"""From JSON text to a validated Python value: microseconds a document."""
+"""Conversion of JSON text to a validated Python value, in microseconds per document."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STRICT = pydantic.ConfigDict(extra="forbid", strict=True)
 
 
 class Weather(TypedDict):
-    """The schema of `GetWeather` as a type."""
+    """Schema of `GetWeather` as a type."""
 
     __pydantic_config__ = STRICT
     location: str
@@ -37,7 +37,7 @@ class Weather(TypedDict):
 
 
 class Row(TypedDict):
-    """One row of `Report`."""
+    """Row of `Report`."""
 
     __pydantic_config__ = STRICT
     id: int
@@ -48,7 +48,7 @@ class Row(TypedDict):
 
 
 class Rows(TypedDict):
-    """The schema of `Report` as a type."""
+    """Schema of `Report` as a type."""
 
     __pydantic_config__ = STRICT
     rows: list[Row]
@@ -74,7 +74,7 @@ OTHER_SCHEMA = {
 
 
 def routes(schema: dict[str, object], model: type) -> dict[str, Route]:
-    """Every way, compiled once as one would."""
+    """Return all contestants, each compiled once."""
     validator = Validator(schema)
     rust = jsonschema_rs.validator_for(schema)
     fast = fastjsonschema.compile(schema)
@@ -102,12 +102,12 @@ def routes(schema: dict[str, object], model: type) -> dict[str, Route]:
 
 
 def least(contestants: dict[str, Route], text: str, seconds: float) -> dict[str, float]:
-    """The least CPU time of one call, in microseconds, from many taken in turns."""
+    """Return the minimum CPU time of one call, in microseconds, from many taken in turns."""
     expected = json.loads(text)
     counts: dict[str, int] = {}
     for name, route in contestants.items():
         if route(text) != expected:
-            raise AssertionError(f"{name} made something else of the document")
+            raise AssertionError(f"{name} returned another value for the document")
         begun = time.process_time()
         route(text)
         once = max(time.process_time() - begun, 1e-7)
@@ -124,7 +124,7 @@ def least(contestants: dict[str, Route], text: str, seconds: float) -> dict[str,
 
 
 def run(effort: Effort) -> Section:
-    """All routes over all documents."""
+    """Run all contestants on all documents."""
     figures: dict[str, dict[str, float]] = {}
     for size, (schema, model, text) in DOCUMENTS.items():
         print(f"validation: {size}", file=sys.stderr)
@@ -146,8 +146,8 @@ def run(effort: Effort) -> Section:
     return Section(
         "Validation",
         "Microseconds from JSON text to a validated Python value. The first four check the same "
-        "JSON Schema; pydantic and msgspec check Python types that say the same, and are there "
-        f"for comparison. orjson {version('orjson')}.",
+        "JSON Schema; pydantic and msgspec check equivalent Python types, for comparison. "
+        f"orjson {version('orjson')}.",
         ["", *DOCUMENTS],
         rows,
         found,

@@ -1,4 +1,4 @@
-"""A process whose tool notes when it is entered, for calls in many replies.
+"""Process whose tool records when it is entered, for calls in many replies.
 
 python -m endpoint.calls '{"runner": "use-http", "port": 12345, "streams": 1, ...}'
 """
@@ -21,20 +21,20 @@ from endpoint.readers import bare, model_of, question, text_of
 from endpoint.startup import TIMEOUT, start_streams
 
 Note = Callable[[int, float], None]
-"""Notes when the function of a call, by its number, was entered."""
+"""Function that records when the tool of a call, by its number, was entered."""
 ReadGroup = Callable[[str], AsyncIterator[object]]
-"""Asks for the reply of a group, runs its calls, and tells of something as it happens."""
+"""Function that requests the reply of a group, runs its calls and yields progress."""
 
 
 @asynccontextmanager
 async def toolweave_runner(runner: str, port: int, note: Note) -> AsyncGenerator[ReadGroup, None]:
-    """Natural tool use or an agent, on one of our models."""
+    """Open natural tool use or an agent of toolweave, on one of its models."""
     from toolweave import Agent, tool
     from toolweave.natural import NaturalToolUse
 
     @tool(name="GetWeather")
     async def get_weather(location: str, call: int) -> str:
-        """The weather at a place."""
+        """Return the weather at a place."""
         note(call, time.monotonic())
         return f"{location}: {wire.RESULT}"
 
@@ -54,7 +54,7 @@ _CALL = re.compile(r'"call": (\d+)}')
 
 @asynccontextmanager
 async def scanning(port: int, note: Note) -> AsyncGenerator[ReadGroup, None]:
-    """The least there can be: bytes from a socket, and a look for a call's closing tag in them."""
+    """Open the lower bound: read bytes from a socket and search them for a call's closing tag."""
     async with bare(f"http://127.0.0.1:{port}") as ask:
 
         async def read(group: str) -> AsyncIterator[object]:
@@ -65,7 +65,7 @@ async def scanning(port: int, note: Note) -> AsyncGenerator[ReadGroup, None]:
                     times += [time.monotonic()] * data.count(_TAG)
                 came.append(data)
                 yield data
-            # Which calls they were is found out in the end, since numbers come in pieces.
+            # The calls are identified at the end, since numbers may be split between chunks.
             for number, at in zip(_CALL.findall(text_of(came)), times, strict=False):
                 note(int(number), at)
 
@@ -73,13 +73,13 @@ async def scanning(port: int, note: Note) -> AsyncGenerator[ReadGroup, None]:
 
 
 async def measured(spec: dict[str, Any]) -> dict[str, Any]:
-    """Runs what is asked for.
+    """Run the benchmark of a specification.
 
     Returns:
         For every call the seconds from its end at the server to its function.
 
     Raises:
-        AssertionError: A call was not run, or one that was not made.
+        AssertionError: The calls that were run differ from those that were sent.
     """
     port, streams, group = spec["port"], spec["streams"], spec["group"]
     entered: dict[int, float] = {}

@@ -1,4 +1,4 @@
-"""A process that reads many streams with one of the readers, and says what that took.
+"""Process that reads many streams with one of the readers, and prints the cost.
 
 python -m endpoint.client '{"reader": "openai", "port": 12345, "streams": 100, ...}'
 """
@@ -22,10 +22,10 @@ IDLE = 1.0
 
 
 async def measured(spec: dict[str, Any]) -> dict[str, Any]:
-    """Runs what is asked for.
+    """Run the benchmark of a specification.
 
     Raises:
-        AssertionError: A text was not that of the reply.
+        AssertionError: A text differs from the reply.
     """
     port, streams, tokens = spec["port"], spec["streams"], spec["tokens"]
     reader = READERS[spec["reader"]]
@@ -80,7 +80,7 @@ async def measured(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def checked(texts: list[str | bytes], tokens: int) -> None:
-    """Whether all of a reply has come, and nothing else."""
+    """Raise `AssertionError` unless exactly the reply was received."""
     expected, came = "".join(wire.reply_tokens(tokens)), text_of(texts)
     if came != expected:
         raise AssertionError(f"{came!r} came where the reply was {expected!r}")

@@ -1,4 +1,4 @@
-"""The server from the outside: started, and told what to send."""
+"""Control of the server: start it, and command what it sends."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BENCHES = Path(__file__).resolve().parents[1]
 
 @contextmanager
 def provider() -> Generator[int, None, None]:
-    """A server, at this port."""
+    """Run a server, and yield its port."""
     command = [sys.executable, "-m", "endpoint.provider"]
     with subprocess.Popen(
         command, cwd=BENCHES, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -31,7 +31,7 @@ def provider() -> Generator[int, None, None]:
 
 
 def send_command(port: int, what: str, **given: object) -> Any:
-    """Opens a group, tells it to go, or asks how it went."""
+    """Open a group, start it, or get its results."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request("GET", f"/{what}?{urlencode(given)}")
@@ -41,10 +41,10 @@ def send_command(port: int, what: str, **given: object) -> Any:
 
 
 def in_process(module: str, spec: dict[str, Any], python: str = sys.executable) -> dict[str, Any]:
-    """Runs a client in a new process.
+    """Run a client in a new process.
 
     Returns:
-        What it has measured.
+        Its measurements.
     """
     done = subprocess.run(
         [python, "-m", f"endpoint.{module}", json.dumps(spec)],

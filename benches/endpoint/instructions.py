@@ -1,10 +1,10 @@
-"""Where the instructions of a client go, by callgrind.
+"""Distribution of a client's instructions over its parts, by callgrind.
 
     make profile                          # builds the module with its symbols; needs valgrind
     make profile ARGS="openai --rest 10"  # another client, and the costliest functions of each part
 
-Only what runs while replies come is counted, and nothing of the system's own work. What a function
-of no part takes, such as `malloc`, counts for those that call it, as they share its cost.
+Only instructions in user space, while replies arrive, are counted. The cost of a function that
+belongs to no part, such as `malloc`, is attributed to its callers in proportion.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ _KNOWN = [(part, re.compile(rf"(?:{pattern})(?:::|$|\.)")) for part, pattern in 
 REST = "the rest"
 _PATH = re.compile(r"(?:impl .*? for |dyn |mut |&|\*|<|\[|alloc::\w+::\w+<|core::\w+::\w+<)+")
 _AGAIN = re.compile(r"'\d+$")
-"""How callgrind marks a function that calls itself."""
+"""Suffix by which callgrind marks recursive functions."""
 _PASSES = 300
 
 
 @dataclass
 class Function:
-    """What a function takes itself, and who calls it for how much."""
+    """Cost of a function itself, and of the calls to it by caller."""
 
     own: float = 0.0
     callers: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
 
 def part_of(name: str, module: str) -> str | None:
-    """Which part a function belongs to; None if to that of its callers."""
+    """Return the part that a function belongs to; None if it belongs to those of its callers."""
     if module.startswith(("_asyncio", "select", "_socket")):
         return "Python: asyncio, in C"
     path = (
@@ -68,7 +68,7 @@ def part_of(name: str, module: str) -> str | None:
 
 
 def read(profile: Path) -> dict[tuple[str, str], Function]:
-    """The functions of a profile, by name and module."""
+    """Return the functions of a profile, by name and module."""
     functions: dict[tuple[str, str], Function] = defaultdict(Function)
     module = called_module = name = called = ""
     calling = False
@@ -99,10 +99,10 @@ def read(profile: Path) -> dict[tuple[str, str], Function]:
 
 
 def shares(functions: dict[tuple[str, str], Function]) -> dict[str, float]:
-    """What each part takes."""
+    """Return the cost of each part."""
     taken: dict[str, float] = defaultdict(float)
     open_costs = {key: function.own for key, function in functions.items()}
-    # Costs go from callee to caller until they come to a part; recursion makes that take a while.
+    # Costs are passed from callee to caller until they reach a part; recursion takes many passes.
     for _ in range(_PASSES):
         passed: dict[tuple[str, str], float] = defaultdict(float)
         for (name, module), cost in open_costs.items():
@@ -121,10 +121,10 @@ def shares(functions: dict[tuple[str, str], Function]) -> dict[str, float]:
 
 
 def profiled(reader: str, streams: int, tokens: int, tick: float, keep: Path | None) -> Path:
-    """Runs a client under callgrind.
+    """Run a client under callgrind.
 
     Returns:
-        The profile of what came between the two marks of the client.
+        The profile between the two marks of the client.
     """
     folder = keep or Path(tempfile.mkdtemp(prefix="toolweave-callgrind-"))
     folder.mkdir(parents=True, exist_ok=True)
@@ -148,22 +148,24 @@ def profiled(reader: str, streams: int, tokens: int, tick: float, keep: Path | N
             check=True,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            # As in use: its allocator is not that of a debugging tool.
+            # As in production: valgrind would otherwise use another allocator.
             env={**os.environ, "PYTHONMALLOC": "pymalloc"},
         )
     return folder / "callgrind.out.2"
 
 
 def main() -> None:
-    """Profiles one reader and prints the table."""
+    """Profile one reader and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("reader", nargs="?", default="http-parsed")
     parser.add_argument("--streams", type=int, default=100)
     parser.add_argument("--tokens", type=int, default=100)
     parser.add_argument("--tick", type=float, default=0.4, help="callgrind is 50 times slower")
-    parser.add_argument("--profile", type=Path, help="read this one, made before")
+    parser.add_argument("--profile", type=Path, help="read an existing profile")
     parser.add_argument("--keep", type=Path, help="the folder for the profile")
-    parser.add_argument("--rest", type=int, default=0, help="print so many functions of each part")
+    parser.add_argument(
+        "--rest", type=int, default=0, help="print the N costliest functions of each part"
+    )
     given = parser.parse_args()
     path = given.profile or profiled(
         given.reader, given.streams, given.tokens, given.tick, given.keep

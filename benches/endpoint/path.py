@@ -1,4 +1,4 @@
-"""The whole path: from a call's closing brace, as the server writes it, to the tool's function."""
+"""Latency from a call's closing brace, as the server writes it, to the tool's function."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUNNERS = {
 
 @dataclass(frozen=True)
 class Load:
-    """What the server sends; see `provider.Group`."""
+    """Load on the server; see `provider.Group`."""
 
     streams: int
     calls: int
@@ -30,13 +30,13 @@ class Load:
     slots: int
 
 
-# At 1,000 streams two tokens a second each, which the client of OpenAI can just keep up with.
+# At 1,000 streams two tokens a second each, with which the client of OpenAI just keeps up.
 LOADS = (Load(1, 150, 20, 0.002, 1), Load(1_000, 2, 10, 0.5, 500))
 QUICK = (Load(1, 50, 20, 0.002, 1), Load(200, 2, 10, 0.2, 200))
 
 
 def run(*, quick: bool = False) -> Section:
-    """All runners under both loads, in turns."""
+    """Run all runners under both loads, in turns."""
     loads = QUICK if quick else LOADS
     delays: dict[tuple[str, Load], list[float]] = {}
     groups = map("p{}".format, itertools.count())
@@ -63,14 +63,14 @@ def run(*, quick: bool = False) -> Section:
     ]
     return Section(
         "From a call to its function",
-        "Microseconds from when the server is about to write the chunk with a call's closing brace "
-        "to when the function of the tool is entered, by the clock that both processes share. The "
-        "closing tag comes in the same chunk, since a call is complete with its tag. "
-        f"At {loads[0].streams} stream {loads[0].calls} calls in one reply with a token each "
-        f"{loads[0].tick * 1e3:g} ms; at {loads[1].streams:,} streams "
-        f"{loads[1].streams * loads[1].calls:,} calls, a token each {loads[1].tick * 1e3:g} ms for "
-        "every stream, the streams one after another. Of several runs in turns, each in a new "
-        "process, the one with the least p99. Load of the machine in the end: "
+        "Microseconds from just before the server writes the chunk with a call's closing brace to "
+        "the entry of the tool's function, by the clock that both processes share. The closing tag "
+        "is in the same chunk, since a call is complete with its tag. "
+        f"With {loads[0].streams} stream: {loads[0].calls} calls in one reply, one token every "
+        f"{loads[0].tick * 1e3:g} ms. With {loads[1].streams:,} streams: "
+        f"{loads[1].streams * loads[1].calls:,} calls, one token every {loads[1].tick * 1e3:g} ms "
+        "per stream, with the streams staggered. Of several runs in turns, each in a new process, "
+        "the one with the lowest p99. Load of the machine at the end: "
         f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.",
         [
             "",
@@ -85,5 +85,5 @@ def run(*, quick: bool = False) -> Section:
 
 
 def at(delays: list[float], share: float) -> float:
-    """The delay that so large a share of the calls does not exceed, in microseconds."""
+    """Return a quantile of the delays, in microseconds."""
     return delays[min(len(delays) - 1, int(share * len(delays)))] * 1e6

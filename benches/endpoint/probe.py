@@ -1,4 +1,4 @@
-"""What a process takes: CPU time, memory, and turns of its event loop that come late."""
+"""Measurements of a process: CPU time, memory, and stalls of its event loop."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 PAUSE = 0.001
 MARK = "os_getloadavg"
-"""The function in C by which a profiler sees where what is measured begins and ends."""
+"""C function by which a profiler recognises the start and end of the measurement."""
 
 
 @dataclass(frozen=True)
 class Spent:
-    """CPU seconds of a process, all threads, up to a moment."""
+    """CPU seconds of all threads of a process, up to a moment."""
 
     user: float
     system: float
@@ -23,27 +23,27 @@ class Spent:
 
     @classmethod
     def now(cls) -> Spent:
-        """Up to now."""
+        """Return the CPU time up to now."""
         usage = resource.getrusage(resource.RUSAGE_SELF)
         return cls(usage.ru_utime, usage.ru_stime, time.monotonic())
 
     def since(self, before: Spent) -> Spent:
-        """What was spent since."""
+        """Return the CPU time since an earlier moment."""
         return Spent(self.user - before.user, self.system - before.system, self.at - before.at)
 
     def less(self, idle: Spent) -> Spent:
-        """Without what would have been spent all the same, by an idle time before."""
+        """Subtract the CPU time of an idle process, in proportion to the duration."""
         share = self.at / idle.at
         return Spent(self.user - idle.user * share, self.system - idle.system * share, self.at)
 
 
 def mark() -> None:
-    """Where what is measured begins, or ends."""
+    """Mark the start or the end of the measurement for a profiler."""
     os.getloadavg()
 
 
 def resident() -> int:
-    """Bytes of memory in use; where the system does not say, those at the peak."""
+    """Return the resident memory in bytes; the peak if the current value is unavailable."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
             return int(file.read().split()[1]) * resource.getpagesize()
@@ -52,13 +52,13 @@ def resident() -> int:
 
 
 class Stalls:
-    """For how long a task that sleeps a millisecond did not have its turn, at the worst."""
+    """Longest stall of the event loop, as seen by a task that sleeps for a millisecond."""
 
     def __init__(self) -> None:
         self.working = 0.0
-        """In CPU seconds of the loop's thread: what others do on a busy machine does not count."""
+        """Stall in CPU seconds of the loop's thread, which other processes do not affect."""
         self.waiting = 0.0
-        """In seconds, beyond the millisecond."""
+        """Stall in seconds of wall-clock time, beyond the millisecond."""
         self._task = asyncio.get_running_loop().create_task(self._watch())
 
     async def _watch(self) -> None:
@@ -71,5 +71,5 @@ class Stalls:
             spent, then = worked, now
 
     def stop(self) -> None:
-        """Watches no longer."""
+        """Stop the measurement."""
         self._task.cancel()

@@ -1,10 +1,10 @@
-"""The server: it sends every client the same replies, a token a tick.
+"""Server that sends every client the same replies, one token per tick.
 
     python -m endpoint.provider        # prints its port
 
-What is sent stands in the last message of a request: `group:NAME`. `now` is a reply at once. Any
-other name is a group that somebody has opened (`/open`); each of its streams gets the head and the
-first token at once, and the rest when all have come and the group is told to go (`/go`).
+The last message of a request names the reply: `group:NAME`. `now` is a reply without delays. Any
+other name is a group that was opened with `/open`. Each of its streams gets the head and the first
+token at once, and the rest after the group is started with `/go`.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _SCORE = '{"score": 75, "item_name": "the name", "details": "which of its detail
 
 @dataclass
 class Group:
-    """Streams that go together.
+    """Streams that are sent in step.
 
     Args:
-        tokens: How many there are in a reply; or between two calls, where there are several.
+        tokens: Number of tokens in a reply, or between two calls if there are several.
         tick: Seconds between two tokens of a stream.
-        slots: In how many portions the streams are served within a tick; with 1, all at once.
-        calls: How many calls there are in a reply, where the times of their ends are noted; 0 for
-            replies that are all the same, with one call.
+        slots: Number of portions in which the streams are served within a tick; 1 for all at once.
+        calls: Number of calls in a reply, whose end times are recorded; 0 for identical replies
+            with one call.
     """
 
     tokens: int
@@ -45,11 +45,11 @@ class Group:
     streams: list[tuple[Connection, wire.Script]] = field(default_factory=list)
     times: dict[int, float] = field(default_factory=dict)
     latest: float = 0.0
-    """By how much the server itself was late at most, in seconds."""
+    """Maximum delay of the server itself, in seconds."""
     same: wire.Script | None = None
 
     def script(self) -> wire.Script:
-        """The reply of the next stream."""
+        """Return the reply of the next stream."""
         if self.calls:
             number = len(self.streams)
             offset = number % self.tokens
@@ -59,7 +59,7 @@ class Group:
         return self.same
 
     async def play(self) -> None:
-        """Sends all that is left, in step."""
+        """Send the rest of all streams in step."""
         clock = asyncio.get_running_loop().time
         slots = [self.streams[at :: self.slots] for at in range(self.slots)]
         started = clock()
@@ -80,7 +80,7 @@ class Group:
 
 
 class Provider:
-    """What all connections share."""
+    """State shared by all connections."""
 
     def __init__(self) -> None:
         self.groups: dict[str, Group] = {}
@@ -91,7 +91,7 @@ class Provider:
         self.playing: set[asyncio.Task[None]] = set()
 
     def control(self, target: str) -> Any:
-        """Opens a group, tells it to go, or says how it went."""
+        """Open a group, start it, or return its results."""
         url = urlsplit(target)
         given = dict(parse_qsl(url.query))
         name = given.pop("group")
@@ -112,7 +112,7 @@ class Provider:
         return None
 
     def ask(self, connection: Connection, body: bytes) -> None:
-        """Answers a request for a reply."""
+        """Answer a request for a reply."""
         # The last match: earlier ones may be part of prompts.
         name = _GROUP.findall(body)[-1].decode()
         if name == "now":
@@ -129,7 +129,7 @@ class Provider:
 
 
 class Connection(asyncio.Protocol):
-    """One connection, with one request after another."""
+    """Connection with one request after another."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -145,7 +145,7 @@ class Connection(asyncio.Protocol):
         self._transport = None
 
     def write(self, data: bytes) -> None:
-        """Sends, if there is still somebody."""
+        """Send data, unless the client has disconnected."""
         if self._transport is not None:
             self._transport.write(data)
 
@@ -167,12 +167,12 @@ class Connection(asyncio.Protocol):
 
 
 def packed(body: bytes) -> bytes:
-    """Without spaces."""
+    """Remove the spaces."""
     return body.replace(b" ", b"")
 
 
 async def main() -> None:
-    """Serves until its standard input ends, with the process that started it."""
+    """Serve until standard input ends, together with the parent process."""
     loop = asyncio.get_running_loop()
     provider = Provider()
     server = await loop.create_server(lambda: Connection(provider), "127.0.0.1", 0, backlog=4096)

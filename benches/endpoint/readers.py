@@ -1,6 +1,6 @@
-"""The contestants: each asks the server for a reply, and gives its text as it comes.
+"""Contestants that request a reply and yield its text as it arrives.
 
-A contestant imports what it needs when it is made, so that a process has only what it uses.
+A contestant imports its packages when it is opened, so that a process loads only what it uses.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ KEY = "sk-benchmark"
 MODEL = "gpt-4o"
 
 Ask = Callable[[str], AsyncIterator[str | bytes]]
-"""Asks for the reply of a group, and gives its text, piece by piece; or what has come, unread."""
+"""Function that requests the reply of a group and yields its text, or the bytes unparsed."""
 Open = Callable[[str], AbstractAsyncContextManager[Ask]]
-"""Makes a client for the server at a URL."""
+"""Function that opens a client for the server at a URL."""
 
 
 def question(group: str) -> str:
-    """What is asked for the reply of a group."""
+    """Return the prompt for the reply of a group."""
     return f"How is the weather in Oslo? group:{group}"
 
 
 def body(group: str) -> dict[str, Any]:
-    """A request, as all send it."""
+    """Return the body of the request that all contestants send."""
     return {
         "model": MODEL,
         "messages": [{"role": "user", "content": question(group)}],
@@ -47,7 +47,7 @@ def body(group: str) -> dict[str, Any]:
 
 
 def chunk_text(chunk: dict[str, Any], usage: list[Any]) -> str:
-    """The text of a chunk, as a bare reader takes it out."""
+    """Return the text of a parsed chunk, and collect its usage."""
     if chunk["usage"] is not None:
         usage.append(chunk["usage"])
     choices = chunk["choices"]
@@ -56,7 +56,7 @@ def chunk_text(chunk: dict[str, Any], usage: list[Any]) -> str:
 
 @asynccontextmanager
 async def model_of(kind: str, url: str) -> AsyncGenerator[Model, None]:
-    """One of our models."""
+    """Open one of toolweave's models."""
     if kind == "http":
         from toolweave.models.http import HttpModel
 
@@ -72,7 +72,7 @@ async def model_of(kind: str, url: str) -> AsyncGenerator[Model, None]:
 
 
 def model_alone(kind: str) -> Open:
-    """A model of ours, without a parser."""
+    """Return a contestant that is a model of toolweave, without a parser."""
 
     @asynccontextmanager
     async def opened(url: str) -> AsyncGenerator[Ask, None]:
@@ -92,7 +92,7 @@ def model_alone(kind: str) -> Open:
 
 
 def parsed(kind: str) -> Open:
-    """A model of ours, whose calls are read."""
+    """Return a contestant that is a model of toolweave with a parser for calls."""
 
     @asynccontextmanager
     async def opened(url: str) -> AsyncGenerator[Ask, None]:
@@ -123,7 +123,7 @@ def parsed(kind: str) -> Open:
 
 @asynccontextmanager
 async def openai_client(url: str) -> AsyncGenerator[Ask, None]:
-    """The client of OpenAI, whose chunks are objects."""
+    """Open the client of OpenAI, whose chunks are objects."""
     from openai import AsyncOpenAI
 
     async with AsyncOpenAI(base_url=url, api_key=KEY, timeout=TIMEOUT) as client:
@@ -144,7 +144,7 @@ async def openai_client(url: str) -> AsyncGenerator[Ask, None]:
 
 @asynccontextmanager
 async def bare_httpx(url: str) -> AsyncGenerator[Ask, None]:
-    """httpx: lines, and the JSON of the standard library."""
+    """Open httpx, with lines and the JSON of the standard library."""
     import httpx
 
     limits = httpx.Limits(max_connections=None)
@@ -168,7 +168,7 @@ async def bare_httpx(url: str) -> AsyncGenerator[Ask, None]:
 
 @asynccontextmanager
 async def bare_aiohttp(url: str) -> AsyncGenerator[Ask, None]:
-    """aiohttp: lines, and the JSON of the standard library."""
+    """Open aiohttp, with lines and the JSON of the standard library."""
     import aiohttp
 
     session = aiohttp.ClientSession(
@@ -195,9 +195,9 @@ async def bare_aiohttp(url: str) -> AsyncGenerator[Ask, None]:
 
 @asynccontextmanager
 async def litellm(url: str) -> AsyncGenerator[Ask, None]:
-    """LiteLLM, which asks through the client of OpenAI and makes objects of its own."""
-    # Without the first, prices are fetched from the network at import; without the others, there
-    # are no more than 500 streams.
+    """Open LiteLLM, which uses the client of OpenAI and creates its own objects."""
+    # Without the first, prices are fetched from the network at import; without the others, streams
+    # are limited to 500.
     os.environ |= {
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "AIOHTTP_CONNECTOR_LIMIT": "4000",
@@ -227,7 +227,7 @@ async def litellm(url: str) -> AsyncGenerator[Ask, None]:
 
 @asynccontextmanager
 async def bare(url: str) -> AsyncGenerator[Callable[[str], AsyncIterator[bytes]], None]:
-    """The least there can be: bytes from a socket, which nobody reads before the end."""
+    """Open the lower bound: bytes from a socket, parsed only at the end."""
     address = urlsplit(url)
 
     async def ask(group: str) -> AsyncIterator[bytes]:
@@ -249,7 +249,7 @@ _CONTENT = re.compile(r'"content":("(?:[^"\\]|\\.)*")')
 
 
 def text_of(pieces: Sequence[str | bytes]) -> str:
-    """The text of a reply, from all that a contestant gave."""
+    """Return the text of a reply from all pieces of a contestant."""
     if pieces and isinstance(pieces[0], bytes):
         came = b"".join(piece for piece in pieces if isinstance(piece, bytes)).decode()
         return "".join(json.loads(text) for text in _CONTENT.findall(came))
@@ -258,11 +258,11 @@ def text_of(pieces: Sequence[str | bytes]) -> str:
 
 @dataclass(frozen=True)
 class Reader:
-    """One contestant."""
+    """Contestant."""
 
     label: str
     package: str | None
-    """Whose version is told; None for what comes with Python."""
+    """Package whose version is in the label; None for the standard library."""
     open: Open
 
     @property
@@ -282,4 +282,4 @@ READERS = {
     "bare": Reader("bytes from asyncio, and nothing else", None, bare),
 }
 APART = ("litellm",)
-"""Those with an environment of their own."""
+"""Contestants with an environment of their own."""

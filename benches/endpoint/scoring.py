@@ -1,4 +1,4 @@
-"""A selection that asks a model about each tool, natively and through the client of OpenAI."""
+"""Selection that asks a model about each tool, natively and through the client of OpenAI."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MODELS = {
     "openai": f"`OpenAIModel` (openai {version('openai')})",
 }
 SIZES = {6: 50, 100: 10}
-"""How many tools, and how many selections in a row."""
+"""Number of selections in a row, by number of tools."""
 
 
 def run(*, quick: bool = False) -> Section:
-    """Both models and sizes, in turns."""
+    """Run both models and sizes, in turns."""
     best: dict[tuple[str, int], dict[str, float]] = {}
     with provider() as port:
         for _ in range(1 if quick else 5):
@@ -41,9 +41,9 @@ def run(*, quick: bool = False) -> Section:
     return Section(
         "Selection over an endpoint",
         "Milliseconds of one selection that asks about every tool (`each`, all at once, without "
-        "early stop and cache), with a server that scores at once: CPU time, the time by the "
-        "clock, and the longest stall of the event loop in CPU time, as above. The run that took "
-        "the least CPU time of several, each in a new process, in turns.",
-        ["", "user", "system", "by the clock", "longest stall"],
+        "early stop and cache), with a server that scores at once: CPU time, wall-clock time, and "
+        "the longest stall of the event loop in CPU time, as above. Of several runs in turns, each "
+        "in a new process, the one with the least CPU time.",
+        ["", "user", "system", "wall clock", "longest stall"],
         rows,
     )

@@ -1,4 +1,4 @@
-"""A process that selects among tools by asking about each, and says what a selection took.
+"""Process that selects among tools by asking about each, and prints the cost of a selection.
 
 python -m endpoint.selection '{"model": "http", "port": 12345, "tools": 6, "times": 20}'
 """
@@ -20,7 +20,7 @@ TIMEOUT = 60.0
 
 
 async def measured(spec: dict[str, Any]) -> dict[str, float]:
-    """Runs what is asked for.
+    """Run the benchmark of a specification.
 
     Raises:
         AssertionError: A tool was not scored.

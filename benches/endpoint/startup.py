@@ -1,4 +1,4 @@
-"""Many streams that begin before anything is measured."""
+"""Start of many streams before the measurement."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 TIMEOUT = 300.0
-"""Seconds until a benchmark gives up."""
+"""Timeout of a benchmark, in seconds."""
 
 _AT_ONCE = 50
-"""How many connect at the same time."""
+"""Number of concurrent connection attempts."""
 
 _T = TypeVar("_T")
 
@@ -18,11 +18,11 @@ _T = TypeVar("_T")
 async def start_streams(
     read: Callable[[asyncio.Event], Coroutine[Any, Any, _T]], streams: int
 ) -> list[asyncio.Task[_T]]:
-    """Starts reading so many streams; each sets its event when it has its first token.
+    """Start reading streams, each of which sets its event on its first token.
 
     Raises:
-        TimeoutError: A stream did not begin.
-        Exception: What one of them raised.
+        TimeoutError: A stream did not start.
+        Exception: A stream failed.
     """
     tasks: list[asyncio.Task[_T]] = []
     while len(tasks) < streams:
@@ -39,5 +39,5 @@ async def start_streams(
                 beginning.cancel()
                 if task.done():
                     task.result()
-                raise TimeoutError("a stream did not begin")
+                raise TimeoutError("a stream did not start")
     return tasks

@@ -1,4 +1,4 @@
-"""What a token costs, and for how long the event loop stands still."""
+"""Cost of a token, and stalls of the event loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOOLWEAVE_READERS = ("http", "http-parsed")
 
 @dataclass(frozen=True)
 class Load:
-    """So many streams at once, with so many tokens each, one each `tick` seconds."""
+    """Number of concurrent streams and of tokens in each, one every `tick` seconds."""
 
     streams: int
     tokens: int
@@ -34,33 +34,33 @@ QUICK = (Load(1, 1_000, 0.002), Load(100, 50, 0.05), Load(1_000, 40, 0.1))
 
 @dataclass(frozen=True)
 class Measured:
-    """What the cheapest of several runs of a reader took, and how long its loop stood still."""
+    """Cost of the cheapest of several runs of a reader, and the longest stall of its loop."""
 
     label: str
     user: float
     system: float
-    """Both in microseconds a token."""
+    """Like `user`, in microseconds per token."""
     memory: float
-    """KiB a stream."""
+    """KiB per stream."""
     stall: float
     stall_by_clock: float
-    """Both in milliseconds."""
+    """Like `stall`, in milliseconds."""
 
 
 def python_of(reader: str) -> Path:
-    """The interpreter that a reader runs in."""
+    """Return the interpreter that a reader runs in."""
     return APART_PYTHON if reader in APART else Path(sys.executable)
 
 
 def measure(load: Load, readers: list[str], rounds: int) -> dict[str, Measured]:
-    """All readers under one load, in turns, with one server."""
+    """Measure all readers under one load, in turns, with one server."""
     runs: dict[str, list[dict[str, Any]]] = {reader: [] for reader in readers}
     watched: dict[str, dict[str, Any]] = {}
     groups = map("g{}".format, itertools.count())
     with provider() as port:
         for round_number in range(rounds + 1):
             for reader in readers:
-                # The last is for the stalls: watching costs CPU time, too.
+                # Stalls are measured in the last round, since that takes CPU time.
                 watching = round_number == rounds
                 spec = {
                     "reader": reader,
@@ -93,7 +93,7 @@ def measure(load: Load, readers: list[str], rounds: int) -> dict[str, Measured]:
 
 
 def run(*, quick: bool = False) -> Section:
-    """All readers under all loads."""
+    """Run all readers under all loads."""
     readers = list(READERS)
     for reader in APART:
         if not python_of(reader).exists():
@@ -114,20 +114,20 @@ def run(*, quick: bool = False) -> Section:
         )
     return Section(
         "Streams from an endpoint",
-        "One server process on the same machine sends everybody the same replies, as OpenAI does: "
-        f"{loads[0].tokens:,} or {loads[1].tokens:,} tokens of 4 characters, each in a chunk of "
-        "about 300 bytes, with a call in the text. A stream gets a token each "
+        "One server process on the same machine sends all clients the same replies in OpenAI's "
+        f"format: {loads[0].tokens:,} or {loads[1].tokens:,} tokens of 4 characters, each in a "
+        "chunk of about 300 bytes, with a call in the text. A stream gets a token every "
         f"{', '.join(f'{load.tick * 1e3:g}' for load in loads)} ms (at "
         f"{', '.join(map(str, loads))} streams), all streams of a client at once, as from a server "
-        "that works in batches. Each client is a new process with one event loop; what all "
-        "received is compared with what was sent. CPU microseconds a token of the whole process, "
-        "user; system, from when all streams have begun until all have ended, less what it takes "
-        "when nothing comes; a client that cannot keep up reads several tokens at once, and pays "
-        "less for each. Memory is KiB a stream, from before the first connection to when the first "
-        "stream has ended, with the text as it came. A stall is for how many milliseconds a task "
-        "that sleeps for one did not have its turn, at the worst: in CPU time of the loop's thread "
-        "(of which 1 is no stall); by the clock, on a busy machine. The last row only takes the "
-        "bytes: below that nobody comes on this event loop without a thread of its own.",
+        "that works in batches. Each client is a new process with one event loop; the received "
+        "texts are compared with what was sent. CPU microseconds per token of the whole process, "
+        "user; system, from the start of the last stream to the end of all, minus those of an idle "
+        "process. A client that cannot keep up reads several tokens at once, and pays less for "
+        "each. Memory is in KiB per stream, from before the first connection to the end of the "
+        "first stream, including the received text. A stall is the longest time in milliseconds "
+        "that a task which sleeps for one did not run: in CPU time of the loop's thread (of which "
+        "1 is no stall); in wall-clock time, on a busy machine. The last row only receives the "
+        "bytes, the lower bound for an event loop without another thread.",
         [
             "",
             *(f"{load} streams, us" for load in loads),
@@ -140,7 +140,7 @@ def run(*, quick: bool = False) -> Section:
 
 
 def targets(results: dict[Load, dict[str, Measured]]) -> list[Target]:
-    """What this package promises, against the others of the same run."""
+    """Return the targets relative to other readers of the same run."""
     found: list[Target] = []
     for name in TOOLWEAVE_READERS:
         label = READERS[name].label

@@ -1,4 +1,4 @@
-"""The bytes of OpenAI's chat completions, as the server sends them."""
+"""Bytes of OpenAI's chat completions, as the server sends them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEAD = (
 )
 END = b"0\r\n\r\n"
 RESULT = "12 degrees, as was looked up"
-"""What the tool gives, by which the server knows that it is told of results."""
+"""Result of the tool, by which the server recognises requests with results."""
 _ENVELOPE = {
     "id": "chatcmpl-CfT4gQ8vJpIYh2n1yQ0b6mXwWvS3r",
     "object": "chat.completion.chunk",
@@ -41,65 +41,65 @@ _USAGE = {
 
 @dataclass(frozen=True)
 class Piece:
-    """What is written at once."""
+    """Data that is written at once."""
 
     data: bytes
     call: int | None = None
-    """The number of the call that ends in it, if the time of that is to be noted."""
+    """Number of the call that ends in it, if its time is recorded."""
 
 
 @dataclass(frozen=True)
 class Script:
-    """A reply: what comes at once, then a piece a tick."""
+    """Reply: data that is sent at once, then a piece per tick."""
 
     first: bytes
     pieces: list[Piece]
 
     def whole(self) -> bytes:
-        """All of it."""
+        """Return the whole reply."""
         return self.first + b"".join(piece.data for piece in self.pieces)
 
 
 def event(choices: list[dict[str, Any]], usage: dict[str, Any] | None = None) -> bytes:
-    """One event, in an HTTP chunk of its own; about 300 bytes for a token."""
+    """Return an event in its own HTTP chunk; about 300 bytes for a token."""
     body = {**_ENVELOPE, "choices": choices, "usage": usage, "obfuscation": "hq0Ewz3"}
     data = b"data: " + json.dumps(body, separators=(",", ":")).encode() + b"\n\n"
     return framed(data)
 
 
 def framed(data: bytes) -> bytes:
-    """As a chunk of HTTP/1.1."""
+    """Return data as a chunk of HTTP/1.1."""
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
 def choice(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
-    """The one choice of a chunk."""
+    """Return the only choice of a chunk."""
     return {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
 
 
 def token(text: str) -> bytes:
-    """A chunk with a token of text."""
+    """Return a chunk with a token of text."""
     return event([choice({"content": text})])
 
 
 def script(tokens: list[str], calls: dict[int, int] | None = None) -> Script:
-    """A reply of these tokens; `calls` says which of them end a call, and its number."""
+    """Return a reply of tokens; `calls` maps positions of tokens that end a call to its number."""
     numbers = calls or {}
     opening = event([choice({"role": "assistant", "content": "", "refusal": None})])
     pieces = [Piece(token(text), numbers.get(at)) for at, text in enumerate(tokens)]
     closing = event([choice({}, "stop")]) + event([], _USAGE) + framed(b"data: [DONE]\n\n") + END
-    # The first token comes with the head, so that a client knows that its stream has begun.
+    # The first token comes with the head, so that a client knows that its stream has started.
     first = HEAD + opening + pieces.pop(0).data
     return Script(first, [*pieces, Piece(closing)])
 
 
 def call_text(number: int) -> str:
-    """A call with a number of its own."""
+    """Return a call with its own number."""
     return f'<GetWeather>{{"location": "Oslo", "call": {number}}}</GetWeather>'
 
 
 def reply_tokens(count: int) -> list[str]:
-    """Prose with a call in its middle, in so many tokens of four characters."""
+    """Return prose with a call in the middle, in `count` tokens of four characters."""
     call = call_text(0)
     around = 4 * count - len(call)
     before = repeated(PROSE, around // 2)
@@ -107,10 +107,10 @@ def reply_tokens(count: int) -> list[str]:
 
 
 def spread_script(first_call: int, calls: int, between: int, offset: int) -> Script:
-    """A reply with several calls, each after so many tokens of prose.
+    """Return a reply with several calls, each after `between` tokens of prose.
 
-    The closing brace and the closing tag of a call come in one token, since a call is complete with
-    its tag; `offset` is how many more tokens of prose come before the first call.
+    The closing brace and the closing tag of a call are in one token, since a call is complete with
+    its tag. `offset` is the number of additional tokens of prose before the first call.
     """
     tokens = cut(repeated(PROSE, 4 * (offset + 1)))
     ends: dict[int, int] = {}
@@ -124,7 +124,7 @@ def spread_script(first_call: int, calls: int, between: int, offset: int) -> Scr
 
 
 def completion(text: str) -> bytes:
-    """A whole reply that is not streamed."""
+    """Return a whole reply that is not streamed."""
     message = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
     body = {
         **_ENVELOPE,
@@ -136,7 +136,7 @@ def completion(text: str) -> bytes:
 
 
 def answer(body: bytes) -> bytes:
-    """A JSON body with its head."""
+    """Return a JSON body with its head."""
     return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (
         len(body),
         body,

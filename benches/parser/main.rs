@@ -1,8 +1,8 @@
-//! Framing and scanning alone: a reply, token by token, into a sink that keeps nothing.
+//! Benchmarks of framing and scanning: a reply, token by token, into a sink that keeps nothing.
 //!
-//! The replies and the attacks are those of the Python benchmarks, put together from the same
-//! two files. Throughput counts tokens of four characters, also where all comes in one chunk.
-//! What a call's value costs is measured apart, next to `serde_json` on the same payload.
+//! The replies and the attacks are those of the Python benchmarks, built from the same two files.
+//! Throughput counts tokens of four characters, even if all of them are in one chunk. The cost of a
+//! call's value is measured separately, next to `serde_json` on the same payload.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot start should stop")]
 
@@ -22,7 +22,7 @@ use toolweave::{
     parser::{Ending, Frame, Options, Parser},
 };
 
-/// Parses a reply that comes in these chunks; counts the frames, so that none is optimized away.
+/// Parse a reply in chunks, and count the frames so that none is optimized away.
 fn parse(parser: &mut Parser, chunks: &[&str]) -> usize {
     let mut frames = 0;
     let mut sink = |frame: Frame<'_>| {
@@ -75,7 +75,7 @@ fn attacks(criterion: &mut Criterion) {
     }
 }
 
-/// One whole call in one chunk, with and without its value: what the value costs is the difference.
+/// Benchmark a whole call in one chunk, with and without its value; the difference is its cost.
 fn values(criterion: &mut Criterion) {
     let replies = Replies::load();
     let contracts: Vec<_> =

@@ -1,11 +1,11 @@
-//! The replies of `benches/replies.py` and `benches/attacks.py`, from the same data.
+//! Replies of `benches/replies.py` and `benches/attacks.py`, from the same data.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 const TOKEN_CHARS: usize = 4;
 
-/// Cuts a text into tokens of four characters.
+/// Cut a text into tokens of four characters.
 pub(crate) fn cut(text: &str) -> Vec<&str> {
     let mut starts: Vec<usize> =
         text.char_indices().step_by(TOKEN_CHARS).map(|(at, _)| at).collect();
@@ -13,7 +13,7 @@ pub(crate) fn cut(text: &str) -> Vec<&str> {
     starts.windows(2).map(|edge| &text[edge[0]..edge[1]]).collect()
 }
 
-/// What ordinary replies are put together from.
+/// Data from which ordinary replies are built.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Replies {
     tools: Map<String, Value>,
@@ -31,7 +31,7 @@ impl Replies {
         self.tools.keys().map(String::as_str)
     }
 
-    /// Single calls: size, the call as it is written, and its payload.
+    /// Return single calls: size, text of the call, and its payload.
     pub(crate) fn calls(&self) -> Vec<(&'static str, String, String)> {
         let small = r#"{"location": "Oslo", "unit": "celsius"}"#.to_owned();
         [
@@ -45,7 +45,7 @@ impl Replies {
         .collect()
     }
 
-    /// Every ordinary reply: case, size and text.
+    /// Return all ordinary replies: case, size and text.
     pub(crate) fn all(&self) -> Vec<(&'static str, &'static str, String)> {
         let mut all = Vec::new();
         for (size, tokens) in [("1k", 1_000), ("10k", 10_000), ("100k", 100_000), ("1M", 1_000_000)]
@@ -90,21 +90,21 @@ impl Replies {
     }
 }
 
-/// A call as a well-behaved model writes it.
+/// Return a call as a well-behaved model writes it.
 fn call(name: &str, payload: &str) -> String {
     format!("<{name}>\n```json\n{payload}\n```\n</{name}>\n")
 }
 
-/// A text over and over, from a position on, for so many characters.
+/// Repeat a text, from a position on, for `chars` characters.
 fn repeated(text: &str, chars: usize, start: usize) -> String {
     text.chars().cycle().skip(start % text.chars().count()).take(chars).collect()
 }
 
-/// A hostile reply that can be made as long as wanted.
+/// Hostile reply of any length.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Attack {
     pub(crate) name: String,
-    /// Whether it comes as one single chunk.
+    /// True if it arrives in a single chunk.
     #[serde(default)]
     pub(crate) whole: bool,
     repeat: String,
@@ -119,7 +119,7 @@ impl Attack {
         serde_json::from_str(include_str!("../attacks.json")).unwrap()
     }
 
-    /// The reply, of about that many characters.
+    /// Return the reply with about `chars` characters.
     pub(crate) fn text(&self, chars: usize) -> String {
         let times = chars / self.repeat.chars().count();
         [&*self.before, &self.repeat.repeat(times), &self.after].concat()

@@ -1,14 +1,14 @@
-//! The least that a streaming parser's call from Python can cost.
+//! Lower bounds for the cost of a streaming parser's call from Python.
 //!
-//! Two classes with the shape of a parser and no parser inside. What the real
-//! one takes beyond them is its own work; what they take is the boundary's.
+//! Two classes with the interface of a parser but no parser inside. Their cost is that of the
+//! boundary; the real parser's additional cost is its own work.
 
 use pyo3::{
     prelude::*,
     types::{PyString, PyTuple},
 };
 
-/// Takes the chunk as `&str` and answers with the shared empty tuple: floor (a).
+/// Parser that takes the chunk as `&str` and returns the shared empty tuple: floor (a).
 #[pyclass(frozen)]
 struct Nothing;
 
@@ -21,19 +21,19 @@ impl Nothing {
 
     #[expect(clippy::unused_self, reason = "a parser's `push` is a method")]
     fn push<'py>(&self, py: Python<'py>, chunk: &str) -> Bound<'py, PyTuple> {
-        // The text has been made readable; nothing reads it.
+        // The text is decoded but not read.
         std::hint::black_box(chunk);
         PyTuple::empty(py)
     }
 }
 
-/// One event, as small as an event can be.
+/// Smallest possible event.
 #[pyclass(frozen, get_all)]
 struct Delta {
     text: Py<PyString>,
 }
 
-/// Answers with a tuple of one event around the caller's own string: floor (b).
+/// Parser that returns a tuple of one event around the caller's own string: floor (b).
 #[pyclass(frozen)]
 struct Echo;
 
