@@ -87,7 +87,7 @@ class _SceneLoop:
             )
             reply = await turn.run(self._request(), max_requests=limit - requests)
             requests += turn.requests
-            # Calls in text are refused once in a row.
+            # Calls in text are not refused in two replies in a row.
             self._refused = bool(turn.refused)
             if turn.aggregate is None:
                 return report_answer(state, reply, self._scene, notice=turn.notice)
