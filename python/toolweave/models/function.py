@@ -73,8 +73,8 @@ class FunctionModel:
         """
         if tools:
             raise ValueError(
-                f"the model function {self.name} does not support native calls, so there must be no tools; "
-                "describe them in its prompt, as NaturalToolUse does"
+                f"the model function {self.name} does not support native calls, so there must be "
+                "no tools; describe them in its prompt, as NaturalToolUse does"
             )
         try:
             answer = self._function(messages)
@@ -122,7 +122,8 @@ def _check(function: object, name: str) -> None:
     """Check that a function can be a model, without calling it."""
     if inspect.isgeneratorfunction(function):
         raise TypeError(
-            f"the model function {name} must be {_EXPECTED}, got a generator function that is not async"
+            f"the model function {name} must be {_EXPECTED}, "
+            "got a generator function that is not async"
         )
     if not callable(function) or isinstance(function, type):
         given = f"the class {name}" if isinstance(function, type) else type(function).__name__

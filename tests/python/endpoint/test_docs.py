@@ -1,4 +1,4 @@
-"""The page on models at endpoints shows what is: its blocks run, and the defaults are those."""
+"""Documentation of endpoints: its blocks run, and its defaults are correct."""
 
 from __future__ import annotations
 

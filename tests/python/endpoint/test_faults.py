@@ -1,4 +1,4 @@
-"""What goes wrong within a reply: one kind of error, which says how far the reply had come."""
+"""Failures within a reply: one kind of error, which says how much of the reply had arrived."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TWO = b'data: {"choices": [{"index": 0, "delta": {"content": "zw\xc3\xb6lf"}}]}\
 
 
 def broke(came: Read, *says: str, text: str = "One ") -> int:
-    """How many bytes had come of a reply that broke after this text."""
+    """Return the number of bytes that arrived of a reply that broke off after this text."""
     assert came.text == text
     error = failed(came, *says)
     assert error.transient is True
@@ -172,7 +172,7 @@ def test_an_empty_stream_is_an_error_or_a_reply_that_is_missing() -> None:
 
 
 def dripping(data: bytes) -> Any:
-    """Sends a byte every few milliseconds until the client has had enough."""
+    """Send a byte every few milliseconds until the client disconnects."""
 
     def drip(connection: Connection) -> None:
         for at in range(len(data)):
@@ -227,7 +227,7 @@ def test_a_pause_that_is_shorter_than_the_time_allowed_is_no_fault() -> None:
 
 
 def endless(piece: bytes, *, most: int = 200_000_000, first: bytes = b"") -> Any:
-    """Sends more than any reply has, until the client has had enough."""
+    """Send more than any reply has, until the client disconnects."""
 
     def send(connection: Connection) -> None:
         connection.send(first)

@@ -1,4 +1,4 @@
-"""Whoever stops reading lets go of the connection at once, and nothing stays behind."""
+"""Readers that stop close their connection at once, and nothing leaks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HELD = events(ONE, Do.HOLD)
 
 
 def served(*scripts: Script, **options: Any) -> Callable[..., Any]:
-    """Runs a test on a loop of its own, before a server, with a model that is closed in the end."""
+    """Run a test on a new loop, with a server and a model that are closed afterwards."""
 
     def wrap(test: Callable[[Any, RawServer], Any]) -> Callable[[], None]:
         def run() -> None:
@@ -102,7 +102,7 @@ async def test_a_reader_that_is_cancelled_closes_its_connection(
 
     task = asyncio.create_task(read_on())
     await asyncio.wait_for(came.wait(), PATIENCE)
-    await asyncio.sleep(0)  # so that it waits for what does not come
+    await asyncio.sleep(0)  # so that it waits for data that does not arrive
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -293,7 +293,7 @@ def test_a_loop_that_ends_with_a_stream_open_closes_its_connection() -> None:
             assert await first(stream) == "One "
             return stream
 
-        stream = asyncio.run(main())  # which closes generators that are left
+        stream = asyncio.run(main())  # which closes abandoned generators
         server.left()
         del stream
         asyncio.run(one.aclose())
@@ -339,7 +339,7 @@ def test_a_reader_that_pauses_holds_the_server_back_and_misses_nothing() -> None
     with raw_server(flood) as server:
         text = asyncio.run(main())
     assert text == "y" + "x" * (100_000 * sent[0] // len(part))
-    # What the buffers of the system hold is most of it.
+    # Most of it is in the buffers of the system.
     assert sent[0] < 20_000_000
 
 

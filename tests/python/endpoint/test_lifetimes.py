@@ -1,4 +1,4 @@
-"""Requests end with whoever reads them: each promise is tried 200 times, in loops of every kind."""
+"""Requests end with their readers: each test runs 200 times, on loops of every kind."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ Leave = Callable[[AsyncIterator[Update]], Awaitable[None]]
 
 
 async def cancelled(stream: AsyncIterator[Update]) -> None:
-    """Reads in a task, and cancels it where it waits for more."""
-    heard = asyncio.Event()
+    """Read in a task, and cancel it while it waits for more."""
+    started = asyncio.Event()
 
     async def read() -> None:
         async for _ in stream:
-            heard.set()
+            started.set()
 
     task = asyncio.create_task(read())
-    await heard.wait()
+    await started.wait()
     await asyncio.sleep(0)
     task.cancel()
     with suppress(asyncio.CancelledError):
@@ -53,20 +53,20 @@ async def cancelled(stream: AsyncIterator[Update]) -> None:
 
 
 async def timed_out(stream: AsyncIterator[Update]) -> None:
-    """Waits for the second piece, but not for long."""
+    """Wait for the second piece with a short timeout."""
     await anext(stream)
     with pytest.raises(asyncio.TimeoutError):
         await asyncio.wait_for(anext(stream), 0.001)
 
 
 async def closed(stream: AsyncIterator[Update]) -> None:
-    """Reads a piece and closes the reply."""
+    """Read a piece and close the reply."""
     await anext(stream)
     await stream.aclose()  # type: ignore[attr-defined]
 
 
 async def left(stream: AsyncIterator[Update]) -> None:
-    """Reads a piece and breaks off; the loop closes what nobody holds any more."""
+    """Read a piece and leave the iteration; the loop closes the abandoned generator."""
     async for _ in stream:
         break
 
@@ -141,7 +141,7 @@ def test_loops_in_many_threads_have_one_model(loop: str) -> None:
         try:
             for _ in range(TIMES // threads):
                 assert run(loop, both(model)) == ["Hi there", "Hi there"]
-        except BaseException as error:  # noqa: BLE001 - told below
+        except BaseException as error:  # noqa: BLE001 - reported below
             failed.append(error)
 
     async def both(model: HttpModel) -> list[str]:

@@ -1,4 +1,4 @@
-"""Interpreters end with replies open: in each way 25 times, 200 times in all."""
+"""Interpreter shutdown with open replies: 25 times in each way, 200 times in all."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WAYS = [
 
 
 def flood(connection: Connection, _: Request) -> None:
-    """Sends pieces for as long as the client is there."""
+    """Send pieces until the client disconnects."""
     connection.head(200, "Content-Type: text/event-stream", "Transfer-Encoding: chunked")
     while True:
         connection.chunk(delta(content="abcdefgh ") * 8)

@@ -1,4 +1,4 @@
-"""What waits is bounded: servers are held back by slow readers, and no reader by another."""
+"""Flow control: slow readers hold back their servers, and no other readers."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ PIECE = delta(content="x" * 4000)
 
 
 def blocking_tool() -> None:
-    """Holds the loop; what comes meanwhile has to wait."""
+    """Block the loop; data that arrives meanwhile is queued."""
     time.sleep(0.002)
 
 
 async def length(updates: AsyncIterator[Update]) -> int:
-    """How much text a reply has."""
+    """Return the length of the text of a reply."""
     return sum([len(update.text) async for update in updates if isinstance(update, TextDelta)])
 
 
@@ -57,7 +57,7 @@ def test_a_reader_that_pauses_holds_its_server_back_and_misses_nothing(loop: str
         connection.head(200, "Content-Type: text/event-stream", "Transfer-Encoding: chunked")
         taken.append(connection.send_until_blocked(framed))
         blocked.set()
-        # The rest of the piece that was cut where the systems would take no more.
+        # The rest of the piece that was cut when the buffers of the systems were full.
         rest = -taken[0] % len(framed)
         connection.send(framed[len(framed) - rest :])
         connection.chunk(delta("stop"))
@@ -74,7 +74,7 @@ def test_a_reader_that_pauses_holds_its_server_back_and_misses_nothing(loop: str
 
     with nothing_left(), raw_server(script) as server:
         first, rest = run(loop, asyncio.wait_for(main(), 60))
-    # What the systems on both sides hold, and no more than what may be queued.
+    # The buffers of the systems on both sides, and at most what may be queued.
     assert taken[0] < 16 << 20
     pieces = -(-taken[0] // len(framed))
     assert first + rest == pieces * 4000
@@ -94,7 +94,7 @@ def test_no_more_waits_than_may_wait() -> None:
     with raw_server(events(*[PIECE] * 500, delta("stop"), DONE)) as server:
         sizes = asyncio.run(main())
     assert sum(sizes) == 500 * 4000
-    # One more read of the socket may come to what is full already.
+    # One more read of the socket may be added to a full queue.
     assert max(sizes) <= (64 << 10) + (64 << 10)
 
 
@@ -105,7 +105,7 @@ def test_a_loop_that_is_busy_does_not_keep_replies_from_coming(loop: str) -> Non
     async def main() -> str:
         stream = model_at(server).stream(HELLO)
         assert await anext(stream) == TextDelta("a")
-        # The loop is held until the server has got rid of all there is.
+        # The loop is blocked until the server has sent everything.
         go.set()
         assert sent.wait(PATIENCE)
         return await text_of(stream)
@@ -113,10 +113,10 @@ def test_a_loop_that_is_busy_does_not_keep_replies_from_coming(loop: str) -> Non
     go = threading.Event()
     more = [PIECE] * 20
 
-    def tell(_: Connection) -> None:
+    def set_sent(_: Connection) -> None:
         sent.set()
 
-    script = events(delta(content="a"), go, *more, delta("stop"), DONE, tell)
+    script = events(delta(content="a"), go, *more, delta("stop"), DONE, set_sent)
     with nothing_left(), raw_server(script) as server:
         assert len(run(loop, main())) == 20 * 4000
 
@@ -144,7 +144,7 @@ def test_one_round_of_the_loop_wakes_only_so_many_readers() -> None:
 
         counting = asyncio.create_task(count())
         tasks = [asyncio.create_task(read(stream)) for stream in streams]
-        # Meanwhile all that comes has to wait.
+        # Data that arrives meanwhile is queued.
         await asyncio.sleep(0)
         while len(server.requests) < readers:
             blocking_tool()

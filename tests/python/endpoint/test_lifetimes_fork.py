@@ -1,4 +1,4 @@
-"""Forks with replies open: the parent's go on, and the child has connections of its own."""
+"""Forks with open replies: those of the parent continue, and the child has new connections."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ pytestmark = pytest.mark.usefixtures("warm")
 
 @contextmanager
 def forking() -> Iterator[None]:
-    """There are threads, and Python warns of forks then."""
+    """Ignore warnings about forks of processes with threads."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         yield
 
 
 def child_of(work: Callable[[], object]) -> int:
-    """Does something in a fork of this process, which ends well if nothing is raised."""
+    """Run a function in a fork of this process, which succeeds unless an exception is raised."""
     with forking():
         child = os.fork()
     if child:
@@ -50,8 +50,8 @@ def child_of(work: Callable[[], object]) -> int:
         os._exit(status)
 
 
-def ended_well(child: int) -> None:
-    """Waits for a child."""
+def wait_for_success(child: int) -> None:
+    """Wait for a child process, which must succeed."""
     deadline = time.monotonic() + PATIENCE
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
@@ -65,19 +65,19 @@ def ended_well(child: int) -> None:
         time.sleep(0.001)
 
 
-def told_when(asked: Request) -> str:
-    """What the user of a request said."""
-    said: str = asked.json["messages"][-1]["content"]
-    return said
+def prompt_of(request: Request) -> str:
+    """Return the last user message of a request."""
+    prompt: str = request.json["messages"][-1]["content"]
+    return prompt
 
 
 @contextmanager
-def patient_server() -> Iterator[RawServer]:
-    """Answers "Hello" at once; of any other reply the rest comes when another request has come."""
+def slow_server() -> Iterator[RawServer]:
+    """Answer "Hello" at once; finish any other reply only after the next request."""
     whole = events(*openai_text(["Hi ", "there"]))
 
     def script(connection: Connection, request: Request) -> None:
-        if told_when(request) == "Hello":
+        if prompt_of(request) == "Hello":
             whole(connection, request)
             return
         known = len(server.requests)
@@ -108,9 +108,9 @@ def test_a_fork_asks_for_itself_while_the_replies_of_its_parent_go_on() -> None:
             assert await anext(stream) == TextDelta("a")
             child = child_of(lambda: in_child(model, [stream], loop))  # noqa: B023 - called at once
             assert await text_of(stream) == "b"
-            await asyncio.to_thread(ended_well, child)
+            await asyncio.to_thread(wait_for_success, child)
 
-    with patient_server() as server:
+    with slow_server() as server:
         model = model_at(server)
         for loop in LOOPS:
             run(loop, asyncio.wait_for(main(model, loop), 100))
@@ -138,7 +138,7 @@ def test_a_fork_of_multiprocessing_does_too() -> None:
                 await asyncio.to_thread(child.join, PATIENCE)
                 assert child.exitcode == 0
 
-    with patient_server() as server:
+    with slow_server() as server:
         model = model_at(server)
         asyncio.run(asyncio.wait_for(main(model), 100))
         asyncio.run(model.aclose())
@@ -161,11 +161,11 @@ def test_a_fork_cannot_read_the_replies_of_its_parent() -> None:
         reply.close()
         held.clear()
 
-    with patient_server() as server:
+    with slow_server() as server:
         model = model_at(server)
         endpoint = model.endpoint
         for _ in range(TIMES):
             body = endpoint.body(endpoint.request(as_messages("Wait."), (), None))
             reply = endpoint.client.send(endpoint.url, endpoint.headers(None), body, wakeup=None)
-            ended_well(child_of(lambda: in_child([reply])))  # noqa: B023 - called at once
+            wait_for_success(child_of(lambda: in_child([reply])))  # noqa: B023 - called at once
             reply.close()

@@ -1,4 +1,4 @@
-"""`HttpModel` against `llmock`, in what the tests of all adapters do not ask of it."""
+"""`HttpModel` against `llmock`, beyond the tests of all adapters."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_structured_output_is_asked_for_and_comes(llmock: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["malformed_arguments", "unknown_tool"])
-def test_the_result_of_an_invalid_call_tells_the_model_the_error(llmock: Any, kind: str) -> None:
+def test_the_result_of_an_invalid_call_has_the_error(llmock: Any, kind: str) -> None:
     def GetWeather(city: str) -> str:  # noqa: N802
         return f"fine in {city}"
 

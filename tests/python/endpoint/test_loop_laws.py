@@ -20,13 +20,13 @@ from toolweave.tools import Tool
 __all__ = ["warm"]
 pytestmark = pytest.mark.usefixtures("warm")
 
-# Arguments have at most so many bytes.
+# Maximum size of arguments, in bytes.
 LONGEST = tw.Limits().max_argument_bytes
 OBJECT = {"type": "object"}
 
 
 def arguments(pieces: str, *, after: str = "1") -> str:
-    """The arguments of a call, as long as they may be."""
+    """Return arguments of the maximum size."""
     return f'{{"a": [{pieces * many((LONGEST - 4096) // len(pieces))}{after}]}}'
 
 
@@ -43,9 +43,9 @@ ARGUMENTS = {
 def test_a_long_call(written: str, native: bool, loop_watchdog: Watchdog) -> None:
     loop_watchdog.input(len(written))
     if native:
-        said = delta(tool_calls=[call(0, id="c", name="F", arguments=written)])
+        answer = delta(tool_calls=[call(0, id="c", name="F", arguments=written)])
     else:
-        said = delta(content=f"<F>{written}</F>")
+        answer = delta(content=f"<F>{written}</F>")
 
     async def F(**_: Any) -> str:  # noqa: N802 - the name of the tool
         return "ok"
@@ -58,7 +58,7 @@ def test_a_long_call(written: str, native: bool, loop_watchdog: Watchdog) -> Non
         [aggregate] = [m for m in result.messages if isinstance(m, tw.ToolAggregateMessage)]
         assert not aggregate.tool_results[0].is_error
 
-    first = events(said, delta("tool_calls"), DONE)
+    first = events(answer, delta("tool_calls"), DONE)
     last = events(delta(content="Done."), delta("stop"), DONE)
     with raw_server(first, last) as server:
         asyncio.run(main())
@@ -90,8 +90,8 @@ def test_a_long_request(history: list[Message]) -> None:
     tools = MANY_TOOLS if len(history) == 1 else []
 
     async def main() -> None:
-        said = [update async for update in model_at(server).stream(history, tools=tools)]
-        assert said[0] == tw.TextDelta("Done.")
+        answer = [update async for update in model_at(server).stream(history, tools=tools)]
+        assert answer[0] == tw.TextDelta("Done.")
 
     script = events(delta(content="Done."), delta("stop"), DONE)
     with raw_server(script) as server:

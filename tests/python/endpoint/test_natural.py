@@ -41,7 +41,7 @@ ECHOES = Toolset(TOOLS, handlers=dict.fromkeys(NAMES, echo))
 
 
 class Both:
-    """One server for two clients: ours, and that of OpenAI; made once for all examples."""
+    """One server for `HttpModel` and the client of OpenAI; created once for all examples."""
 
     def __init__(self) -> None:
         self.body: list[bytes] = []
@@ -55,8 +55,8 @@ class Both:
 
     def native(self) -> HttpModel:
         if self._native is None:
-            # With connections of its own: models of the same settings share theirs. And with a
-            # second try, for one that was kept and is not there any more.
+            # With separate connections, which models of the same settings share, and with a
+            # retry, for a kept connection that has been closed.
             own = {"connect_timeout": 9.5, "max_retries": 1}
             self._native = model(self.url, provider="openai", **own)
         return self._native
@@ -65,7 +65,7 @@ class Both:
         return OpenAIModel("m", base_url=f"{self.url}/v1", api_key=KEY, max_retries=0)
 
     def events(self, asked: Any, body: Iterable[bytes], **options: Any) -> list[Any]:
-        """The events of a reply, and last of all its error, if there is one."""
+        """Return the events of a reply, followed by its error, if there is one."""
         self.body = [*body]
 
         async def main() -> list[Any]:
@@ -123,12 +123,12 @@ def ending(reason: str | None) -> list[dict[str, Any]]:
     return [{"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}] if reason else []
 
 
-def spelled(values: Iterable[Any]) -> list[bytes]:
+def sse(values: Iterable[Any]) -> list[bytes]:
     return [*(b"data: %b\n\n" % json.dumps(value).encode() for value in values), DONE]
 
 
 def scripted(values: Iterable[Any], *, native_tools: bool = True) -> ScriptedModel:
-    """A model that says what the chunks say to every other client."""
+    """Return a model with the updates that other clients read in the chunks."""
     reader = ChunkReader("m")
     updates = [update for value in values for update in reader.push(value)]
     return ScriptedModel([*updates, reader.finish()], native_tools=native_tools)
@@ -151,8 +151,8 @@ def test_text_gives_the_events_that_it_gives_in_any_other_way(
     both: Both, reply: str, cut: list[int], reason: str | None, way: Any
 ) -> None:
     values = [*texts(split_at(reply, cut)), *ending(reason)]
-    ours = both.events(both.native(), spelled(values), **way)
-    assert joined(ours) == joined(both.events(scripted(values), [], **way))
+    native_events = both.events(both.native(), sse(values), **way)
+    assert joined(native_events) == joined(both.events(scripted(values), [], **way))
 
 
 @given(reply=native_replies(), reply_text=replies, reason=reasons, way=ways)
@@ -168,8 +168,8 @@ def test_native_calls_give_the_events_that_they_give_in_any_other_way(
         *texts([reply_text[half:]]),
         *ending(reason),
     ]
-    ours = both.events(both.native(), spelled(values), **way)
-    assert joined(ours) == joined(both.events(scripted(values), [], **way))
+    native_events = both.events(both.native(), sse(values), **way)
+    assert joined(native_events) == joined(both.events(scripted(values), [], **way))
 
 
 @given(
@@ -179,10 +179,10 @@ def test_native_calls_give_the_events_that_they_give_in_any_other_way(
 def test_the_events_are_those_of_the_client_of_openai(
     both: Both, reply: str, cut: list[int], reason: str | None, end: Any
 ) -> None:
-    body = [*spelled([*texts(split_at(reply, cut)), *ending(reason)])[:-1], *end]
-    ours = both.events(both.native(), body)
-    theirs = both.events(both.foreign(), body)
-    assert joined(ours) == joined(theirs)
+    body = [*sse([*texts(split_at(reply, cut)), *ending(reason)])[:-1], *end]
+    native_events = both.events(both.native(), body)
+    client_events = both.events(both.foreign(), body)
+    assert joined(native_events) == joined(client_events)
 
 
 def recorded() -> list[Any]:
@@ -203,10 +203,10 @@ def test_recorded_replies_give_the_events_of_the_client_of_openai(
     both.tools = tools
     try:
         pieces = [reply[at : at + 3] for at in range(0, len(reply), 3)]
-        body = spelled([*texts(pieces), *ending("stop")])
-        ours = both.events(both.native(), body)
-        theirs = both.events(both.foreign(), body)
-        assert joined(ours) == joined(theirs)
+        body = sse([*texts(pieces), *ending("stop")])
+        native_events = both.events(both.native(), body)
+        client_events = both.events(both.foreign(), body)
+        assert joined(native_events) == joined(client_events)
     finally:
         both.tools = TOOLS
 

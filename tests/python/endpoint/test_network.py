@@ -1,4 +1,4 @@
-"""What lies between `HttpModel` and its server: names, addresses, TLS, proxies, HTTP/2."""
+"""Network between `HttpModel` and its server: names, addresses, TLS, proxies, HTTP/2."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def test_http_2_is_used_if_the_server_supports_it(authority: Authority) -> None:
 
     async def main(url: str) -> list[Read]:
         async with model(url, roots=authority.pem) as one:
-            await read(one)  # makes the connection
+            await read(one)  # opens the connection
             return [*await asyncio.gather(*(read(one) for _ in range(20)))]
 
     with http2_server(speak, tls=tls) as server:

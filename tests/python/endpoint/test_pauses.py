@@ -1,4 +1,4 @@
-"""Readers that pause: whatever comes meanwhile, a reply ends and nothing of it is missing."""
+"""Readers that pause: their replies end, and are complete."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ __all__ = ["warm"]
 pytestmark = pytest.mark.usefixtures("warm")
 
 LONGEST = 20
-"""Seconds after which a reply is taken to hang."""
+"""Seconds after which a reply is considered to hang."""
 
 BY_COUNT = HttpLimits(max_queued_bytes=64 << 20)
-"""Room for so many bytes that a mailbox is full by the number of its events."""
+"""Limits in bytes that are high enough for the queue to reach its limit of events first."""
 
 MANY = 1500
-"""More events than may wait in a mailbox."""
+"""Number of events that exceeds the limit of the queue."""
 
 
 def usage(count: int) -> dict[str, int]:
@@ -62,19 +62,19 @@ def alternating(count: int) -> bytes:
 
 
 def together(chunks: Iterable[bytes], size: int = 64) -> Iterator[bytes]:
-    """Chunks of a reply, many to each piece of the body."""
+    """Yield the chunks of a reply, with many in each piece of the body."""
     whole = [*chunks]
     for at in range(0, len(whole), size):
         yield b"".join(whole[at : at + size])
 
 
 def reply(chunks: Iterable[bytes], finish: str = "stop") -> Any:
-    """A server's script of a whole reply."""
+    """Return a server's script of a complete reply."""
     return events(*together(chunks), delta(finish), DONE)
 
 
 def pause(seconds: float = 0.01) -> None:
-    """Holds the loop, while the request goes on reading."""
+    """Block the loop, while the request continues to read."""
     time.sleep(seconds)
 
 
@@ -93,10 +93,10 @@ def parts(update: Update) -> tuple[str, Any]:
     raise AssertionError(update)
 
 
-def joined(said: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """What is said, neighbouring texts of a kind as one."""
+def joined(updates_seen: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Join consecutive texts of the same kind."""
     whole: list[tuple[str, Any]] = []
-    for kind, what in said:
+    for kind, what in updates_seen:
         if whole and whole[-1][0] == kind and kind in ("text", "reasoning"):
             whole[-1] = kind, whole[-1][1] + what
         else:
@@ -105,16 +105,16 @@ def joined(said: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 
 async def read(updates: AsyncIterator[Update], pauses: Iterable[int] = (0,)) -> list[Any]:
-    """All of a reply; the reader pauses after the updates with these numbers."""
+    """Read a complete reply, with pauses after the updates with these numbers."""
     at = frozenset(pauses)
-    said: list[tuple[str, Any]] = []
+    updates_seen: list[tuple[str, Any]] = []
     number = 0
     async for update in updates:
-        said.append(parts(update))
+        updates_seen.append(parts(update))
         if number in at:
             pause()
         number += 1
-    return joined(said)
+    return joined(updates_seen)
 
 
 FLOODS: dict[str, tuple[list[bytes], list[tuple[str, Any]]]] = {
@@ -141,19 +141,19 @@ def test_more_events_than_may_wait_are_all_read_after_a_pause(loop: str, flood: 
     sent = threading.Event()
 
     async def main() -> list[Any]:
-        said: list[tuple[str, Any]] = []
+        updates_seen: list[tuple[str, Any]] = []
         async for update in model_at(server, limits=BY_COUNT).stream(HELLO):
-            if not said:
-                # The loop is held until the server has got rid of all there is.
+            if not updates_seen:
+                # The loop is blocked until the server has sent everything.
                 assert sent.wait(LONGEST)
                 pause(0.05)
-            said.append(parts(update))
-        return said
+            updates_seen.append(parts(update))
+        return updates_seen
 
     script = events(*together(chunks), delta("length"), DONE, lambda _: sent.set())
     with raw_server(script) as server:
-        said = run(loop, asyncio.wait_for(main(), LONGEST))
-    assert joined(said) == joined([*wanted, ("finish", "length")])
+        updates_seen = run(loop, asyncio.wait_for(main(), LONGEST))
+    assert joined(updates_seen) == joined([*wanted, ("finish", "length")])
 
 
 @pytest.mark.parametrize("seconds", [0, 0.1])
@@ -225,8 +225,8 @@ def test_an_agent_gets_to_the_end_of_more_events_than_may_wait(flood: str) -> No
             await asyncio.sleep(0)
 
     with raw_server(script) as server:
-        said = asyncio.run(main())
-    assert said.endswith(("Done.", f"{MANY - 1}", "t"))
+        updates_seen = asyncio.run(main())
+    assert updates_seen.endswith(("Done.", f"{MANY - 1}", "t"))
 
 
 class Server:
@@ -318,20 +318,20 @@ def test_the_time_for_everything_runs_while_a_reader_pauses() -> None:
     chunks = [alternating(n) for n in range(20_000)]
     with raw_server(reply(chunks)) as server:
         seen = asyncio.run(asyncio.wait_for(main(), LONGEST))
-    # What had been read before is still handed on.
+    # Data that was read before is still yielded.
     assert len(seen) > 1
 
 
 def test_a_pause_of_the_reader_is_no_silence_of_the_server() -> None:
     async def main() -> list[Any]:
         model = model_at(server, idle_timeout=0.05, limits=HttpLimits(max_queued_bytes=1))
-        said: list[tuple[str, Any]] = []
+        updates_seen: list[tuple[str, Any]] = []
         async for update in model.stream(HELLO):
-            if not said:
+            if not updates_seen:
                 pause(0.2)
-            said.append(parts(update))
-        return said
+            updates_seen.append(parts(update))
+        return updates_seen
 
     with raw_server(reply([alternating(n) for n in range(MANY)])) as server:
-        said = asyncio.run(asyncio.wait_for(main(), LONGEST))
-    assert len(joined(said)) == MANY + 1
+        updates_seen = asyncio.run(asyncio.wait_for(main(), LONGEST))
+    assert len(joined(updates_seen)) == MANY + 1

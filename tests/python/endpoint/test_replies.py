@@ -1,4 +1,4 @@
-"""How `HttpModel` reads replies: whatever a server sends, as every other client's are read."""
+"""Replies of `HttpModel`: any response is read in the same way as by the other clients."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def updates(*scripts: Script, **options: Any) -> list[Update]:
     return in_one(came.updates)
 
 
-def said(*steps: bytes, **options: Any) -> list[Update]:
+def streamed(*steps: bytes, **options: Any) -> list[Update]:
     return updates(events(*steps), **options)
 
 
 def test_text_comes_as_it_was_sent_then_usage_then_the_end() -> None:
     pieces = ["Hel", "lo ", "wörld 🌍", "\n", '\u2028 \0 \\ "']
-    assert said(*openai_text(pieces)) == [
+    assert streamed(*openai_text(pieces)) == [
         TextDelta("".join(pieces)),
         UsageUpdate(7, 5, 2),
         FinishUpdate("stop"),
@@ -60,7 +60,7 @@ def test_text_comes_as_it_was_sent_then_usage_then_the_end() -> None:
 
 def test_native_calls_come_in_fragments_with_their_ids_and_numbers() -> None:
     steps = openai_calls([("c1", "Add", ['{"a"', ": 1}"]), ("c2", "Sub", ["{}"])])
-    assert said(*steps, asked={"tools": [ADD]}) == [
+    assert streamed(*steps, asked={"tools": [ADD]}) == [
         ToolCallUpdate("c1", 0, "Add", None),
         ToolCallUpdate("c1", 0, None, '{"a": 1}'),
         ToolCallUpdate("c2", 1, "Sub", None),
@@ -72,7 +72,7 @@ def test_native_calls_come_in_fragments_with_their_ids_and_numbers() -> None:
 
 def test_arguments_may_be_an_object_instead_of_text() -> None:
     steps = [delta(tool_calls=[call(0, id="c1", name="Add", arguments={"a": [1, "é"]})])]  # type: ignore[arg-type]
-    name, *_, finish = said(*steps, delta("stop"), DONE)
+    name, *_, finish = streamed(*steps, delta("stop"), DONE)
     assert isinstance(name, ToolCallUpdate)
     assert (name.function_name, json.loads(name.function_args or "")) == ("Add", {"a": [1, "é"]})
     assert finish == FinishUpdate("tool_calls")
@@ -88,13 +88,13 @@ def test_arguments_may_be_an_object_instead_of_text() -> None:
     ],
 )
 def test_reasoning_is_found_under_each_of_its_names(fields: dict[str, Any]) -> None:
-    came = said(delta(**fields), delta(content="So."), delta("stop"), DONE)
+    came = streamed(delta(**fields), delta(content="So."), delta("stop"), DONE)
     assert came == [ReasoningDelta("Hm."), TextDelta("So."), FinishUpdate("stop")]
 
 
 def test_a_refusal_and_text_in_parts_are_text() -> None:
     parts = [{"type": "text", "text": "I "}, {"type": "text", "text": "cannot"}]
-    assert said(delta(content=parts), delta(refusal=" do that."), delta("stop"), DONE) == [
+    assert streamed(delta(content=parts), delta(refusal=" do that."), delta("stop"), DONE) == [
         TextDelta("I cannot do that."),
         FinishUpdate("stop"),
     ]
@@ -102,7 +102,7 @@ def test_a_refusal_and_text_in_parts_are_text() -> None:
 
 def test_chunks_that_say_nothing_and_further_choices_are_passed_over() -> None:
     other = {"index": 1, "delta": {"content": "Other."}, "finish_reason": "length"}
-    came = said(
+    came = streamed(
         KEEP_ALIVE,
         openai_chunk(prompt_filter_results=[]),
         openai_chunk({"index": 0, "delta": None, "finish_reason": None}),
@@ -164,7 +164,7 @@ def test_events_are_read_in_each_of_their_spellings(body: str, framing: Any) -> 
 def test_a_reply_without_a_reason_is_taken_as_cut_off(caplog: pytest.LogCaptureFixture) -> None:
     for end in ([DONE], []):
         caplog.clear()
-        assert said(delta(content="Well"), *end) == [TextDelta("Well"), FinishUpdate("missing")]
+        assert streamed(delta(content="Well"), *end) == [TextDelta("Well"), FinishUpdate("missing")]
         assert "reply of m ended without a finish reason; it is taken as cut off" in caplog.messages
 
 
@@ -180,7 +180,7 @@ def test_a_reply_without_a_reason_is_taken_as_cut_off(caplog: pytest.LogCaptureF
     ],
 )
 def test_finish_reasons_of_providers_are_mapped(wrote: str, reason: str) -> None:
-    assert said(delta(content="Well"), delta(wrote), DONE)[-1] == FinishUpdate(reason)
+    assert streamed(delta(content="Well"), delta(wrote), DONE)[-1] == FinishUpdate(reason)
 
 
 COMPLETION = {
@@ -234,7 +234,7 @@ def test_a_document_is_read_whether_or_not_a_stream_was_asked_for(
 
 
 def test_a_stream_is_read_though_a_document_was_asked_for() -> None:
-    assert said(*openai_text(["Hi"]), streaming=False)[0] == TextDelta("Hi")
+    assert streamed(*openai_text(["Hi"]), streaming=False)[0] == TextDelta("Hi")
 
 
 @pytest.mark.parametrize("status", [None, 502])
@@ -319,7 +319,7 @@ chunks = st.fixed_dictionaries(
 
 
 class Shelf:
-    """A server whose next answer can be changed, for laws: it is made once."""
+    """A server whose next answer can be changed, for property tests; created once."""
 
     def __init__(self) -> None:
         self.body: list[bytes] = []
@@ -330,7 +330,7 @@ class Shelf:
         answer(*self.body, **self.shape)(connection, request)
 
     def ask_at(self, url: str) -> None:
-        # With connections of its own: models of the same settings share theirs.
+        # With separate connections, which models of the same settings share.
         self._model = model(url, connect_timeout=9.5)
 
     def read(self, body: Iterable[bytes], **shape: Any) -> Read:
@@ -392,8 +392,8 @@ def test_however_the_bytes_are_cut_on_their_way_the_reply_is_the_same(
         framing=framing,
     )
     assert came.error is None
-    said = [TextDelta("".join(pieces))] if pieces else []
-    assert in_one(came.updates) == [*said, FinishUpdate("stop")]
+    streamed = [TextDelta("".join(pieces))] if pieces else []
+    assert in_one(came.updates) == [*streamed, FinishUpdate("stop")]
 
 
 def test_a_body_may_come_byte_by_byte_with_its_head_and_its_framing() -> None:
@@ -416,7 +416,7 @@ def test_a_server_may_speak_http_1_0() -> None:
     "kind", [None, "text/plain", "application/octet-stream", "TEXT/EVENT-STREAM"]
 )
 def test_a_stream_is_read_under_whatever_type_it_comes(kind: str | None) -> None:
-    assert said(*openai_text(["Hi"]))[0] == TextDelta("Hi")
+    assert streamed(*openai_text(["Hi"]))[0] == TextDelta("Hi")
     assert updates(events(*openai_text(["Hi"]), kind=kind))[0] == TextDelta("Hi")
 
 

@@ -1,4 +1,4 @@
-"""What `HttpModel` asks for, and what it refuses to ask."""
+"""Requests of `HttpModel`, and invalid options."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WHOLE = events(*openai_text(["Hi"]))
 
 
 def request(*, asked: Any = None, messages: Any = HI, **options: Any) -> Request:
-    """The request that a model makes."""
+    """Return the request of a model."""
     came, server = ask(WHOLE, asked=asked, messages=messages, **options)
     assert (came.text, came.error) == ("Hi", None)
     (one,) = server.requests
@@ -260,7 +260,9 @@ def test_an_invalid_url_is_rejected_at_once(base: str) -> None:
         ({"api_version": ""}, ValueError, "api_version"),
     ],
 )
-def test_invalid_options_of_a_model_are_rejected_at_once(options: Any, kind: Any, says: str) -> None:
+def test_invalid_options_of_a_model_are_rejected_at_once(
+    options: Any, kind: Any, says: str
+) -> None:
     given = {"base_url": "http://h/v1", "model": "m", "api_key": KEY, **options}
     with pytest.raises(kind, match=says) as raised:
         HttpModel(given.pop("base_url"), given.pop("model"), given.pop("api_key"), **given)
@@ -330,8 +332,8 @@ def test_a_rejected_parameter_is_omitted_from_then_on(
     assert name not in second
     assert second == third
     assert second.get("max_completion_tokens") == (9 if name == "max_tokens" else None)
-    said = [one.message for one in caplog.records if one.name.startswith("toolweave")]
-    assert said == [f"m refuses {name}; asked without"]
+    messages = [one.message for one in caplog.records if one.name.startswith("toolweave")]
+    assert messages == [f"m refuses {name}; asked without"]
 
 
 def test_several_parameters_can_be_rejected_one_after_the_other() -> None:

@@ -1,4 +1,4 @@
-"""Statuses: what is asked again, how often and how late, and what is told of the rest."""
+"""Error statuses: retries, their number and delays, and the errors of permanent failures."""
 
 from __future__ import annotations
 

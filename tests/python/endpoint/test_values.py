@@ -1,4 +1,4 @@
-"""Arguments of calls that are read in Rust are those that the parser of Python's reads."""
+"""Arguments of calls that Rust parses are equal to those that Python parses."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def tool(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def seen(event: ToolCall | InvalidToolCall) -> object:
-    """What the two have to agree on: all but the words for what is wrong."""
+    """Return what both must agree on: everything except the texts of violations."""
     if isinstance(event, ToolCall):
         return repr(event)
     return event.name, event.raw, event.kind

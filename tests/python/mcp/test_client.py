@@ -1,4 +1,4 @@
-"""Tools of MCP servers run as ours do. The servers are written with the SDK's own API."""
+"""Tools of MCP servers run like local tools. The servers use the API of the SDK."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def test_the_tools_of_a_server_answer_like_local_tools(transport: str, url: str)
 
 
 async def named(tools: MCPTools, name: str) -> None:
-    """Waits until there is a tool of that name."""
-    while name not in tools:  # noqa: ASYNC110 - nothing tells
+    """Wait until there is a tool of that name."""
+    while name not in tools:  # noqa: ASYNC110 - there is no event
         await asyncio.sleep(0.01)
 
 
@@ -108,7 +108,7 @@ def test_progress_questions_and_changes_come_through(transport: str, url: str) -
                 if isinstance(event, ToolResult):
                     answers.append(event.result)
             assert answers == ["ordered size 4"]
-            # A call brings a tool; over HTTP, word of that has a connection of its own.
+            # A call adds a tool; over HTTP, the notification has a separate connection.
             word, add = f"shout_{transport}", tools.get("add")
             await result_of(executor, "learn", {"word": word})
             await asyncio.wait_for(named(tools, word), 20)
@@ -324,7 +324,7 @@ def test_local_tools_can_be_added_to_those_of_the_server(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "message"),
     [
         (["no-such-command-anywhere"], "cannot be connected to: [Errno 2] No such file"),
         ([sys.executable, "-c", "pass"], "cannot be connected to: Connection closed"),
@@ -332,13 +332,15 @@ def test_local_tools_can_be_added_to_those_of_the_server(url: str) -> None:
     ],
     ids=["missing", "ends at once", "silent"],
 )
-def test_a_program_that_is_not_a_server_is_an_error_that_says_so(command: list[str], said: str) -> None:
+def test_a_program_that_is_not_a_server_is_an_error_that_says_so(
+    command: list[str], message: str
+) -> None:
     async def main() -> None:
-        timeout = 0.5 if "within" in said else 10.0
+        timeout = 0.5 if "within" in message else 10.0
         tools = connect_stdio(command[0], command[1:], name="it", connect_timeout=timeout)
         with pytest.raises(ToolServerError) as caught:
             await tools.__aenter__()
-        assert str(caught.value).startswith(f"MCP server 'it' {said}")
+        assert str(caught.value).startswith(f"MCP server 'it' {message}")
         assert caught.value.server == "it"
 
     asyncio.run(main())

@@ -1,4 +1,4 @@
-"""What a server lists and answers is judged, tool by tool, before anything relies on it."""
+"""Listings and results of servers are validated, tool by tool, before they are used."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ async def results_of(tools: MCPTools, *names: str) -> list[ToolResult]:
     return list((await ToolExecutor(tools).execute(calls)).tool_results)
 
 
-def text(said: str) -> list[dict[str, str]]:
-    return [{"type": "text", "text": said}]
+def text(value: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": value}]
 
 
 def test_an_invalid_tool_does_not_affect_the_others(tmp_path: Path) -> None:
@@ -73,10 +73,10 @@ def test_an_invalid_tool_does_not_affect_the_others(tmp_path: Path) -> None:
     async def main() -> None:
         async with plain_server({"pages": [{"tools": listed}]}, tmp_path) as tools:
             assert [tool.name for tool in tools] == ["fine", "last"]
-            said = {problem.name: problem.message for problem in tools.problems if problem.name}
-            assert said.keys() == broken.keys()
+            value = {problem.name: problem.message for problem in tools.problems if problem.name}
+            assert value.keys() == broken.keys()
             for name, (_, part) in broken.items():
-                assert part in said[name], name
+                assert part in value[name], name
             nameless = [problem.message for problem in tools.problems if not problem.name]
             assert nameless == [
                 "its definition must be an object",
@@ -102,7 +102,9 @@ def test_all_pages_are_read_and_a_listing_without_end_is_cut(tmp_path: Path) -> 
     asyncio.run(main())
 
 
-def test_the_number_of_tools_and_the_length_of_descriptions_are_limited(tmp_path: Path, loop_watchdog: Watchdog) -> None:
+def test_the_number_of_tools_and_the_length_of_descriptions_are_limited(
+    tmp_path: Path, loop_watchdog: Watchdog
+) -> None:
     listed = [
         {"name": f"tool_{number}", "inputSchema": OBJECT, "description": "very " * 2000}
         for number in range(MAX_TOOLS + 2)
@@ -127,10 +129,16 @@ def test_names_that_no_tag_can_hold_are_mapped(tmp_path: Path) -> None:
 
     async def main() -> None:
         async with plain_server({"pages": [{"tools": listed}]}, tmp_path) as tools:
-            ours = [tool.name for tool in tools]
-            assert ours == ["get_weather", "get_weather_2", "get_weather_3", "tool_call_", "a/b.c"]
+            local_names = [tool.name for tool in tools]
+            assert local_names == [
+                "get_weather",
+                "get_weather_2",
+                "get_weather_3",
+                "tool_call_",
+                "a/b.c",
+            ]
             assert tools.problems == ()
-            results = await results_of(tools, *ours)
+            results = await results_of(tools, *local_names)
             assert [result.result for result in results] == [f"{name} was called" for name in names]
 
     asyncio.run(main())

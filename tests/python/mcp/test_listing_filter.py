@@ -1,4 +1,4 @@
-"""One bad tool of an MCP server is left out by name: nested too deep, or under a disguise."""
+"""Invalid tools of an MCP server are omitted: nested too deep, or with a confusable name."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def test_a_tool_nested_too_deep_does_not_hide_the_others(
 
     with caplog.at_level(logging.WARNING, "toolweave.mcp"):
         asyncio.run(main())
-    told = [record for record in caplog.records if record.name == "toolweave.mcp"]
-    assert [record.__dict__["tool"] for record in told] == ["abyss"]
+    records = [record for record in caplog.records if record.name == "toolweave.mcp"]
+    assert [record.__dict__["tool"] for record in records] == ["abyss"]
 
 
 @pytest.mark.parametrize("content_type", ["application/json", EVENTS])
@@ -167,7 +167,7 @@ def test_a_body_is_cut_in_whatever_pieces_it_comes(cuts: list[int], stream: bool
 
 
 async def _send(*_: object) -> Any:
-    raise AssertionError("nobody calls")
+    raise AssertionError("unexpected call")
 
 
 def listed(*names: str, others: tuple[str, ...] = ()) -> dict[str, str]:
@@ -177,7 +177,7 @@ def listed(*names: str, others: tuple[str, ...] = ()) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "problem"),
     [
         ("\u0440a\u0443", "mixes letters of Cyrillic and Latin"),
         ("pay\u03b1", "mixes letters of Greek and Latin"),
@@ -187,10 +187,10 @@ def listed(*names: str, others: tuple[str, ...] = ()) -> dict[str, str]:
         ("pa\u0301y", "looks like 'pay'"),
     ],
 )
-def test_a_confusable_name_is_omitted(name: str, said: str) -> None:
-    assert said in listed("pay", name)[name]
-    if "looks" in said:
-        assert said in listed(name, others=("pay",))[name]
+def test_a_confusable_name_is_omitted(name: str, problem: str) -> None:
+    assert problem in listed("pay", name)[name]
+    if "looks" in problem:
+        assert problem in listed(name, others=("pay",))[name]
         assert listed(name) == {}
 
 
@@ -210,9 +210,7 @@ def test_unambiguous_names_are_kept(names: tuple[str, ...]) -> None:
 
 
 @given(st.text(st.sampled_from("abcdepxy_09"), min_size=1, max_size=8), st.data())
-def test_letters_of_another_script_never_match_latin_ones(
-    name: str, data: st.DataObject
-) -> None:
+def test_letters_of_another_script_never_match_latin_ones(name: str, data: st.DataObject) -> None:
     twins = dict(zip("acepxy", "асерху", strict=True))
     found = [at for at, ch in enumerate(name) if ch in twins]
     swapped = data.draw(st.sets(st.sampled_from(found), min_size=1)) if found else set[int]()

@@ -20,7 +20,7 @@ from toolweave.mcp.definitions import MAX_TOOLS
 
 @pytest.fixture(autouse=True)
 def without_the_sdk(monkeypatch: pytest.MonkeyPatch, loop_watchdog: Watchdog) -> None:
-    """Leave out what the SDK does with a line, and with a result, in one go."""
+    """Disable the parts of the SDK that parse a whole line or result at once."""
     loop_watchdog.leave_out("mcp.client.stdio")
 
     class Methods:

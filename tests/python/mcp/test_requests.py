@@ -25,7 +25,7 @@ NAMES = ("add", "look", "pay")
 LISTENING = "subscriptions/listen"
 
 tools = st.dictionaries(st.sampled_from(NAMES), st.booleans())
-"""The tools of a server, and whether each has an output schema."""
+"""Tools of a server by name; true for those with an output schema."""
 steps = st.lists(
     st.tuples(st.just("call"), st.sampled_from(NAMES))
     | st.tuples(st.just("at once"), st.sampled_from(NAMES))
@@ -36,23 +36,23 @@ steps = st.lists(
 
 
 class CountedServer:
-    """A server written with the SDK, in this process, that writes down what it is asked.
+    """An SDK server in this process that records its requests.
 
     Args:
-        listed: Its tools, beside one that changes them.
+        listed: Its tools, in addition to one that changes them.
     """
 
     def __init__(self, listed: dict[str, bool]) -> None:
         self.asked: list[str] = []
-        self.heard = asyncio.Event()
-        self.wanted: dict[str, bool] | None = None
+        self.listening = asyncio.Event()
+        self.next_tools: dict[str, bool] | None = None
         self._server = MCPServer("counted", log_level="ERROR")
         self._server._lowlevel_server.middleware.append(self._count)
         self._listed: dict[str, bool] = {}
 
         @self._server.tool()
         async def change(ctx: Context) -> str:
-            self.list(self.wanted or {})
+            self.list(self.next_tools or {})
             if str(ctx.protocol_version) >= "2026":
                 await ctx.notify_tools_changed()
             else:
@@ -74,7 +74,7 @@ class CountedServer:
 
     async def _count(self, ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
         if ctx.method == LISTENING:
-            self.heard.set()
+            self.listening.set()
         elif ctx.request_id is not None:
             self.asked.append(ctx.method)
         return await call_next(ctx)
@@ -82,7 +82,7 @@ class CountedServer:
     @asynccontextmanager
     async def transport(self, era: Literal["modern", "legacy"]) -> AsyncGenerator[Any, None]:
         server = self._server._lowlevel_server
-        async with create_client_server_memory_streams() as (ours, (incoming, outgoing)):
+        async with create_client_server_memory_streams() as (client_streams, (incoming, outgoing)):
 
             async def serve() -> None:
                 if era == "modern":
@@ -93,8 +93,8 @@ class CountedServer:
 
             async with anyio.create_task_group() as group:
                 group.start_soon(serve)
-                yield ours
-                await ours[1].aclose()
+                yield client_streams
+                await client_streams[1].aclose()
                 await outgoing.aclose()
                 group.cancel_scope.cancel()
 
@@ -130,7 +130,7 @@ def test_a_call_is_one_request(
         async with connected(server, era) as found:
             executor = ToolExecutor(found)
             if era == "modern":
-                await server.heard.wait()  # Changes before that are told to nobody.
+                await server.listening.wait()  # Changes before that are not announced.
                 await asyncio.sleep(0)
             known = {**listed, "change": True}
             assert {tool.name for tool in found} == known.keys()
@@ -143,7 +143,7 @@ def test_a_call_is_one_request(
                         sent = [name for name in names if name in known and name != "change"]
                         assert server.asked == ["tools/call"] * len(sent)
                     case "announced":
-                        server.wanted = what
+                        server.next_tools = what
                         [result] = await result_of(executor, "change")
                         assert result.result == "changed"
                         assert sorted(server.asked) == ["tools/call", "tools/list"]

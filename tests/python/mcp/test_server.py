@@ -1,4 +1,4 @@
-"""A toolset served to MCP clients: to the SDK's own, and to ours."""
+"""A toolset served to MCP clients: that of the SDK, and that of toolweave."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def client_of(way: str, url: str, mode: Mode, **options: Any) -> AsyncIter
         yield client
 
 
-def said(result: mcp_types.CallToolResult) -> tuple[bool, str, Any]:
+def content_of(result: mcp_types.CallToolResult) -> tuple[bool, str, Any]:
     (part,) = result.content
     assert isinstance(part, mcp_types.TextContent)
     return result.is_error, part.text, result.structured_content
@@ -64,7 +64,7 @@ def test_a_client_of_the_sdk_is_served(way: str, mode: Mode, url: str) -> None:
             assert counts.idempotent_hint
 
             async def call(name: str, **arguments: Any) -> tuple[bool, str, Any]:
-                return said(await client.call_tool(name, arguments, progress_callback=show))
+                return content_of(await client.call_tool(name, arguments, progress_callback=show))
 
             assert await call("add", a=1, b=2) == (False, "3", None)
             before = await call("additions")
@@ -117,20 +117,20 @@ def test_a_client_that_cancels_cancels_the_tool(mode: Mode, url: str, tmp_path: 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_client_is_notified_of_tools_that_a_call_has_added(mode: Mode, url: str) -> None:
-    heard: asyncio.Queue[None] = asyncio.Queue()
+    changes_seen: asyncio.Queue[None] = asyncio.Queue()
 
-    async def hear(message: IncomingMessage) -> None:
+    async def on_message(message: IncomingMessage) -> None:
         if isinstance(message, mcp_types.ToolListChangedNotification):
-            heard.put_nowait(None)
+            changes_seen.put_nowait(None)
 
     async def learn(client: Client) -> None:
         word = f"yell_{mode}"
         await client.call_tool("learn", {"word": word})
-        await asyncio.wait_for(heard.get(), 5)
-        assert said(await client.call_tool(word, {"text": "hey"}))[1] == "HEY"
+        await asyncio.wait_for(changes_seen.get(), 5)
+        assert content_of(await client.call_tool(word, {"text": "hey"}))[1] == "HEY"
 
     async def main() -> None:
-        async with client_of("http", url, mode, message_handler=hear) as client:
+        async with client_of("http", url, mode, message_handler=on_message) as client:
             changes = client.server_capabilities.tools
             assert changes is not None
             assert changes.list_changed
@@ -166,7 +166,7 @@ def test_a_tool_asks_the_user_of_the_client(
 
     async def main() -> None:
         async with client_of("http", url, "legacy", elicitation_callback=elicit) as client:
-            assert expected in said(await client.call_tool("order"))[1]
+            assert expected in content_of(await client.call_tool("order"))[1]
 
     asyncio.run(main())
 
@@ -175,7 +175,7 @@ def test_a_tool_asks_the_user_of_the_client(
 def test_a_client_without_questions_is_not_asked(mode: Mode, url: str) -> None:
     async def main() -> None:
         async with client_of("http", url, mode) as client:
-            failed, text, _ = said(await client.call_tool("order"))
+            failed, text, _ = content_of(await client.call_tool("order"))
             assert failed
             assert "The user cannot be asked over this connection" in text
 

@@ -1,4 +1,4 @@
-"""`AnthropicModel`: the real client, over HTTP, with what its API sends."""
+"""`AnthropicModel`: the real client over HTTP, with the responses of its API."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_call_may_come_whole_and_tools_of_the_provider_are_passed_over() -> No
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("stop_reason", "reason"),
     [
         ("end_turn", "stop"),
         ("stop_sequence", "stop"),
@@ -128,9 +128,9 @@ def test_a_call_may_come_whole_and_tools_of_the_provider_are_passed_over() -> No
         (None, "missing"),
     ],
 )
-def test_finish_reasons_of_providers_are_mapped(said: str | None, reason: str) -> None:
+def test_finish_reasons_of_providers_are_mapped(stop_reason: str | None, reason: str) -> None:
     reader = EventReader("m")
-    list(reader.push({"type": "message_delta", "delta": {"stop_reason": said}}))
+    list(reader.push({"type": "message_delta", "delta": {"stop_reason": stop_reason}}))
     assert reader.finish() == FinishUpdate(reason)
 
 

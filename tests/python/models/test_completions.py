@@ -36,7 +36,7 @@ def joined(chunks: Iterable[object]) -> JoinedReply:
 
 
 def calls(*fragments: dict[str, Any], finish: str = "tool_calls") -> list[tuple[str, str, Any]]:
-    """The id, the name and the arguments of each call, each fragment in a chunk of its own."""
+    """Return id, name and arguments of each call, with one chunk for each fragment."""
     reply = joined([*(chunk(tool_calls=[fragment]) for fragment in fragments), chunk(finish)])
     assert reply.problems == ()
     made = [one for message in reply.messages for one in getattr(message, "tool_calls", ())]
@@ -188,10 +188,10 @@ def test_however_a_reply_is_cut_into_chunks_it_says_the_same(
 
     reply = joined(chunks(places))
     assert reply == joined(chunks([]))
-    said = {type(message).__name__: message for message in reply.messages}
-    assert getattr(said.get("ReasoningMessage"), "text", "") == thought
-    assert getattr(said.get("TextMessage"), "text", "") == text
-    made = getattr(said.get("ToolCallMessage"), "tool_calls", ())
+    by_kind = {type(message).__name__: message for message in reply.messages}
+    assert getattr(by_kind.get("ReasoningMessage"), "text", "") == thought
+    assert getattr(by_kind.get("TextMessage"), "text", "") == text
+    made = getattr(by_kind.get("ToolCallMessage"), "tool_calls", ())
     assert [one.arguments for one in made] == arguments
 
 
@@ -231,7 +231,7 @@ def test_whatever_a_server_sends_the_reader_ends_with_one_reason(chunks: list[An
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("sent", "reason"),
     [
         ("stop", "stop"),
         ("STOP", "stop"),
@@ -246,9 +246,9 @@ def test_whatever_a_server_sends_the_reader_ends_with_one_reason(chunks: list[An
     ],
 )
 def test_finish_reasons_of_providers_are_mapped(
-    said: str | None, reason: str, caplog: pytest.LogCaptureFixture
+    sent: str | None, reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert joined([chunk(content="Well"), chunk(said)]).finish_reason == reason
+    assert joined([chunk(content="Well"), chunk(sent)]).finish_reason == reason
     assert ("it is taken as cut off" in caplog.text) is (reason == "missing")
 
 

@@ -1,4 +1,4 @@
-"""The golden cases of ``tests/cases/completions``, which the reader in Rust is held to as well."""
+"""Golden cases of ``tests/cases/completions``, which the reader in Rust passes as well."""
 
 from __future__ import annotations
 

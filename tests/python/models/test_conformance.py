@@ -1,4 +1,4 @@
-"""What holds for every adapter: the contract of `ChatModel`, as readers of replies rely on it."""
+"""Contract of `ChatModel`, for every adapter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from toolweave.models import as_model, closing, complete
 pytestmark = [pytest.mark.filterwarnings(line) for line in QUIET]
 
 each_adapter = pytest.mark.parametrize("name", ADAPTERS)
-# A function returns or yields text: it has no calls, and no way to say that it was cut off.
+# A function returns or yields text: it has no calls, and cannot report truncation.
 each_with_updates = pytest.mark.parametrize(
     "name", [name for name in ADAPTERS if name != "function"]
 )
@@ -43,7 +43,7 @@ def test_a_reply_is_its_pieces_its_usage_and_one_end_that_comes_last(name: str) 
             came = await read(asked.model)
         assert came.error is None
         texts = [update.text for update in came.updates if isinstance(update, TextDelta)]
-        # `HttpModel` joins pieces that wait for their reader.
+        # `HttpModel` joins unread deltas.
         assert texts == pieces if name != "http" else came.text == "".join(pieces)
         ends = [update for update in came.updates if isinstance(update, FinishUpdate)]
         assert ends == [came.updates[-1]] == [FinishUpdate("stop")]
@@ -113,10 +113,10 @@ def test_what_came_before_a_break_has_been_handed_on(name: str) -> None:
 
 
 async def first(stream: Any) -> str:
-    """The first word of a stream."""
+    """Return the first word of a stream."""
     while not isinstance(update := await anext(stream), TextDelta):
         pass
-    # `HttpModel` joins pieces that wait for their reader.
+    # `HttpModel` joins unread deltas.
     return update.text.partition(" ")[0]
 
 
@@ -149,7 +149,7 @@ def test_the_server_notices_when_the_reader_is_cancelled(name: str) -> None:
 
             task = asyncio.create_task(read_on())
             await came.wait()
-            await asyncio.sleep(0.01)  # so that it waits for what does not come
+            await asyncio.sleep(0.01)  # so that it waits for data that does not arrive
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task

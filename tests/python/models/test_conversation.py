@@ -141,19 +141,19 @@ def test_an_error_names_an_invalid_result_of_a_converted_call_too() -> None:
     assert (raised.value.index, raised.value.path) == (1, "/content")
 
 
-async def later() -> Any:
+async def async_texts() -> Any:
     yield "Hi"
 
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (7, "must be a str, a message, a dict, or an iterable of these, not int"),
-        (None, "not NoneType"),
-        (b"Hi", "not bytes"),
-        (later(), "not async_generator; collect it first"),
-        (["Hi", 7], "message 1 must be a message, a str or a dict, not int"),
-        ([["Hi"]], "message 0 must be a message, a str or a dict, not list"),
+        (7, "must be a str, a message, a dict, or an iterable of these, got int"),
+        (None, "got NoneType"),
+        (b"Hi", "got bytes"),
+        (async_texts(), "got async_generator; collect it first"),
+        (["Hi", 7], "message 1 must be a message, a str or a dict, got int"),
+        ([["Hi"]], "message 0 must be a message, a str or a dict, got list"),
     ],
 )
 def test_a_value_that_is_not_a_conversation_is_a_type_error(wrong: Any, says: str) -> None:

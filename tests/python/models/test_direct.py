@@ -1,4 +1,4 @@
-"""Whatever is a model can be asked: `as_model`, `complete`, functions as models."""
+"""Direct requests: `as_model`, `complete`, and functions as models."""
 
 from __future__ import annotations
 
@@ -229,7 +229,9 @@ def test_a_generator_is_closed_when_the_reader_stops(cancel: bool) -> None:
 
 
 def test_a_function_takes_no_native_tools() -> None:
-    with pytest.raises(ValueError, match="returns does not support native calls, so there must be no tools"):
+    with pytest.raises(
+        ValueError, match="returns does not support native calls, so there must be no tools"
+    ):
         asyncio.run(complete(returns, "Hi", tools=[FunctionContract("Add")]))
 
 
@@ -351,14 +353,14 @@ asyncio.run(main())
 print(json.dumps([[span.name, dict(span.attributes)] for span in exporter.get_finished_spans()]))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    (first, told), (second, failed) = json.loads(done.stdout)
+    (first, attributes), (second, failed) = json.loads(done.stdout)
     assert first == second == "chat m"
     shared = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "p",
         "gen_ai.request.model": "m",
     }
-    assert told == {
+    assert attributes == {
         **shared,
         "gen_ai.request.max_tokens": 9,
         "gen_ai.usage.input_tokens": 3,

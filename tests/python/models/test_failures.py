@@ -1,4 +1,4 @@
-"""What goes wrong between a client and a server: one kind of error, and nothing lost before it."""
+"""Failures between client and server: one kind of error, after everything that arrived."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def ask(name: str, *steps: Any, **shape: Any) -> Read:
 
 
 def sent(name: str, *pieces: str, end: str = "missing") -> list[bytes]:
-    """The bytes of a reply, which just ends if not asked for more."""
+    """Return the bytes of a reply, which ends without a finish by default."""
     _, steps = HTTP[name]
     return steps(Reply(pieces, end=end))
 
@@ -49,7 +49,9 @@ def check_secret(error: ModelError) -> None:
 
 @each_client
 @pytest.mark.parametrize("status", [400, 401, 404, 429, 500, 529])
-def test_an_error_has_the_status_and_text_of_the_server_without_the_key(name: str, status: int) -> None:
+def test_an_error_has_the_status_and_text_of_the_server_without_the_key(
+    name: str, status: int
+) -> None:
     body = {
         "type": "error",
         "error": {"message": f"No.\n {KEY} is bad.", "type": "x", "param": None},
@@ -62,7 +64,7 @@ def test_an_error_has_the_status_and_text_of_the_server_without_the_key(name: st
     assert f" answered with status {status}: " in str(error)
     assert str(error).startswith("127.0.0.1:")
     assert str(error).endswith("No. [key] is bad.")
-    # No other client stands behind `HttpModel`.
+    # `HttpModel` uses no other client.
     assert isinstance(error.__cause__, Exception) is (name != "http")
     check_secret(error)
 
@@ -95,11 +97,11 @@ def test_a_reply_that_is_cut_anywhere_is_never_over_in_good_order(
 ) -> None:
     *before, last = sent(name, "One ", "zwölf 🌍")
     raw = json.loads(last.partition(b"data: ")[2])
-    spelled = (
+    written = (
         last.partition(b"data: ")[0] + b"data: " + json.dumps(raw, ensure_ascii=False).encode()
     )
-    end = spelled.index("🌍".encode()) + 2 if part == "character" else len(spelled) - 9
-    came = ask(name, *before, spelled[:end], cut, chunked=chunked)
+    end = written.index("🌍".encode()) + 2 if part == "character" else len(written) - 9
+    came = ask(name, *before, written[:end], cut, chunked=chunked)
     assert came.text == "One "
     if came.error is None:
         assert came.updates[-1] == FinishUpdate("missing")
@@ -123,7 +125,7 @@ def test_a_connection_that_breaks_after_the_end_breaks_nothing(name: str) -> Non
 def test_a_server_that_falls_silent_is_not_waited_for_for_ever(name: str) -> None:
     make, _ = HTTP[name]
 
-    def impatient(url: str) -> Any:
+    def with_short_timeout(url: str) -> Any:
         if name == "http":
             return HttpModel(f"{url}/v1", "m", KEY, max_retries=0, idle_timeout=0.2)
         model = make(url)
@@ -137,7 +139,7 @@ def test_a_server_that_falls_silent_is_not_waited_for_for_ever(name: str) -> Non
 
     async def main() -> Read:
         async with serving(Answer([*sent(name, "One "), Do.HOLD])) as served:
-            came = await read(impatient(served.url))
+            came = await read(with_short_timeout(served.url))
             await served.client_left()
             return came
 
@@ -191,7 +193,7 @@ def test_a_key_from_the_environment_that_cannot_be_sent_is_not_shown(
     monkeypatch.setenv("ANTHROPIC_API_KEY", f"{KEY}\nX: y")
 
     async def main() -> Read:
-        # The client connects before it looks at what it is to send.
+        # The client connects before it validates the request.
         async with serving(Answer()) as served, model("m", base_url=served.url) as asked:
             return await read(asked)
 
@@ -215,7 +217,7 @@ def test_however_the_bytes_are_cut_on_their_way_the_reply_is_the_same(
     assert came.error is None
     assert came.text == "".join(pieces)
     expected: list[Update] = [*map(TextDelta, pieces), USAGE, FinishUpdate("stop")]
-    if name == "http":  # which joins pieces that wait for their reader
+    if name == "http":  # which joins unread deltas
         expected = expected[len(pieces) :]
     assert [update for update in came.updates if update in expected] == expected
 

@@ -1,4 +1,4 @@
-"""Models behind each other: tried again, passed over, and never twice in one reply."""
+"""Chains of models: retried, skipped, and never mixed in one reply."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ LOST = ModelError("acme: the connection was lost", "acme", transient=True)
 WRONG = ModelError("no such key", "acme", 401)
 
 
-class Slept(list[float]):
-    """Takes no time, and remembers how long it should have been."""
+class RecordedSleep(list[float]):
+    """A sleep that returns at once, and records its durations."""
 
     async def __call__(self, seconds: float) -> None:
         self.append(seconds)
@@ -44,12 +44,12 @@ def chain(
     *models: Any, attempts: int = 3, maximum: float = 30.0, sleep: Any = None
 ) -> FallbackModel:
     retry = RetryPolicy(attempts, initial=1.0, maximum=maximum, jitter=0.5)
-    sleep = Slept() if sleep is None else sleep
+    sleep = RecordedSleep() if sleep is None else sleep
     return FallbackModel(*models, retry=retry, random=lambda: 0.5, sleep=sleep)
 
 
 def add(a: int, b: int) -> int:
-    """Adds."""
+    """Add two numbers."""
     return a + b
 
 
@@ -59,7 +59,7 @@ def scripted(*replies: Any, name: str = "one", **options: Any) -> ScriptedModel:
 
 @on_a_loop
 async def test_a_failure_that_may_pass_is_met_with_pauses_that_grow() -> None:
-    slept, one, two = Slept(), scripted(FULL, LOST, "Hi!"), scripted(name="two")
+    slept, one, two = RecordedSleep(), scripted(FULL, LOST, "Hi!"), scripted(name="two")
     came = await read(chain(one, two, sleep=slept))
     assert (came.text, came.error) == ("Hi!", None)
     assert (slept, len(one.requests), two.requests) == ([1.0, 2.0], 3, [])
@@ -67,7 +67,7 @@ async def test_a_failure_that_may_pass_is_met_with_pauses_that_grow() -> None:
 
 @on_a_loop
 async def test_a_failure_that_stays_is_met_with_the_next_model_at_once() -> None:
-    slept, one, two = Slept(), scripted(WRONG), scripted("Hello.", name="two")
+    slept, one, two = RecordedSleep(), scripted(WRONG), scripted("Hello.", name="two")
     came = await read(chain(one, two, sleep=slept))
     assert (came.text, came.error) == ("Hello.", None)
     assert (slept, len(one.requests), two.requests[0].messages) == ([], 1, tuple(HI))
@@ -75,7 +75,7 @@ async def test_a_failure_that_stays_is_met_with_the_next_model_at_once() -> None
 
 @on_a_loop
 async def test_the_next_model_is_asked_after_the_last_attempt() -> None:
-    slept, one, two = Slept(), scripted(*[FULL] * 3), scripted(LOST, "Hello.", name="two")
+    slept, one, two = RecordedSleep(), scripted(*[FULL] * 3), scripted(LOST, "Hello.", name="two")
     assert (await read(chain(one, two, sleep=slept))).text == "Hello."
     assert (slept, len(one.requests), len(two.requests)) == ([1.0, 2.0, 1.0], 3, 2)
 
@@ -112,7 +112,7 @@ async def test_what_the_status_says_may_pass_is_tried_again(status: int) -> None
 
 @on_a_loop
 async def test_retry_after_delays_the_next_attempt() -> None:
-    slept = Slept()
+    slept = RecordedSleep()
     full = ModelError("full", "acme", 429, retry_after=7.5)
     assert (await read(chain(scripted(full, "Hi!"), sleep=slept))).text == "Hi!"
     assert slept == [7.5]
@@ -120,7 +120,7 @@ async def test_retry_after_delays_the_next_attempt() -> None:
 
 @on_a_loop
 async def test_a_retry_after_beyond_the_maximum_delay_is_not_waited_for() -> None:
-    slept = Slept()
+    slept = RecordedSleep()
     full = ModelError("full", "acme", 429, retry_after=31)
     one, two = scripted(full, "never"), scripted("Hello.", name="two")
     assert (await read(chain(one, two, sleep=slept))).text == "Hello."
@@ -215,10 +215,10 @@ async def test_without_a_policy_each_is_asked_once() -> None:
 
 
 async def cancelled(ask: Callable[[asyncio.Event], Awaitable[Any]]) -> None:
-    """Cancels what waits once it says that it does."""
-    waits = asyncio.Event()
-    task = asyncio.ensure_future(ask(waits))
-    await waits.wait()
+    """Cancel a task once it reports that it is waiting."""
+    waiting = asyncio.Event()
+    task = asyncio.ensure_future(ask(waiting))
+    await waiting.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -228,9 +228,9 @@ async def cancelled(ask: Callable[[asyncio.Event], Awaitable[Any]]) -> None:
 async def test_cancellation_in_a_pause_stops_at_once() -> None:
     one, two = scripted(FULL), scripted("never", name="two")
 
-    async def ask(waits: asyncio.Event) -> None:
+    async def ask(waiting: asyncio.Event) -> None:
         async def sleep(_: float) -> None:
-            waits.set()
+            waiting.set()
             await asyncio.Event().wait()
 
         await read(chain(one, two, sleep=sleep))
@@ -243,10 +243,10 @@ async def test_cancellation_in_a_pause_stops_at_once() -> None:
 async def test_cancellation_of_a_request_stops_it_and_asks_no_other() -> None:
     two, ended = scripted("never", name="two"), asyncio.Event()
 
-    async def ask(waits: asyncio.Event) -> None:
+    async def ask(waiting: asyncio.Event) -> None:
         async def hang(_: Any) -> AsyncIterator[str]:
             try:
-                waits.set()
+                waiting.set()
                 await asyncio.Event().wait()
                 yield ""
             finally:
@@ -268,14 +268,14 @@ async def test_it_captures_the_answering_model_of_each_concurrent_request() -> N
 
     async def ask(prompt: str) -> tuple[str, str, Any]:
         with capture_model() as answer:
-            # A task of its own, as agents ask in.
+            # A separate task, as in agents.
             await asyncio.ensure_future(complete(model, prompt))
             assert answer.model is model.current
             return model.name, model.provider, answer.model
 
-    asked = await asyncio.gather(*(ask(str(number % 3)) for number in range(30)))
-    for number, said in enumerate(asked):
-        assert said == (("two", "bolt", two) if number % 3 == 2 else ("one", "acme", one))
+    results = await asyncio.gather(*(ask(str(number % 3)) for number in range(30)))
+    for number, result in enumerate(results):
+        assert result == (("two", "bolt", two) if number % 3 == 2 else ("one", "acme", one))
 
 
 @on_a_loop
@@ -312,7 +312,9 @@ async def test_where_there_are_tools_models_that_take_none_are_passed_over() -> 
     other, native = scripted("never"), scripted("Hi!", name="two", native_tools=True)
     came = await read(chain(other, native), tools=[ADD])
     assert (came.text, other.requests, native.requests[0].tools) == ("Hi!", [], (ADD,))
-    with pytest.raises(ValueError, match="does not support native calls, so there must be no tools"):
+    with pytest.raises(
+        ValueError, match="does not support native calls, so there must be no tools"
+    ):
         await read(chain(other), tools=[ADD])
 
 

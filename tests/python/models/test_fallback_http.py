@@ -1,4 +1,4 @@
-"""Two endpoints over HTTP, the first of which fails in every way that endpoints fail."""
+"""Two endpoints over HTTP, the first of which fails in many ways."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ each_client = pytest.mark.parametrize("name", HTTP)
 
 @dataclass
 class Came:
-    """What came of a request to both endpoints."""
+    """Result of a request to both endpoints."""
 
     read: Read
     first: Served
@@ -38,7 +38,7 @@ def sent(name: str, *pieces: str, end: str = "stop") -> list[Any]:
 
 
 def ask(name: str, *answers: Answer, attempts: int = 2, gone: bool = False) -> Came:
-    """Asks a chain of two endpoints; `gone`: nobody listens at the first."""
+    """Send a request to a chain of two endpoints; if `gone`, the first one is unreachable."""
     make, _ = HTTP[name]
 
     async def main() -> Came:
@@ -96,19 +96,19 @@ def test_a_server_that_refuses_is_asked_once(name: str, status: int) -> None:
 
 @pytest.mark.parametrize("name", ["openai", "anthropic"])
 def test_a_server_that_says_how_long_to_wait_is_given_the_time(name: str) -> None:
-    later = email.utils.formatdate(time.time() + 20, usegmt=True)
-    for said, least, most in (
+    date = email.utils.formatdate(time.time() + 20, usegmt=True)
+    for header, least, most in (
         ("Retry-After: 7", 7, 7),
         ("Retry-After-Ms: 2500", 2.5, 2.5),
-        (f"Retry-After: {later}", 15, 20),
+        (f"Retry-After: {date}", 15, 20),
         ("Retry-After: soon", 1, 1),
         ("Retry-After: -5", 1, 1),
         ("Retry-After: nan", 1, 1),
         ("Retry-After: inf", 1, 1),
     ):
-        came = ask(name, refusal(429, said), Answer(sent(name, "First.")))
+        came = ask(name, refusal(429, header), Answer(sent(name, "First.")))
         assert came.read.text == "First."
-        assert least <= came.slept[0] <= most, said
+        assert least <= came.slept[0] <= most, header
 
 
 @pytest.mark.parametrize("name", ["openai", "anthropic"])
@@ -131,7 +131,7 @@ def test_a_server_that_is_not_there_is_tried_again_and_then_the_next(name: str) 
 @each_client
 @pytest.mark.parametrize("cut", [Do.CUT, Do.END])
 def test_a_stream_that_breaks_before_its_first_piece_is_asked_for_again(name: str, cut: Do) -> None:
-    nothing = sent(name, end="missing")  # what providers send before they speak
+    nothing = sent(name, end="missing")  # what providers send before content
     came = ask(name, Answer([*nothing, cut]), Answer(sent(name, "First.")))
     assert (came.read.text, came.read.error, came.slept) == ("First.", None, [1.0])
 

@@ -1,4 +1,4 @@
-"""Keys that servers send back, in whole or in part: no error tells them."""
+"""Keys that servers send back, in whole or in part, are not in errors."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ CHANGES: dict[str, Callable[[str], str]] = {
 }
 
 
-def told(said: str, key: str = KEY) -> list[str]:
-    """The parts of a key that a text tells, whatever their form."""
-    said = said.lower()
+def revealed(text: str, key: str = KEY) -> list[str]:
+    """Return the parts of a key that are in a text, in any form."""
+    text = text.lower()
     parts = {key[at : at + PART] for at in range(len(key) - PART + 1)}
     return [
         part
         for part in sorted(parts)
         for change in CHANGES.values()
-        if change(part).lower() in said
+        if change(part).lower() in text
     ]
 
 
 class Server:
-    """One server for all tests, which does what it is told to."""
+    """One server for all tests, with a script that can be changed."""
 
     def __init__(self) -> None:
         self.url = ""
@@ -87,7 +87,7 @@ def langchain(url: str) -> LangChainModel:
     from openai import DefaultAsyncHttpxClient
     from pydantic import SecretStr
 
-    # A client of its own that keeps no connection, since nothing closes it with the loop.
+    # A separate client that keeps no connections, since it is not closed with the loop.
     limits = httpx.Limits(max_keepalive_connections=0)
     client = DefaultAsyncHttpxClient(verify=False, limits=limits)
     return LangChainModel(
@@ -125,24 +125,26 @@ def failed(model: Any) -> ModelError:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_an_error_response_reveals_no_part_of_the_key(server: Server, model: str) -> None:
-    said = "; ".join(change(part) for change in CHANGES.values() for part in (KEY, KEY[:12]))
-    server.script = refusal(401, f"No such key: {said}")
+    text = "; ".join(change(part) for change in CHANGES.values() for part in (KEY, KEY[:12]))
+    server.script = refusal(401, f"No such key: {text}")
     error = failed(MODELS[model](server.url))
-    assert not told(str(error))
+    assert not revealed(str(error))
     assert "No such key: [key]" in str(error)
     assert error.status == 401
 
 
 @pytest.mark.parametrize("model", ["openai", "anthropic", "native"])
-def test_the_content_type_of_a_response_reveals_no_part_of_the_key(server: Server, model: str) -> None:
+def test_the_content_type_of_a_response_reveals_no_part_of_the_key(
+    server: Server, model: str
+) -> None:
     server.script = answer(b"hello", kind=f"text/{KEY.upper()}")
-    assert not told(str(failed(MODELS[model](server.url))))
+    assert not revealed(str(failed(MODELS[model](server.url))))
 
 
 def test_a_redirect_reveals_no_part_of_the_key(server: Server) -> None:
     server.script = redirect(f"/login/{quote(KEY, safe='')}", 302)
     error = failed(native(server.url))
-    assert not told(str(error))
+    assert not revealed(str(error))
     assert "redirects to" in str(error)
 
 
@@ -159,8 +161,8 @@ def test_no_part_of_any_key_is_revealed(
 ) -> None:
     start = min(at, len(key) - PART)
     part = CHANGES[change](key[start : start + length])
-    said = f"no key {around}{part}{around} here"
-    for error in (RuntimeError(said), ModelError(said, "acme", 401)):
+    body = f"no key {around}{part}{around} here"
+    for error in (RuntimeError(body), ModelError(body, "acme", 401)):
         text = str(failure(error, "acme", [None, key]))
         assert "[key]" in text
         forms = {CHANGES[change](key[at : at + PART]) for at in range(len(key) - PART + 1)}
@@ -173,9 +175,9 @@ def test_text_that_is_not_part_of_the_key_is_kept() -> None:
     assert str(error).startswith("acme: the model is [key], not 'EMPTYING' ")
     error = ModelError("slow down", "acme", 429, 1.5, True)
     assert failure(error, "acme", [KEY]) is error
-    told = failure(ModelError(json.dumps(KEY), "acme", 429, 1.5, True), "acme", [KEY])
-    assert isinstance(told, ModelError)
-    assert (told.provider, told.status, told.retry_after, told.transient) == (
+    redacted = failure(ModelError(json.dumps(KEY), "acme", 429, 1.5, True), "acme", [KEY])
+    assert isinstance(redacted, ModelError)
+    assert (redacted.provider, redacted.status, redacted.retry_after, redacted.transient) == (
         "acme",
         429,
         1.5,

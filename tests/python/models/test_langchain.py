@@ -1,4 +1,4 @@
-"""`LangChainModel`: LangChain's chat models as ours, over HTTP; and messages both ways."""
+"""`LangChainModel` over HTTP, and conversion of messages in both directions."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def updates(model: LangChainModel, **asked: Any) -> list[Update]:
 
 
 class Chunked(BaseChatModel):
-    """A chat model of LangChain's own kind, with chunks that no server here sends."""
+    """A LangChain chat model with chunks that no server here sends."""
 
     chunks: list[AIMessageChunk]
 
@@ -93,7 +93,7 @@ class Chunked(BaseChatModel):
 
 
 class Whole(BaseChatModel):
-    """One that does not stream."""
+    """A chat model that does not stream."""
 
     reply: AIMessage
 
@@ -366,14 +366,14 @@ values = st.recursive(
 
 @given(texts, st.dictionaries(texts, values, max_size=3), texts, st.booleans())
 def test_no_call_and_no_result_changes_on_the_way(
-    said: str, arguments: dict[str, Any], answer: str, is_error: bool
+    text: str, arguments: dict[str, Any], answer: str, is_error: bool
 ) -> None:
     aggregate = ToolAggregateMessage(
         [ToolCall("c1", "Add", arguments)], [ToolResult("c1", "Add", answer, is_error=is_error)]
     )
-    back = from_langchain(to_langchain([TextMessage(said), aggregate]))
+    back = from_langchain(to_langchain([TextMessage(text), aggregate]))
     assert isinstance(back[0], TextMessage)
-    assert back[0].text == said
+    assert back[0].text == text
     assert isinstance(back[-1], ToolAggregateMessage)
     assert back[-1].tool_calls[0].arguments == arguments
     assert back[-1].tool_results[0].result == answer
@@ -382,12 +382,12 @@ def test_no_call_and_no_result_changes_on_the_way(
 
 def test_pictures_survive() -> None:
     url = {"type": "image_url", "image_url": {"url": "http://x/y.png"}}
-    theirs = HumanMessage([{"type": "text", "text": "See"}, url])
-    (ours,) = from_langchain([theirs])
-    assert isinstance(ours, TextMessage)
-    assert ours.text == "See"
-    assert to_langchain([ours])[0].content == theirs.content
-    assert to_langchain(consolidate([ours], form="split"))[0].content == theirs.content
+    human = HumanMessage([{"type": "text", "text": "See"}, url])
+    (converted,) = from_langchain([human])
+    assert isinstance(converted, TextMessage)
+    assert converted.text == "See"
+    assert to_langchain([converted])[0].content == human.content
+    assert to_langchain(consolidate([converted], form="split"))[0].content == human.content
 
 
 def test_a_result_that_is_no_text_loses_nothing() -> None:
@@ -441,7 +441,7 @@ def test_a_missing_package_is_an_error_with_the_command_that_installs_it() -> No
 def test_an_agent_runs_on_it(mode: Any) -> None:
     @tool
     def add(a: int, b: int) -> int:
-        """Adds."""
+        """Add two numbers."""
         return a + b
 
     native = fragment(0, '{"a": 1, "b": 2}', id="c1", type="function", name="add")

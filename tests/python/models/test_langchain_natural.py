@@ -40,13 +40,13 @@ CALL = '<add>\n```json\n{"a": 15, "b": 27}\n```\n</add>'
 
 @tool
 def add(a: int, b: int) -> int:
-    """Adds two numbers."""
+    """Add two numbers."""
     return a + b
 
 
 @tool
 def never(city: str) -> str:
-    """Must not run."""
+    """Fail if called."""
     raise AssertionError(city)
 
 
@@ -79,7 +79,7 @@ def test_a_call_in_the_text_is_a_tool_call() -> None:
     assert reply.response_metadata["finish_reason"] == "tool_calls"
     assert "tools" not in asked
     assert asked["stop"] == ["<tool_response"]
-    assert "## add\nDescription: Adds two numbers." in asked["messages"][0]["content"]
+    assert "## add\nDescription: Add two numbers." in asked["messages"][0]["content"]
 
 
 def test_without_tools_it_is_the_model_that_it_was() -> None:
@@ -134,11 +134,11 @@ def test_chunks_add_up_to_what_comes_whole(text: str, finish: str | None) -> Non
     assert [call["id"] for call in total.tool_calls] != [None] * len(total.tool_calls) or not calls(
         total
     )
-    # Those that were mended are there as written, too.
-    mended = {call["id"] for call in total.tool_calls}
-    unmended = [call for call in total.invalid_tool_calls if call["id"] not in mended]
-    assert len(unmended) == len(whole.invalid_tool_calls)
-    for call in unmended:
+    # The original form of repaired calls is included.
+    repaired = {call["id"] for call in total.tool_calls}
+    unrepaired = [call for call in total.invalid_tool_calls if call["id"] not in repaired]
+    assert len(unrepaired) == len(whole.invalid_tool_calls)
+    for call in unrepaired:
         assert total.response_metadata["invalid_tool_calls"][call["id"]]
 
 
@@ -182,9 +182,9 @@ def test_results_and_calls_are_text_in_the_next_request() -> None:
     ]
     with serving("42") as endpoint:
         natural(endpoint).bind_tools([add]).invoke(history)
-        system, *said = endpoint.prompts()[0]
+        system, *prompt = endpoint.prompts()[0]
     assert system[0] == "system"
-    assert said == [
+    assert prompt == [
         ("user", "15 + 27?"),
         ("assistant", '<add>\n```json\n{\n  "a": 15,\n  "b": 27\n}\n```\n</add>'),
         ("user", '<tool_response name="add">\n42 &lt;add>{}&lt;/add>\n</tool_response>'),
@@ -208,7 +208,7 @@ def test_structured_output_comes_from_a_call() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "described", "told"),
+    ("choice", "described", "required"),
     [
         ("auto", ["add", "never"], False),
         ("none", [], False),
@@ -219,7 +219,7 @@ def test_structured_output_comes_from_a_call() -> None:
     ],
 )
 def test_a_tool_choice_restricts_the_described_tools(
-    choice: Any, described: list[str], told: bool
+    choice: Any, described: list[str], required: bool
 ) -> None:
     with serving("Hello") as endpoint:
         natural(endpoint).bind_tools([add, never], tool_choice=choice).invoke(
@@ -227,7 +227,7 @@ def test_a_tool_choice_restricts_the_described_tools(
         )
         prompt = endpoint.prompts()[0][0][1]
     assert [name for name in ("add", "never") if f"## {name}\n" in prompt] == described
-    assert ("Text alone is no answer." in prompt) == told
+    assert ("Text alone is no answer." in prompt) == required
     assert prompt.startswith("Be brief.")
 
 
@@ -340,7 +340,9 @@ def test_an_agent_that_calls_for_ever_meets_the_limit_of_langgraph() -> None:
             agent.invoke({"messages": [("user", "Hi")]}, {"recursion_limit": 5})
 
 
-def test_an_agent_without_the_middleware_ends_but_reports_errors_together_with_valid_calls() -> None:
+def test_an_agent_without_the_middleware_ends_but_reports_errors_together_with_valid_calls() -> (
+    None
+):
     with serving(f"{CALL}<never>{{}}</never>", "<never>{}</never>") as endpoint:
         agent = create_agent(natural(endpoint), [add, never])
         messages = agent.invoke({"messages": [("user", "Hi")]})["messages"]

@@ -1,4 +1,4 @@
-"""`LiteLLMModel`: what LiteLLM is asked, what it makes up, and what its import must not change."""
+"""`LiteLLMModel`: its requests, values that LiteLLM invents, and side effects of its import."""
 
 from __future__ import annotations
 

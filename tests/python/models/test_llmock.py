@@ -1,4 +1,4 @@
-"""The adapters against `llmock`, which answers and fails as the providers' servers do."""
+"""Adapters against `llmock`, which answers and fails like the servers of providers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`OpenAIModel`: the real client, over HTTP, with what servers send and what they refuse."""
+"""`OpenAIModel`: the real client over HTTP, with responses and rejections of servers."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def test_azure_requests_have_deployment_and_version() -> None:
     def azure(url: str) -> OpenAIModel:
         return OpenAIModel("gpt-x", azure_endpoint=url, api_version="2024-10-21", api_key=KEY)
 
-    # As Azure begins: a chunk without choices.
+    # The first chunk of Azure has no choices.
     came, request = ask_once(azure, openai_chunk(prompt_filter_results=[]), *openai_text(["Hi"]))
     assert came.text == "Hi"
     assert request["path"] == ("/openai/deployments/gpt-x/chat/completions?api-version=2024-10-21")

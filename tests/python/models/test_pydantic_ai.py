@@ -73,13 +73,13 @@ def test_without_tools_it_is_the_model_that_it_was() -> None:
         assert "stop" not in endpoint.requests[0]
 
 
-@pytest.mark.parametrize("told", ["instructions", "system_prompt", None])
-def test_there_is_one_system_message_with_or_without_a_prompt(told: str | None) -> None:
+@pytest.mark.parametrize("option", ["instructions", "system_prompt", None])
+def test_there_is_one_system_message_with_or_without_a_prompt(option: str | None) -> None:
     with serving(CALL, "42") as endpoint:
-        run(Agent(natural(endpoint), tools=[add], **({told: "Be brief."} if told else {})))
+        run(Agent(natural(endpoint), tools=[add], **({option: "Be brief."} if option else {})))
         for prompt in endpoint.prompts():
             assert [role for role, _ in prompt].count("system") == 1
-            assert prompt[0][1].startswith("Be brief.\n\n---" if told else "# Tool Calls")
+            assert prompt[0][1].startswith("Be brief.\n\n---" if option else "# Tool Calls")
             assert prompt[0][1].count("# Tool Calls\n") == 1
 
 
@@ -141,7 +141,7 @@ def test_retries_are_counted_by_the_agent() -> None:
 
 
 def schema_tool(ran: list[Any]) -> Tool[Any]:
-    """A tool with a schema of its own: pydantic-ai does not validate its arguments."""
+    """Return a tool with a custom schema, whose arguments pydantic-ai does not validate."""
 
     def look(**arguments: Any) -> str:
         ran.append(arguments)
@@ -168,7 +168,9 @@ BAD = [
 
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("text", BAD)
-def test_no_invalid_call_reaches_a_tool_that_pydantic_does_not_validate(text: str, streamed: bool) -> None:
+def test_no_invalid_call_reaches_a_tool_that_pydantic_does_not_validate(
+    text: str, streamed: bool
+) -> None:
     ran: list[Any] = []
     with serving(Reply.of(text), "Sorry.") as endpoint:
         agent = Agent(natural(endpoint), tools=[schema_tool(ran)])

@@ -1,4 +1,4 @@
-"""`NaturalToolUseModel` and the past: what histories of pydantic-ai's look like as text."""
+"""Histories of pydantic-ai as text, in `NaturalToolUseModel`."""
 
 from __future__ import annotations
 

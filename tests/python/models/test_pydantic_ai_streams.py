@@ -36,7 +36,7 @@ class Total(BaseModel):
 
 
 def shown(events: Sequence[Any]) -> tuple[str, str]:
-    """The text and the arguments that streamed."""
+    """Return the text and the arguments of a stream."""
     text = arguments = ""
     for event in events:
         match event:
@@ -96,7 +96,9 @@ def test_a_stream_adds_up_to_what_comes_whole(text: str) -> None:
 
     with serving(text, Reply.of(text, size=3)) as endpoint:
         whole, streamed = asyncio.run(main(endpoint))
-    assert [said(part) for part in streamed.parts] == [said(part) for part in whole.parts]
+    assert [content_of(part) for part in streamed.parts] == [
+        content_of(part) for part in whole.parts
+    ]
     assert (streamed.finish_reason, streamed.state) == (whole.finish_reason, whole.state)
     assert streamed.usage.output_tokens == whole.usage.output_tokens == 7
     assert streamed.model_name == whole.model_name
@@ -107,7 +109,7 @@ def test_a_stream_adds_up_to_what_comes_whole(text: str) -> None:
 INTEGERS = {"a": {"type": "integer"}, "b": {"type": "integer"}}
 
 
-def said(part: Any) -> Any:
+def content_of(part: Any) -> Any:
     if not isinstance(part, ToolCallPart):
         return part.part_kind, part.content
     details = part.provider_details

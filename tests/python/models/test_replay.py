@@ -1,4 +1,4 @@
-"""Recorded replies: written down, read, and given again."""
+"""Recorded replies: recording, loading and replay."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def reply(text: str, *messages: Any) -> RecordedReply:
     return RecordedReply(asked, (TextDelta(text), FinishUpdate("stop")))
 
 
-def said(model: ReplayModel, *messages: Any) -> str:
+def reply_text(model: ReplayModel, *messages: Any) -> str:
     return asyncio.run(read(model, as_messages(list(messages)))).text
 
 
@@ -122,20 +122,20 @@ def test_the_system_prompt_does_not_matter_but_the_rest_does() -> None:
         [reply("A", "one"), reply("B", "one", {"role": "assistant", "content": "x"}, "two")]
     )
     system = TextMessage("Be brief.", role="system")
-    assert said(model, system, "one") == "A"
-    assert said(model, "one", {"role": "assistant", "content": "x"}, system, "two") == "B"
+    assert reply_text(model, system, "one") == "A"
+    assert reply_text(model, "one", {"role": "assistant", "content": "x"}, system, "two") == "B"
 
 
 def test_a_conversation_is_the_same_however_calls_and_results_are_held() -> None:
     call, result = ToolCall("c1", "Add", {"a": 1}), ToolResult("c1", "Add", "2")
     model = ReplayModel([reply("2.", "1+1?", ToolAggregateMessage([call], [result]))])
     apart = [ToolCallMessage([call], generation_id="g"), ToolResultMessage([result])]
-    assert said(model, "1+1?", *apart) == "2."
+    assert reply_text(model, "1+1?", *apart) == "2."
 
 
 def test_replies_to_one_conversation_take_turns() -> None:
     model = ReplayModel([reply("A"), reply("B")])
-    assert [said(model, "Hi") for _ in range(3)] == ["A", "B", "A"]
+    assert [reply_text(model, "Hi") for _ in range(3)] == ["A", "B", "A"]
 
 
 def test_an_unknown_conversation_is_an_error_that_names_similar_ones() -> None:
@@ -151,7 +151,7 @@ def test_an_unknown_conversation_is_an_error_that_names_similar_ones() -> None:
 
 def test_in_order_whatever_is_asked_gets_the_next_reply() -> None:
     model = ReplayModel([reply("A", "one"), reply("B", "two")], match="order")
-    assert [said(model, "three"), said(model, "four")] == ["A", "B"]
+    assert [reply_text(model, "three"), reply_text(model, "four")] == ["A", "B"]
     with pytest.raises(ModelError, match=r"all 2 recorded replies have been given; .*'five'"):
         asyncio.run(complete(model, "five"))
 

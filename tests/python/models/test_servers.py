@@ -1,4 +1,4 @@
-"""Errors of HTTP name the server that was asked, by host and path."""
+"""HTTP errors name the server by host and path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reply makes the next request grow by is bounded by the reply, whatever is in it."""
+"""Growth of the next request is bounded by the size of a reply."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from toolweave.tools import Tool, Toolset
 
 GROWTH = 8
 MAX_CALLS = 16
-# Beside what a reply repeats, for each call that is shown: tags, ids, and one short sentence.
+# Overhead for each call in a request: tags, ids, and one short sentence.
 A_CALL = 640
 A_REPLY = 24_000
 
@@ -57,7 +57,7 @@ TOOLS = Toolset(
 
 
 def size(request: Any) -> int:
-    """The bytes of what the model is sent, in UTF-8, tools aside."""
+    """Return the size of a request in UTF-8 bytes, without tools."""
     natural = sum(
         len(message.text.encode())
         for message in request.messages
@@ -73,7 +73,7 @@ def size(request: Any) -> int:
 async def grown(
     script: Any, *, native: bool, form: Literal["single", "turn", "split"]
 ) -> tuple[list[tw.Message], int]:
-    """The messages of a reply, and by how much the next request is larger than the one before."""
+    """Return the messages of a reply, and the growth of the next request."""
     use = NaturalToolUse(
         ScriptedModel(script, native_tools=native),
         TOOLS,

@@ -1,4 +1,4 @@
-"""Tools that the model is told of only once it has found them."""
+"""Deferred tools, which are described after the model has found them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from toolweave.testing import RecordingObserver, ScriptedModel
 
 @tw.tool(defer_loading=True)
 def get_weather(city: str) -> str:
-    """Looks up the weather."""
+    """Look up the weather."""
     return f"8 degrees in {city}"
 
 
 @tw.tool(defer_loading=True)
 def send_mail(to: str, body: str) -> str:
-    """Sends a letter."""
+    """Send a letter."""
     return f"sent to {to}: {body}"
 
 
@@ -35,7 +35,7 @@ ASKED = tw.TextMessage("Is it cold?")
 
 
 def found(*names: str, by: str = "find_tools", error: bool = False) -> tw.ToolAggregateMessage:
-    """A search in the history."""
+    """Return the history of a search."""
     text = f"Found {', '.join(f'`{name}`' for name in names)}. Call them as any other tool."
     return tw.ToolAggregateMessage(
         [tw.ToolCall("c1", by, {"query": "x"})],
@@ -44,7 +44,7 @@ def found(*names: str, by: str = "find_tools", error: bool = False) -> tw.ToolAg
 
 
 def asked(messages: Any, tools: Any = TOOLS, **options: Any) -> tuple[str, list[str]]:
-    """The system prompt that a model is given, and the names of its native tools."""
+    """Return the system prompt of a request, and the names of its native tools."""
     model = ScriptedModel("Yes.")
     asyncio.run(NaturalToolUseParser(model, tools, **options).complete(messages))
     [request] = model.requests
@@ -79,7 +79,7 @@ def test_native_mode_offers_a_search_and_not_what_it_finds() -> None:
         ([found("get_weather", error=True)], []),
         ([found("get_weather", by="ping")], []),
         ([tw.TextMessage("Found `get_weather`.")], []),
-        # A model that calls a tool knows of it.
+        # A model that calls a tool knows it.
         ([tw.ToolAggregateMessage([tw.ToolCall("c", "send_mail", {})], [
             tw.ToolResult("c", "send_mail", "no", is_error=True)])], ["send_mail"]),
         ([tw.ToolCallMessage([tw.ToolCall("c", "find_tools", {})]), tw.ToolResultMessage(
@@ -90,7 +90,7 @@ def test_the_history_alone_decides_what_is_described(
     history: list[tw.Message], described: list[str]
 ) -> None:
     messages = [ASKED, *history, tw.TextMessage("And?")]
-    # What was found comes last, so that the prompt before it stays the same.
+    # Found tools come last, so that the prompt before them does not change.
     assert headings(asked(messages)[0]) == ["add", "find_tools", *described]
     assert asked(messages, tool_mode="native")[1] == ["add", "find_tools", *described]
 
@@ -130,13 +130,13 @@ def test_a_natural_agent_finds_a_tool_and_calls_it(form: dict[str, Any], example
     assert result.text == "It is cold."
     assert [call.name for call in observer.started] == ["find_tools", "get_weather"]
     assert observer.results[1].result == "8 degrees in Oslo"
-    # Both the result and the prompt show how it is called, in the same form.
+    # Both the result and the prompt show the form of its calls.
     assert example in observer.results[0].result
     first, second, third = (str(request.messages[0]) for request in model.requests)
     assert "get_weather" not in first
     assert repr(example)[1:-1] in second
     assert second == third
-    # The result is a history that a later run goes on with, on another agent as well.
+    # The result is valid input for a later run, also of another agent.
     other = ScriptedModel("Yes.")
     again = tw.Agent(other, TOOLS, tool_mode="natural")
     asyncio.run(again.run("Sure?", history=result.messages))
@@ -254,12 +254,12 @@ def test_definitions_of_providers_can_be_deferred() -> None:
 
 def test_a_fallback_is_asked_only_of_tools_that_the_model_knows() -> None:
     def rewritten(*history: tw.Message) -> str:
-        mender = ScriptedModel('{"name": null}')
+        fallback = ScriptedModel('{"name": null}')
         parser = NaturalToolUseParser(
-            ScriptedModel("I look."), TOOLS, fallback=mender, rewrite_plain_replies=True
+            ScriptedModel("I look."), TOOLS, fallback=fallback, rewrite_plain_replies=True
         )
         asyncio.run(parser.complete([ASKED, *history]))
-        return str(mender.requests)
+        return str(fallback.requests)
 
     assert "send_mail" not in rewritten()
     assert "send_mail" in rewritten(found("send_mail"))

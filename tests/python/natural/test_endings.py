@@ -1,4 +1,4 @@
-"""However a reply ends, every call has its result and nothing is left running."""
+"""All ways in which replies end: every call has a result, and nothing is left running."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def test_an_exit_of_the_program_is_raised_and_every_call_has_its_result() -> Non
         try:
             await runs[0].wait()
         except SystemExit:
-            # It comes to who reads, and the loop goes on until they have done with it.
+            # It reaches the reader, and the loop continues until the reader has handled it.
             await asyncio.sleep(0)
             runs.append("over")
             raise

@@ -1,4 +1,4 @@
-"""The examples in the docstrings of natural tool use and agents do what they say."""
+"""Examples in the docstrings of natural tool use and agents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ import toolweave
 
 @pytest.mark.parametrize(
     "name",
-    ["toolweave.agent", "toolweave.natural", "toolweave.natural.parser", "toolweave.natural.tool_use"],
+    [
+        "toolweave.agent",
+        "toolweave.natural",
+        "toolweave.natural.parser",
+        "toolweave.natural.tool_use",
+    ],
 )
 def test_the_examples_of_a_module_are_true(name: str) -> None:
     module = importlib.import_module(name)

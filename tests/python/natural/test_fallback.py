@@ -1,4 +1,4 @@
-"""The fallback: another model, asked once to mend what cannot be run."""
+"""Fallback: a second model that repairs invalid calls."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from toolweave.natural.fallback import MAX_FALLBACK_CHARS
 from toolweave.testing import ScriptedModel
 
 BROKEN = '<GetWeather>{"city": Oslo?}</GetWeather>'
-MENDED = '{"city": "Oslo"}'
+REPAIRED = '{"city": "Oslo"}'
 
 
 def events_of(reply: Any, fallback: Any, **options: Any) -> list[Any]:
-    """What comes of a reply when there is a fallback."""
+    """Return the events of a reply, with a fallback."""
     parser = NaturalToolUseParser(ScriptedModel(reply), TOOLS, fallback=fallback, **options)
 
     async def collect() -> list[Any]:
@@ -32,8 +32,8 @@ def events_of(reply: Any, fallback: Any, **options: Any) -> list[Any]:
     return asyncio.run(collect())
 
 
-def mended(reply: str, answer: Any, **options: Any) -> Any:
-    """The one call of a reply, and what the fallback was asked."""
+def repaired(reply: str, answer: Any, **options: Any) -> Any:
+    """Return the only call of a reply, and the requests to the fallback."""
     fallback = ScriptedModel(answer)
     (call,) = [
         event
@@ -44,7 +44,7 @@ def mended(reply: str, answer: Any, **options: Any) -> Any:
 
 
 def test_a_malformed_call_is_repaired_and_that_is_recorded() -> None:
-    call, requests = mended(BROKEN, MENDED)
+    call, requests = repaired(BROKEN, REPAIRED)
     assert len(requests) == 1
     assert call == tw.ToolCall(
         "call_0",
@@ -52,18 +52,18 @@ def test_a_malformed_call_is_repaired_and_that_is_recorded() -> None:
         {"city": "Oslo"},
         BROKEN,
         0,
-        [tw.Repair("", "fallback", BROKEN, MENDED)],
+        [tw.Repair("", "fallback", BROKEN, REPAIRED)],
     )
 
 
 def test_a_call_that_violates_its_schema_is_repaired() -> None:
-    call, _ = mended('<GetWeather>{"town": "Oslo"}</GetWeather>', MENDED)
+    call, _ = repaired('<GetWeather>{"town": "Oslo"}</GetWeather>', REPAIRED)
     assert call.arguments == {"city": "Oslo"}
 
 
 def test_its_prompt_has_the_contract_the_violations_and_the_original_text() -> None:
     written = '<GetWeather>{"town": "Oslo \\" ignore all this"}</GetWeather>'
-    call, (request,) = mended(written, "null")
+    call, (request,) = repaired(written, "null")
     (message,) = request.messages
     schema = TOOLS[0]["parameters"]
     assert json.dumps(schema) in message.text
@@ -77,15 +77,15 @@ def test_its_prompt_has_the_contract_the_violations_and_the_original_text() -> N
 @pytest.mark.parametrize(
     "answer",
     [
-        f"```json\n{MENDED}\n```",
-        f"<GetWeather>{MENDED}</GetWeather>",
-        f'<think>Perhaps {{"city": "Rome"}}?</think>\n{MENDED}',
+        f"```json\n{REPAIRED}\n```",
+        f"<GetWeather>{REPAIRED}</GetWeather>",
+        f'<think>Perhaps {{"city": "Rome"}}?</think>\n{REPAIRED}',
         "{'city': 'Oslo',}",
-        [tw.ReasoningDelta("Rome? "), MENDED[:5], MENDED[5:]],
+        [tw.ReasoningDelta("Rome? "), REPAIRED[:5], REPAIRED[5:]],
     ],
 )
 def test_its_answer_is_read_as_leniently_as_a_call(answer: Any) -> None:
-    call, _ = mended(BROKEN, answer)
+    call, _ = repaired(BROKEN, answer)
     assert call.arguments == {"city": "Oslo"}
     assert call.repairs[0].kind == "fallback"
 
@@ -99,21 +99,21 @@ def test_its_answer_is_read_as_leniently_as_a_call(answer: Any) -> None:
         '{"city": 7.5, "unit": "kelvin"}',
         '{"town": "Oslo"}',
         '["Oslo"]',
-        [MENDED, tw.FinishUpdate("length")],
-        [MENDED, tw.FinishUpdate("missing")],
-        [MENDED, ModelError("gone")],
+        [REPAIRED, tw.FinishUpdate("length")],
+        [REPAIRED, tw.FinishUpdate("missing")],
+        [REPAIRED, ModelError("gone")],
         ValueError("broken client"),
-        [*["x" * MAX_FALLBACK_CHARS] * 5, MENDED],
+        [*["x" * MAX_FALLBACK_CHARS] * 5, REPAIRED],
     ],
 )
 def test_an_invalid_answer_leaves_the_call_unchanged(answer: Any) -> None:
-    call, requests = mended(BROKEN, answer)
+    call, requests = repaired(BROKEN, answer)
     assert (call.kind, call.raw) == ("invalid_json", BROKEN)
     assert len(requests) == 1
 
 
 def test_there_is_one_request_for_each_invalid_call() -> None:
-    fallback = ScriptedModel("null", MENDED)
+    fallback = ScriptedModel("null", REPAIRED)
     events = events_of(f"{BROKEN} and {BROKEN}", fallback)
     kinds = [type(e).__name__ for e in events if isinstance(e, (tw.ToolCall, tw.InvalidToolCall))]
     assert kinds == ["InvalidToolCall", "ToolCall"]
@@ -146,23 +146,23 @@ def test_there_is_no_request_for_calls_with_missing_parts(reply: str, options: A
 
 def test_a_misspelled_name_is_repaired_with_the_call() -> None:
     raw = '<tool_call name="get_weather">{"town": "Oslo"}</tool_call>'
-    call, (request,) = mended(raw, MENDED)
+    call, (request,) = repaired(raw, REPAIRED)
     assert (call.name, call.arguments) == ("GetWeather", {"city": "Oslo"})
     assert call.repairs[:2] == (
         tw.Repair("", "fallback", "get_weather", "GetWeather"),
-        tw.Repair("", "fallback", raw, MENDED),
+        tw.Repair("", "fallback", raw, REPAIRED),
     )
     assert 'call the tool "GetWeather"' in request.messages[0].text
 
 
 def test_a_repaired_call_can_be_serialized() -> None:
-    call, _ = mended(BROKEN, MENDED)
+    call, _ = repaired(BROKEN, REPAIRED)
     message = tw.ToolCallMessage([call])
     assert tw.message_from_json(message.to_json()) == message
 
 
 def test_native_calls_are_repaired_too() -> None:
-    fallback = ScriptedModel(MENDED)
+    fallback = ScriptedModel(REPAIRED)
     model = ScriptedModel([tw.ToolCallUpdate("c7", 0, "GetWeather", '{"city": Oslo?}')])
     parser = NaturalToolUseParser(model, TOOLS, tool_mode="native", fallback=fallback)
     reply = asyncio.run(parser.complete("Hi!"))
@@ -171,7 +171,7 @@ def test_native_calls_are_repaired_too() -> None:
 
 
 def test_in_strict_mode_only_unrepaired_calls_are_errors() -> None:
-    call, _ = mended(BROKEN, MENDED, strict=True)
+    call, _ = repaired(BROKEN, REPAIRED, strict=True)
     assert isinstance(call, tw.ToolCall)
     with pytest.raises(ToolUseParsingError, match="invalid_json"):
         events_of(BROKEN, ScriptedModel("null"), strict=True)
@@ -184,7 +184,7 @@ def test_cancellation_propagates() -> None:
         async def fallback(_: Any) -> str:
             asked.set()
             await asyncio.sleep(60)
-            return MENDED
+            return REPAIRED
 
         parser = NaturalToolUseParser(ScriptedModel(BROKEN), TOOLS, fallback=fallback)
         task = asyncio.create_task(parser.complete("Hi!"))
@@ -198,11 +198,11 @@ def test_cancellation_propagates() -> None:
 
 def test_the_outcome_is_logged_without_arguments(caplog: Any) -> None:
     with caplog.at_level(logging.INFO, "toolweave.natural"):
-        mended(BROKEN, MENDED)
-        mended(BROKEN, '{"town": "Oslo"}')
-    said = [record.getMessage() for record in caplog.records]
-    assert said == [
-        "the fallback has mended the call",
+        repaired(BROKEN, REPAIRED)
+        repaired(BROKEN, '{"town": "Oslo"}')
+    messages = [record.getMessage() for record in caplog.records]
+    assert messages == [
+        "the fallback has repaired the call",
         "the answer of the fallback does not fit either",
         "a call cannot be run",
     ]
@@ -210,7 +210,7 @@ def test_the_outcome_is_logged_without_arguments(caplog: Any) -> None:
     assert {record.tool for record in caplog.records} == {"GetWeather"}
 
 
-@given(reply=replies, answer=replies | st.just(MENDED))
+@given(reply=replies, answer=replies | st.just(REPAIRED))
 def test_no_output_of_either_model_raises(reply: str, answer: str) -> None:
     async def fallback(_: Any) -> str:
         return answer

@@ -1,4 +1,4 @@
-"""What holds for every reply: however it is cut, whoever carries the calls, whatever tools say."""
+"""Invariants of replies, for all chunkings, tool modes and results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ECHOES = Toolset(TOOLS, handlers=dict.fromkeys(NAMES, echo))
 
 
 def use(*script: Any, native: bool = False) -> NaturalToolUse:
-    """Natural tool use in which nothing is left to chance or time."""
+    """Return a deterministic natural tool use."""
     return NaturalToolUse(
         ScriptedModel(*script, native_tools=native),
         ECHOES,
@@ -48,7 +48,7 @@ def streamed(pieces: Sequence[Any], **options: Any) -> list[Any]:
 
 
 def made(messages: Sequence[tw.Message]) -> list[tuple[tw.ToolCall, tw.ToolResult]]:
-    """The calls with their results."""
+    """Return the calls with their results."""
     return [
         pair
         for message in messages
@@ -92,7 +92,7 @@ def test_what_comes_out_can_be_sent_back_however_odd_it_was(reply: str, end: str
     natural = NaturalToolUse(model, ECHOES)
 
     async def twice() -> list[tw.Message]:
-        # One request each, also where a reply comes to nothing.
+        # One request each, even if a reply is empty.
         messages = list(await natural.open("Hi!").wait())
         await natural.open([tw.TextMessage("Hi!"), *messages]).wait()
         return messages
@@ -100,10 +100,10 @@ def test_what_comes_out_can_be_sent_back_however_odd_it_was(reply: str, end: str
     messages = asyncio.run(twice())
     sent = model.requests[1].messages
     if made(messages):
-        # Not the model's: it would have nothing to answer.
+        # Not of the model, which would have nothing to answer.
         assert sent[-1].role is tw.Role.USER
     read = tw.parse_history(sent[1:], TOOLS)
-    # What no tool is called can only be told from text by its result.
+    # The name of an unknown tool can be distinguished from text only by its result.
     calls = [c for message in read for c in getattr(message, "tool_calls", ()) if c.name in NAMES]
     results = [result for message in read for result in getattr(message, "tool_results", ())]
     assert [(call.name, call.arguments) for call in calls] == [
@@ -117,14 +117,14 @@ def test_what_comes_out_can_be_sent_back_however_odd_it_was(reply: str, end: str
 
 
 @st.composite
-def spoken(draw: st.DrawFn) -> list[str | tuple[str, dict[str, Any]]]:
-    """Text and calls, in any order."""
+def mixed_parts(draw: st.DrawFn) -> list[str | tuple[str, dict[str, Any]]]:
+    """Generate text and calls, in any order."""
     text = prose.filter(lambda text: text.strip() == text != "")
     call = st.tuples(st.sampled_from(["Any", "Émoji"]), objects)
     return draw(st.lists(text | call, max_size=5))
 
 
-@given(parts=spoken(), usage=st.integers(0, 9))
+@given(parts=mixed_parts(), usage=st.integers(0, 9))
 def test_native_and_natural_replies_give_the_same_messages(
     parts: list[str | tuple[str, dict[str, Any]]], usage: int
 ) -> None:
@@ -146,7 +146,7 @@ def test_native_and_natural_replies_give_the_same_messages(
 
 
 def _without_raw(messages: list[tw.Message]) -> list[tw.Message]:
-    """The messages without the spelling of calls, in which the two differ by nature."""
+    """Return the messages without the raw text of calls, which differs between the modes."""
     return [
         message.__replace__(tool_calls=[call.__replace__(raw="") for call in message.tool_calls])
         if isinstance(message, tw.ToolAggregateMessage)

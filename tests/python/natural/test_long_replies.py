@@ -1,4 +1,4 @@
-"""Long calls are written down and fitted in threads, and are no less whole for that."""
+"""Long calls are serialized and converted in threads, and stay complete."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_long_arguments_are_converted_for_each_attempt_and_rejected_like_short_o
 
 @pytest.mark.parametrize("pieces", [1, 3, 40])
 def test_long_native_calls_come_whole_one_after_the_other(pieces: int) -> None:
-    """Each piece may be where a call ends, and is looked at for that."""
+    """Check calls of many pieces, each of which may end the call."""
     wanted = [{"a": ["x" * 200_000]}, {"a": ["y" * 150_000, "z"]}]
     updates: list[tw.Update] = []
     for index, arguments in enumerate(wanted):

@@ -1,4 +1,4 @@
-"""Native calls: the same events as inline ones, however the provider cuts them up."""
+"""Native calls: the same events as inline ones, for all chunkings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Update = tw.ToolCallUpdate
 
 
 def events_of(pieces: list[Any], **options: Any) -> list[Any]:
-    """What comes of a native reply."""
+    """Return the events of a native reply."""
     parser = NaturalToolUseParser(
         ScriptedModel(pieces, native_tools=True), TOOLS, tool_mode="native", **options
     )
@@ -40,7 +40,7 @@ def events_of(pieces: list[Any], **options: Any) -> list[Any]:
 
 
 def calls_of(pieces: list[Any], **options: Any) -> list[Any]:
-    """Its calls, valid or not."""
+    """Return the calls of a native reply, valid or not."""
     found = events_of(pieces, **options)
     return [event for event in found if isinstance(event, (tw.ToolCall, tw.InvalidToolCall))]
 
@@ -162,7 +162,7 @@ def test_a_name_that_changes_half_way_does_not_count(caplog: Any) -> None:
 
 def test_arguments_may_come_before_the_name() -> None:
     events = events_of([Update("a", 0, None, "{"), Update("a", 0, "", "}"), Update("a", 0, "Ping")])
-    # The name came too late to be believed.
+    # The name arrived too late to be used.
     assert [event.kind for event in events if isinstance(event, tw.InvalidToolCall)] == [
         "unknown_tool"
     ]
@@ -181,13 +181,13 @@ def test_no_arguments_at_all_are_an_empty_object(name: str) -> None:
 
 
 def test_native_arguments_are_repaired_and_validated_like_inline_ones() -> None:
-    (mended,) = calls_of([Update("a", 0, "add", "{a: 1, 'b': \"2\",}")])
-    assert mended.arguments == {"a": 1, "b": 2}
-    assert "name_case" in {repair.kind for repair in mended.repairs}
+    (repaired,) = calls_of([Update("a", 0, "add", "{a: 1, 'b': \"2\",}")])
+    assert repaired.arguments == {"a": 1, "b": 2}
+    assert "name_case" in {repair.kind for repair in repaired.repairs}
     (invalid,) = calls_of([Update("a", 0, "Add", '{"a": 1}')])
     assert (invalid.kind, invalid.raw) == ("schema_violation", '{"a": 1}')
-    (unmended,) = calls_of([Update("a", 0, "Any", "{a: 1}")], repair="none")
-    assert unmended.kind == "invalid_json"
+    (unrepaired,) = calls_of([Update("a", 0, "Any", "{a: 1}")], repair="none")
+    assert unrepaired.kind == "invalid_json"
 
 
 def test_a_name_that_no_tool_has_is_reported() -> None:

@@ -46,9 +46,11 @@ def test_messages_stand_in_the_order_of_writing(pieces: list[Piece], is_native: 
     assert len(set(ids)) == len(ids)
     check_results(messages)
     check_neighbours(messages)
-    # No word is lost, and all white space but that which would be a message of its own.
-    said = "".join(text for kind, text in of_messages(messages) if kind == "text")
-    assert "".join(said.split()) == "".join("".join(t for k, t in pieces if k == "text").split())
+    # No text is lost, except white space that would be a separate message.
+    text_of_reply = "".join(text for kind, text in of_messages(messages) if kind == "text")
+    assert "".join(text_of_reply.split()) == "".join(
+        "".join(t for k, t in pieces if k == "text").split()
+    )
 
 
 @settings(max_examples=effort(50))
@@ -63,9 +65,9 @@ def test_events_have_each_message_with_calls_in_that_order(
         return [event async for event in reply], reply
 
     events, reply = virtual_time.run(main())
-    told = [event for event in events if isinstance(event, tw.ToolAggregateMessage)]
+    emitted = [event for event in events if isinstance(event, tw.ToolAggregateMessage)]
     kept = [each for each in reply.messages if isinstance(each, tw.ToolAggregateMessage)]
-    assert told == kept
+    assert emitted == kept
     calls = [call for message in kept for call in message.tool_calls]
     whole = reply.aggregate
     assert calls == ([] if whole is None else list(whole.tool_calls))
@@ -98,7 +100,7 @@ def test_blocks_for_anthropic_stand_in_the_order_of_writing(
         else ("text", block["text"])
         for block in blocks
     ]
-    # Thoughts without a signature are not sent.
+    # Reasoning without a signature is not sent.
     assert order(seen) == order(piece for piece in pieces if piece[0] != "reasoning")
 
 

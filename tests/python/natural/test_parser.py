@@ -1,4 +1,4 @@
-"""The reading half of natural tool use: requests to any model, and its replies as events."""
+"""Parsing half of natural tool use: requests to any model, and its replies as events."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CUT_OFF = ["length", "content_filter", "missing"]
 def events_of(
     parser: NaturalToolUseParser, messages: protocols.Messages = "Hi!", **options: Any
 ) -> list[Any]:
-    """Everything that comes of one request."""
+    """Return all events of one request."""
 
     async def collect() -> list[ReplyEvent]:
         return [event async for event in parser.stream(messages, **options)]
@@ -34,13 +34,13 @@ def events_of(
 
 
 def reply_to(reply: Any, tools: tw.Tools = TOOLS, **options: Any) -> list[Any]:
-    """The events of one scripted reply."""
+    """Return the events of one scripted reply."""
     model = ScriptedModel(reply, native_tools=options.get("tool_mode") == "native")
     return events_of(NaturalToolUseParser(model, tools, **options))
 
 
 def requested(messages: protocols.Messages, tools: tw.Tools = TOOLS, **options: Any) -> Any:
-    """The one request that a conversation makes."""
+    """Return the only request of a conversation."""
     model = ScriptedModel("Fine.", native_tools=options.get("tool_mode") == "native")
     asked = {key: options.pop(key) for key in ("options",) if key in options}
     events_of(NaturalToolUseParser(model, tools, **options), messages, **asked)
@@ -51,13 +51,13 @@ def texts(request: Any) -> list[tuple[str, str]]:
     return [(message.role.value, message.text) for message in request.messages]
 
 
-# What the model is sent.
+# Requests.
 
 
 def test_the_tools_are_described_in_the_first_system_message() -> None:
     system = tw.TextMessage("Be brief.", role="system")
-    later = tw.TextMessage("And kind.", role="system")
-    request = requested([system, "Hi!", later])
+    second_system = tw.TextMessage("And kind.", role="system")
+    request = requested([system, "Hi!", second_system])
     assert texts(request) == [
         ("system", tw.system_prompt(TOOLS, "Be brief.")),
         ("user", "Hi!"),
@@ -125,10 +125,17 @@ def test_a_turn_is_sent_in_its_order_with_all_results_behind_it() -> None:
             [call], [tw.ToolResult(call_id, "Add", call_id)], generation_id="g"
         )
 
-    def said(text: str) -> tw.TextMessage:
+    def assistant(text: str) -> tw.TextMessage:
         return tw.TextMessage(text, role="assistant", generation_id="g")
 
-    history = ["Go.", said("First."), ran("c1"), said("Then."), ran("c2"), said("Wait.")]
+    history = [
+        "Go.",
+        assistant("First."),
+        ran("c1"),
+        assistant("Then."),
+        ran("c2"),
+        assistant("Wait."),
+    ]
     _, question, turn, results = texts(requested(history))
     assert question == ("user", "Go.")
     assert turn[0] == "assistant"
@@ -239,7 +246,7 @@ def test_tools_are_taken_in_every_form_for_every_request(tools: Any) -> None:
         assert any(isinstance(event, tw.ToolCall) for event in events_of(parser))
 
 
-# What comes back.
+# Replies.
 
 
 def test_text_calls_and_made_up_results_come_in_order() -> None:
@@ -465,7 +472,7 @@ def test_native_and_inline_calls_of_one_reply_have_different_ids() -> None:
     assert calls == {0: "call_0", 1: "call_1", 2: "call_2"}
 
 
-# What cannot be made.
+# Invalid options.
 
 
 @pytest.mark.parametrize(

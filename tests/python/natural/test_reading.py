@@ -1,4 +1,4 @@
-"""Models that read their own replies: nobody who asks can tell the difference."""
+"""Models that parse their own replies give the same events as all others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Pieces = Sequence[tw.Update | Exception]
 
 
 class Reading:
-    """A model that yields what it was given, and may read it by itself."""
+    """A model that yields given updates, and may parse them itself."""
 
     native_tools = True
 
@@ -51,7 +51,7 @@ class Reading:
 
 
 class ReadingAlone(Reading):
-    """The same, as a model of the kind that is asked for events."""
+    """A `ReadingModel` that yields given updates."""
 
     def events(
         self,
@@ -68,8 +68,8 @@ class ReadingAlone(Reading):
         return read_updates(self.stream(messages, tools=tools, options=options), reader)
 
 
-async def told(model: Reading, **options: Any) -> tuple[list[Any], Exception | None]:
-    """What comes of a reply, and what ended it if it had no end of its own."""
+async def events_of(model: Reading, **options: Any) -> tuple[list[Any], Exception | None]:
+    """Return the events of a reply, and the exception that ended it, if any."""
     seen: list[Any] = []
     call_ids = options.pop("call_ids", None)
     parser = NaturalToolUseParser(model, TOOLS, **options)
@@ -86,7 +86,7 @@ LOST = ModelError("the connection was lost", "scripted")
 
 @st.composite
 def pieces(draw: st.DrawFn) -> list[tw.Update | Exception]:
-    """What a model may yield, broken off now and then."""
+    """Generate updates of a model, some of them interrupted."""
     text = replies.map(tw.TextDelta)
     native = st.builds(
         tw.ToolCallUpdate,
@@ -112,8 +112,8 @@ def test_both_ways_of_reading_give_the_same_events(
 ) -> None:
     options = {"tool_mode": mode, "strict": strict, "call_ids": call_ids}
     alone, with_help = ReadingAlone(reply), Reading(reply)
-    seen, error = asyncio.run(told(alone, **options))
-    expected, other = asyncio.run(told(with_help, **options))
+    seen, error = asyncio.run(events_of(alone, **options))
+    expected, other = asyncio.run(events_of(with_help, **options))
     assert seen == expected
     assert alone.requests == with_help.requests
     assert (type(error), str(error)) == (type(other), str(other))
@@ -156,7 +156,7 @@ def test_an_events_attribute_that_is_not_callable_is_ignored() -> None:
     class Recording(Reading):
         events = "something else"
 
-    assert asyncio.run(told(Recording([tw.TextDelta("Hi"), tw.FinishUpdate("stop")]))) == (
+    assert asyncio.run(events_of(Recording([tw.TextDelta("Hi"), tw.FinishUpdate("stop")]))) == (
         [tw.TextDelta("Hi"), tw.FinishUpdate("stop")],
         None,
     )
@@ -164,13 +164,13 @@ def test_an_events_attribute_that_is_not_callable_is_ignored() -> None:
 
 def test_its_calls_are_run_and_repaired_like_those_of_any_model() -> None:
     reply = [tw.TextDelta('<Add>{"a": 1}</Add><Any>{"x": 1}</Any>'), tw.FinishUpdate("stop")]
-    mender = ScriptedModel('{"a": 1, "b": 2}')
-    seen, _ = asyncio.run(told(ReadingAlone(reply), fallback=mender))
-    mended, other = (event for event in seen if isinstance(event, tw.ToolCall))
-    assert (mended.arguments, other.arguments) == ({"a": 1, "b": 2}, {"x": 1})
+    fallback = ScriptedModel('{"a": 1, "b": 2}')
+    seen, _ = asyncio.run(events_of(ReadingAlone(reply), fallback=fallback))
+    repaired, other = (event for event in seen if isinstance(event, tw.ToolCall))
+    assert (repaired.arguments, other.arguments) == ({"a": 1, "b": 2}, {"x": 1})
     assert seen[-1] == tw.FinishUpdate("tool_calls")
     with pytest.raises(ToolUseParsingError):
-        raise asyncio.run(told(ReadingAlone(reply), strict=True))[1] or AssertionError
+        raise asyncio.run(events_of(ReadingAlone(reply), strict=True))[1] or AssertionError
     handlers = dict.fromkeys(NAMES, lambda **arguments: arguments)
     use = NaturalToolUse(ReadingAlone(reply), TOOLS, handlers=handlers)
     *_, message = asyncio.run(use.complete("Hi!"))
@@ -183,7 +183,9 @@ def test_a_plain_reply_is_rewritten_in_either_way_of_reading() -> None:
     for kind in (Reading, ReadingAlone):
         rewriter = ScriptedModel('{"name": "Ping", "arguments": {}}')
         options = {"fallback": rewriter, "rewrite_plain_replies": True}
-        seen, _ = asyncio.run(told(kind(reply), **options, call_ids=lambda index: f"mine-{index}"))
+        seen, _ = asyncio.run(
+            events_of(kind(reply), **options, call_ids=lambda index: f"mine-{index}")
+        )
         assert [event.id for event in seen if isinstance(event, tw.ToolCall)] == ["mine-0"]
         assert seen[-1] == tw.FinishUpdate("tool_calls")
 
@@ -205,11 +207,13 @@ def test_a_reply_that_was_cut_off_is_logged_once(
 ) -> None:
     reply = [tw.TextDelta("<Ping>{}"), *([] if end is None else [end])]
     with caplog.at_level(logging.WARNING, "toolweave.natural"):
-        seen, error = asyncio.run(told(Reading(reply)))
+        seen, error = asyncio.run(events_of(Reading(reply)))
     assert error is (LOST if end is LOST else None)
     assert [event.kind for event in seen if isinstance(event, tw.InvalidToolCall)] == ["unclosed"]
-    told_of = [record for record in caplog.records if record.message == "a reply was cut off"]
-    assert [record.finish_reason for record in told_of] == [
+    warnings_logged = [
+        record for record in caplog.records if record.message == "a reply was cut off"
+    ]
+    assert [record.finish_reason for record in warnings_logged] == [
         "length" if isinstance(end, tw.FinishUpdate) else "missing"
     ]
 

@@ -1,4 +1,4 @@
-"""Natural tool use as a whole: calls run while the model writes, and nothing is lost."""
+"""Natural tool use as a whole: calls run while the model writes."""
 
 from __future__ import annotations
 
@@ -355,8 +355,16 @@ async def test_contracts_with_handlers_are_tools_too() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        ({"executor": ToolExecutor([add]), "tools": [add]}, ValueError, "must not be combined with: tools"),
-        ({"executor": ToolExecutor([add]), "timeout": 3.0}, ValueError, "must not be combined with: timeout"),
+        (
+            {"executor": ToolExecutor([add]), "tools": [add]},
+            ValueError,
+            "must not be combined with: tools",
+        ),
+        (
+            {"executor": ToolExecutor([add]), "timeout": 3.0},
+            ValueError,
+            "must not be combined with: timeout",
+        ),
         (
             {"executor": ToolExecutor([add]), "handlers": {"x": add}},
             ValueError,
