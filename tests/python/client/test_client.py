@@ -1,4 +1,4 @@
-"""Both clients of chats against a real server: the same scenarios, and the same log."""
+"""Both chat clients against a real server: the same scenarios and the same log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SEPARATORS = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 
 
 async def add(a: int, b: int) -> int:
-    """Adds two numbers."""
+    """Add two numbers."""
     return a + b
 
 
@@ -42,11 +42,11 @@ async def model(messages: Sequence[Message]) -> AsyncIterator[str]:
 
 
 async def key_of(events: Events, state: str) -> str:
-    """The key to answer under, once somebody is asked."""
+    """Wait for a state of a call, and return the key for its answer."""
     async for event in events:
         if event["kind"] == "tool_state" and event["state"] == state and "key" in event:
             return str(event["key"])
-    raise AssertionError("nobody is asked")
+    raise AssertionError("no answer is pending")
 
 
 async def rest(events: Events) -> list[Any]:
@@ -55,27 +55,25 @@ async def rest(events: Events) -> list[Any]:
 
 @flavours
 @on_a_server
-async def test_following_yields_the_log_and_its_snapshot(
-    tmp_path: Path, flavour: str
-) -> None:
+async def test_following_yields_the_log_and_its_snapshot(tmp_path: Path, flavour: str) -> None:
     async with (
         serve_agent(tmp_path, Agent(model, [add]), limits=SOON) as server,
         chat_client(flavour, server.base_url) as client,
     ):
         chat = await client.start(chat_id=f"mine-{flavour}", metadata={"title": "Sums"})
         assert chat == f"mine-{flavour}"
-        said = await client.send(chat, f"2{SEPARATORS}+ 3?", message_id="m1")
+        receipt = await client.send(chat, f"2{SEPARATORS}+ 3?", message_id="m1")
         events = client.follow(chat)
-        told = await rest(events)
-        assert told == await all_events(server, f"/chats/{chat}")
-        assert text_of(told, "user") == f"2{SEPARATORS}+ 3?"
+        received = await rest(events)
+        assert received == await all_events(server, f"/chats/{chat}")
+        assert text_of(received, "user") == f"2{SEPARATORS}+ 3?"
         whole = StreamReducer()
-        for event in told:
+        for event in received:
             whole.push(event)
         assert events.snapshot() == await client.snapshot(chat) == whole.snapshot()
-        assert events.last_sequence_number == told[-1]["sequenceNumber"]
-        # Said again, it starts nothing; and there is nothing more to read.
-        assert await client.send(chat, f"2{SEPARATORS}+ 3?", message_id="m1") == said
+        assert events.last_sequence_number == received[-1]["sequenceNumber"]
+        # The same message again starts no run, and adds no events.
+        assert await client.send(chat, f"2{SEPARATORS}+ 3?", message_id="m1") == receipt
         assert await rest(client.follow(chat, after=events.last_sequence_number)) == []
 
 
@@ -89,21 +87,23 @@ async def test_wherever_the_line_breaks_exactly_the_log_is_read(
         async with chat_client(flavour, server.base_url) as client:
             chat = await client.start()
             await client.send(chat, "2 + 3?")
-        # One client, of which each connection is cut, while the run goes on.
+        # Every connection of this client is cut while the run continues.
         async with (
             cutting(server.base_url, length) as (url, proxy),
             chat_client(flavour, url, retries=20) as client,
         ):
             events = client.follow(chat)
-            told = await rest(events)
+            received = await rest(events)
         assert proxy.cuts > 1
-        assert told == await all_events(server, f"/chats/{chat}")
+        assert received == await all_events(server, f"/chats/{chat}")
         assert events.snapshot()["missing"] == []
 
 
 @flavours
 @on_a_server
-async def test_a_client_that_disconnects_resumes_with_its_reducer(tmp_path: Path, flavour: str) -> None:
+async def test_a_client_that_disconnects_resumes_with_its_reducer(
+    tmp_path: Path, flavour: str
+) -> None:
     async with (
         serve_agent(tmp_path, Agent(model, [add]), limits=SOON) as server,
         chat_client(flavour, server.base_url) as client,
@@ -111,13 +111,13 @@ async def test_a_client_that_disconnects_resumes_with_its_reducer(tmp_path: Path
         chat = await client.start()
         await client.send(chat, "2 + 3?")
         reducer = StreamReducer()
-        told: list[Any] = []
+        received: list[Any] = []
         for _ in range(3):
             events = client.follow(chat, reducer=reducer)
-            told += [await anext(events), await anext(events)]
+            received += [await anext(events), await anext(events)]
             await events.aclose()
-        told += await rest(client.follow(chat, reducer=reducer))
-        assert told == await all_events(server, f"/chats/{chat}")
+        received += await rest(client.follow(chat, reducer=reducer))
+        assert received == await all_events(server, f"/chats/{chat}")
         assert reducer.missing == []
 
 
@@ -127,7 +127,7 @@ async def test_a_run_is_stopped(tmp_path: Path, flavour: str) -> None:
     entered = asyncio.Event()
 
     async def wait() -> None:
-        """Waits."""
+        """Wait."""
         entered.set()
         await asyncio.Event().wait()
 
@@ -137,15 +137,15 @@ async def test_a_run_is_stopped(tmp_path: Path, flavour: str) -> None:
         chat_client(flavour, server.base_url) as client,
     ):
         chat = await client.start()
-        said = await client.send(chat, "Wait!")
+        receipt = await client.send(chat, "Wait!")
         await asyncio.wait_for(entered.wait(), 10)
         with pytest.raises(ChatRequestError) as caught:
             await client.send(chat, "And now?")
         assert (caught.value.status, caught.value.code) == (409, "chat_busy")
-        assert await client.stop(chat, said.run_id) is True
+        assert await client.stop(chat, receipt.run_id) is True
         snapshot = await client.snapshot(chat)
         assert [run["stopReason"] for run in snapshot["runs"]] == ["cancelled"]
-        assert await client.stop(chat, said.run_id) is False
+        assert await client.stop(chat, receipt.run_id) is False
         with pytest.raises(ChatRequestError) as caught:
             await client.stop(chat, "none")
         assert (caught.value.status, caught.value.code) == (404, "unknown_run")
@@ -159,7 +159,7 @@ async def test_a_call_is_approved_or_denied(tmp_path: Path, flavour: str, approv
 
     @tool(requires_approval=True)
     async def delete(path: str) -> str:
-        """Deletes."""
+        """Delete a file."""
         deleted.append(path)
         return f"{path} is gone"
 
@@ -175,8 +175,8 @@ async def test_a_call_is_approved_or_denied(tmp_path: Path, flavour: str, approv
         key = await key_of(events, "awaiting_approval")
         reason = None if approved else "It is mine."
         assert await client.approve(chat, key, approved, reason=reason) == "resolved"
-        told = await rest(events)
-        [result] = [event for event in told if event["kind"] == "tool_result" and event["done"]]
+        received = await rest(events)
+        [result] = [event for event in received if event["kind"] == "tool_result" and event["done"]]
         assert deleted == (["notes"] if approved else [])
         assert result.get("errorCode") == (None if approved else "denied")
         assert await client.approve(chat, key, approved, reason=reason) == "duplicate"
@@ -191,13 +191,13 @@ async def test_a_call_is_approved_or_denied(tmp_path: Path, flavour: str, approv
 async def test_questions_and_late_results_are_answered(tmp_path: Path, flavour: str) -> None:
     @tool
     async def pick(ctx: ToolContext) -> str:
-        """Asks."""
+        """Ask for a size."""
         schema = {"type": "object", "properties": {"size": {"type": "integer"}}}
         return str(await ctx.ask("Which size?", schema))
 
     @tool
     async def order() -> Deferred:
-        """Orders."""
+        """Order shoes."""
         return Deferred(key=f"order/{flavour} 1")
 
     replies = ScriptedModel("<pick>{}</pick>", "<order>{}</order>", "All is there.", "Bye.")
@@ -219,7 +219,7 @@ async def test_questions_and_late_results_are_answered(tmp_path: Path, flavour: 
         calls = [call for each in snapshot["messages"] for call in each.get("toolCalls", ())]
         assert [call["result"] for call in calls] == ["{'size': 42}", "It is here."]
         assert snapshot["messages"][-1]["text"] == "All is there."
-        # The history goes on as it is, without anything said.
+        # The chat continues without a new message.
         assert (await client.send(chat)).message_id is None
         assert (await client.snapshot(chat))["messages"][-1]["text"] == "Bye."
 
@@ -232,7 +232,7 @@ async def test_heartbeats_keep_a_silent_run_open_and_further_runs_are_followed(
     go = asyncio.Event()
 
     async def wait() -> str:
-        """Waits."""
+        """Wait."""
         await go.wait()
         return "over"
 
@@ -299,16 +299,16 @@ async def follow(client: Client) -> None:
 
 
 def test_both_flavours_have_the_same_methods() -> None:
-    for ours, theirs in ((ChatClient, AsyncChatClient), (ChatEvents, AsyncChatEvents)):
+    for blocking, asynchronous in ((ChatClient, AsyncChatClient), (ChatEvents, AsyncChatEvents)):
         names = [
             {each.replace("aclose", "close") for each in vars(cls) if not each.startswith("_")}
-            for cls in (ours, theirs)
+            for cls in (blocking, asynchronous)
         ]
         assert names[0] == names[1]
         for name in names[0] - {"close", "last_sequence_number"}:
-            one, other = (inspect.signature(getattr(cls, name)) for cls in (ours, theirs))
+            one, other = (inspect.signature(getattr(cls, name)) for cls in (blocking, asynchronous))
             assert one.parameters == other.parameters
-            assert getattr(ours, name).__doc__ == getattr(theirs, name).__doc__
+            assert getattr(blocking, name).__doc__ == getattr(asynchronous, name).__doc__
 
 
 def test_without_httpx_the_extra_is_named_and_the_package_does_not_load_it() -> None:

@@ -1,4 +1,4 @@
-"""The Python of docs/clients.md runs, and prints what the page says."""
+"""The Python example of docs/clients.md runs, and prints the output shown there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE = DOCS / "clients.md"
 
 @tool(requires_approval=True)
 async def remove(path: str) -> str:
-    """Removes a file."""
+    """Remove a file."""
     return f"{path} is gone"
 
 
@@ -29,7 +29,7 @@ async def remove(path: str) -> str:
 async def test_the_example_prints_the_output_on_the_page(tmp_path: Path) -> None:
     found = blocks(PAGE.read_text("utf-8"))
     [code] = [block for block in found if block.language == "python"]
-    [said] = [block.code for block in found if block.language == "text"]
+    [output] = [block.code for block in found if block.language == "text"]
     namespace: dict[str, Any] = {}
     exec(compile("\n" * (code.line - 1) + code.code, str(PAGE), "exec"), namespace)
     model = ScriptedModel('<remove>{"path": "notes.txt"}</remove>', "It is gone.")
@@ -39,7 +39,7 @@ async def test_the_example_prints_the_output_on_the_page(tmp_path: Path) -> None
         with contextlib.redirect_stdout(printed):
             await namespace["converse"](str(server.base_url))
         [chat] = (await server.get("/chats")).json()["chats"]
-    assert printed.getvalue() == said
+    assert printed.getvalue() == output
     assert chat["metadata"] == {"title": "Files"}
 
 

@@ -1,4 +1,4 @@
-"""Following a chat against scripted answers: what is asked again, and when it ends."""
+"""Following a chat with scripted responses: requests, retries and the end."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def refused(status: int, code: str, **headers: str) -> httpx.Response:
 async def read(
     flavour: str, answers: list[httpx.Response | Exception], **options: Any
 ) -> tuple[list[Any], list[httpx.Request], dict[str, Any]]:
-    """What a client reads and asks of scripted answers."""
+    """Follow a chat with scripted responses; return the events, requests and snapshot."""
     mocked, asked = scripted(flavour, answers)
     client_options = {
         name: options.pop(name)
@@ -48,9 +48,9 @@ async def read(
     }
     async with chat_client(flavour, URL, **mocked, **client_options) as client:
         events = client.follow("chat", **options)
-        told = [event async for event in events]
-        assert events.last_sequence_number == (told[-1]["sequenceNumber"] if told else 0)
-        return told, asked, events.snapshot()
+        received = [event async for event in events]
+        assert events.last_sequence_number == (received[-1]["sequenceNumber"] if received else 0)
+        return received, asked, events.snapshot()
 
 
 @flavours
@@ -59,14 +59,14 @@ async def test_events_are_read_once_and_in_order_however_a_connection_ends(flavo
     whole = StreamReducer()
     for event in LOG:
         whole.push(event)
-    told, asked, snapshot = await read(
+    received, asked, snapshot = await read(
         flavour,
         [
             httpx.ConnectError("refused"),
             stream(*LOG[:2]),
             refused(503, "store_failed", **{"retry-after": "0"}),
             httpx.ReadTimeout("silence"),
-            # In good order, as a server ends that shuts down; what is known comes again.
+            # Ends regularly, as when a server shuts down; a known event is repeated.
             stream(*LOG[1:3]),
             refused(429, "too_many"),
             stream(),
@@ -75,7 +75,7 @@ async def test_events_are_read_once_and_in_order_however_a_connection_ends(flavo
         ],
         headers={"Authorization": "Bearer x"},
     )
-    assert told == LOG
+    assert received == LOG
     assert snapshot == whole.snapshot()
     assert [request.headers["last-event-id"] for request in asked] == list("002223335")
     assert {str(request.url) for request in asked} == {f"{URL}chats/chat/events"}
@@ -88,10 +88,10 @@ async def test_a_reader_resumes_after_the_events_of_its_reducer(flavour: str) ->
     reducer = StreamReducer()
     for event in LOG[:3]:
         reducer.push(event)
-    told, asked, snapshot = await read(
+    received, asked, snapshot = await read(
         flavour, [stream(*LOG[3:]), httpx.Response(204)], reducer=reducer, further_runs=True
     )
-    assert told == LOG[3:]
+    assert received == LOG[3:]
     assert asked[0].headers["last-event-id"] == "3"
     assert asked[0].url.params["follow"] == "1"
     assert snapshot["messages"][-1]["text"] == "Hello"
@@ -103,8 +103,8 @@ async def test_only_attempts_without_a_new_event_count_as_failures(flavour: str)
     lost: list[httpx.Response | Exception] = [httpx.ReadError("reset"), stream()]
     answers = [answer for event in LOG for answer in (*lost, stream(event))]
     beating = [stream(before=HEARTBEAT + b"retry: 1\n\n") for _ in range(9)]
-    told, asked, _ = await read(flavour, [*answers, *beating, httpx.Response(204)], retries=2)
-    assert told == LOG
+    received, asked, _ = await read(flavour, [*answers, *beating, httpx.Response(204)], retries=2)
+    assert received == LOG
     assert len(asked) == 3 * len(LOG) + 10
     with pytest.raises(ChatRequestError, match=r"GET .*/chats/chat/events failed: reset") as caught:
         await read(flavour, [stream(LOG[0]), *lost, httpx.ReadError("reset")], retries=2)
@@ -151,13 +151,13 @@ async def test_only_safe_requests_are_retried(flavour: str) -> None:
             httpx.Response(202, json={"runId": "r", "stopping": True}),
             httpx.ReadError("reset"),
             httpx.ReadError("reset"),
-            httpx.Response(200, json=["nobody", "says", "so"]),
+            httpx.Response(200, json=["not", "a", "receipt"]),
             refused(429, "too_many", **{"retry-after": "7"}),
         ],
     )
     async with chat_client(flavour, URL, retries=2, **mocked) as client:
-        said = await client.send("a/b", "Hello")
-        assert (said.run_id, said.sequence_number, said.message_id) == ("r", 1, "m")
+        sent = await client.send("a/b", "Hello")
+        assert (sent.run_id, sent.sequence_number, sent.message_id) == ("r", 1, "m")
         bodies = [json.loads(request.content) for request in asked]
         assert bodies[0] == bodies[1] == bodies[2]
         assert bodies[0]["messageId"]
@@ -168,7 +168,9 @@ async def test_only_safe_requests_are_retried(flavour: str) -> None:
                 await ask()
         with pytest.raises(ChatRequestError, match="returned an invalid response"):
             await client.start()
-        with pytest.raises(ChatRequestError, match=r"with 429 too_many: A sentence") as caught:
+        with pytest.raises(
+            ChatRequestError, match=r"with status 429: too_many: A sentence"
+        ) as caught:
             await client.start()
         assert caught.value.retry_after == 7.0
 

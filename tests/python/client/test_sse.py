@@ -1,4 +1,4 @@
-"""The parser of server-sent events gives the same events however a stream is cut."""
+"""The parser of server-sent events is independent of the division of a stream into chunks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from effort import effort
 from toolweave.client.sse import EventParser, EventTooLongError, ServerSentEvent
 
-# The separators of `str.splitlines` that are no line ends of a stream.
+# The separators of `str.splitlines` that do not end a line of a stream.
 INSIDE = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 ENDS = st.sampled_from(["\n", "\r", "\r\n"])
 pieces = st.text(st.sampled_from(INSIDE + ": 1a") | st.characters(codec="utf-8"), max_size=8).map(
@@ -29,10 +29,10 @@ lines = (
 
 
 def plainly(text: str) -> list[ServerSentEvent]:
-    """The events of a whole stream, as the standard says it: read line by line."""
+    """Parse a whole stream line by line, as the standard describes it."""
     found: list[ServerSentEvent] = []
     id_, event, data = "", "", []
-    # What stands after the last line end is no line.
+    # Text after the last line end is an incomplete line.
     for line in re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))[:-1]:
         if not line:
             if data:
@@ -53,9 +53,9 @@ def plainly(text: str) -> list[ServerSentEvent]:
 @settings(max_examples=effort(100))
 @given(st.lists(st.tuples(lines, ENDS)), st.booleans(), st.lists(st.integers(0, 300), max_size=9))
 def test_any_cut_of_a_stream_gives_the_events_of_the_whole(
-    told: list[tuple[str, str]], bom: bool, cuts: list[int]
+    terminated: list[tuple[str, str]], bom: bool, cuts: list[int]
 ) -> None:
-    text = "\ufeff" * bom + "".join(line + end for line, end in told)
+    text = "\ufeff" * bom + "".join(line + end for line, end in terminated)
     stream = text.encode()
     parser = EventParser(max_event_bytes=10_000)
     places = [0, *sorted(cuts), len(stream)]

@@ -1,4 +1,4 @@
-"""A client that loses its connection five times a second has heard everything in the end."""
+"""A client that loses its connection five times a second receives every event in the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that is killed while it runs tools: the next one knows what happened, and goes on."""
+"""A server that is killed while it runs tools: the next one recovers its runs and continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PostgreSQL that goes down in mid-run: everything waits for it, and then goes on."""
+"""PostgreSQL that restarts during runs: all operations wait for it, and then continue."""
 
 from __future__ import annotations
 

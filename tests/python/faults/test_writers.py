@@ -1,4 +1,4 @@
-"""Two servers that write to one chat: one run at a time, and every message is answered once."""
+"""Two servers that write to the same chat: one run at a time, one answer per message."""
 
 from __future__ import annotations
 

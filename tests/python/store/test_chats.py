@@ -1,4 +1,4 @@
-"""Chats as a whole: listed, exported, deleted, and purged for their age."""
+"""Chats: creation, listing, export, deletion and purging."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_chats_are_listed_page_by_page_the_newest_first(store_url: str) -> None:
         nonlocal now
         for number in range(7):
             await store.create_chat(f"c{number}", user_id="ann" if number % 2 else "bob")
-            now += number % 3  # some are of the same time
+            now += number % 3  # some have the same time
         assert [chat.chat_id for chat in await store.chats(user_id="bob")] == [
             "c6",
             "c4",
@@ -127,9 +127,9 @@ def test_chats_without_recent_writes_are_purged(store_url: str) -> None:
 
 def test_chats_with_the_same_id_are_created_once(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
-        made = await asyncio.gather(
+        created = await asyncio.gather(
             *(store.create_chat("c", user_id=str(n), exist_ok=True) for n in range(5))
         )
-        assert len({chat.user_id for chat in made}) == 1
+        assert len({chat.user_id for chat in created}) == 1
 
     with_store(store_url, scenario)

@@ -1,4 +1,4 @@
-"""Conversations in a store: kept, locked between processes, and used by scenes."""
+"""Conversations in a store: storage, locks across processes, and their use by scenes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from effort import effort
 from toolweave import Conversation, StoreError, TextMessage
 from toolweave.store import MessageStore, StoreConversations
 
-PATIENCE = 30.0
+TIMEOUT = 30.0
 
 HOLDER = """
 import asyncio, sys
@@ -37,13 +37,13 @@ asyncio.run(main())
 def on(url: str, scenario: Callable[[StoreConversations], Awaitable[None]], **options: Any) -> None:
     async def main() -> None:
         async with MessageStore(url, poll=0.02) as store:
-            await asyncio.wait_for(scenario(StoreConversations(store, **options)), PATIENCE)
+            await asyncio.wait_for(scenario(StoreConversations(store, **options)), TIMEOUT)
 
     asyncio.run(main())
 
 
 def holder(url: str, lease: float) -> subprocess.Popen[str]:
-    """Another process that holds the lock of `ann` until it reads a line."""
+    """Start a process that holds the lock of `ann` until it reads a line."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLDER, url, str(lease)],
         stdin=subprocess.PIPE,
@@ -57,9 +57,9 @@ def holder(url: str, lease: float) -> subprocess.Popen[str]:
 
 @settings(max_examples=effort(10))
 @given(st.lists(conversations, max_size=10))
-def test_what_is_loaded_is_what_was_saved(said: list[Conversation]) -> None:
+def test_what_is_loaded_is_what_was_saved(saved: list[Conversation]) -> None:
     async def scenario(kept: StoreConversations) -> None:
-        for conversation in said:
+        for conversation in saved:
             conversation.key = "ann"
             await kept.save(conversation)
             assert await kept.load("ann") == conversation
@@ -107,12 +107,12 @@ def test_a_lock_holds_between_processes(store_url: str) -> None:
                 pass
 
         async with kept.lock("bob"):
-            pass  # another one is free
+            pass  # the locks of other conversations are free
         waiting = asyncio.create_task(use())
         done, _ = await asyncio.wait([waiting], timeout=0.2)
         assert not done
         await asyncio.to_thread(process.communicate, "go\n")
-        await asyncio.wait_for(waiting, PATIENCE)
+        await asyncio.wait_for(waiting, TIMEOUT)
 
     on(store_url, scenario)
     assert process.returncode == 0

@@ -1,4 +1,4 @@
-"""Damaged rows: each is named and stands for itself, and all others are read as they were."""
+"""Damaged rows: each is named, and all others are read as before."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def test_bytes_that_are_no_text_damage_their_row_alone() -> None:
                 await connection.exec_driver_sql(
                     f"UPDATE events SET event_json = {value} WHERE sequence_number = {number}"
                 )
-        told = [event["kind"] for event in await store.events("c")]
-        assert told == ["unreadable", "unreadable", "text"]
+        kinds = [event["kind"] for event in await store.events("c")]
+        assert kinds == ["unreadable", "unreadable", "text"]
 
     with_store("sqlite://", scenario)
 
@@ -128,9 +128,9 @@ async def test_streams_continue_after_damaged_and_lost_rows(tmp_path: Path) -> N
         chat_id = chat.rpartition("/")[2]
         runs: list[str] = []
         for word in ("One?", "Two?"):
-            said = await say(client, chat, word)
-            await finished(client, chat, said["runId"])
-            runs.append(said["runId"])
+            sent = await say(client, chat, word)
+            await finished(client, chat, sent["runId"])
+            runs.append(sent["runId"])
         whole = await all_events(client, chat)
         [end] = [
             each["sequenceNumber"]
@@ -139,11 +139,11 @@ async def test_streams_continue_after_damaged_and_lost_rows(tmp_path: Path) -> N
         ]
         for number in (1, 2, end):
             await damage(elsewhere, chat_id, number, "{")
-        told = await all_events(client, chat)
-        assert numbers(told) == numbers(whole)
-        assert [each["kind"] for each in told].count("unreadable") == 3
+        events = await all_events(client, chat)
+        assert numbers(events) == numbers(whole)
+        assert [each["kind"] for each in events].count("unreadable") == 3
         for form in ("ai-sdk", "ag-ui"):
-            # The first run, without the second one.
+            # Streams the first run only.
             address = f"{chat}/events?format={form}"
             async with client.stream("GET", address) as response:
                 ids = [line.id async for line in lines(response) if line.id is not None]
@@ -153,7 +153,7 @@ async def test_streams_continue_after_damaged_and_lost_rows(tmp_path: Path) -> N
                 await connection.exec_driver_sql(
                     f"DELETE FROM events WHERE sequence_number = {number}"
                 )
-        # As an `EventSource` does it: until 204 says that there is nothing left.
+        # As an `EventSource` does: until a 204 ends the stream.
         at = 0
         while again := await asyncio.wait_for(all_events(client, chat, at), 5):
             assert numbers(again)[-1] > at

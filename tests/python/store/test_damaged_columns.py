@@ -1,4 +1,4 @@
-"""Any column of any row may be damaged: that row is named, and everything else reads as it did."""
+"""Any column of any row may be damaged: that row is named, and all others are read as before."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from toolweave.executor.deferred import METADATA, Resolution
 from toolweave.store import Chat, MessageStore, PendingInput, StoredPendingInput
 from toolweave.store.tables import make_tables
 
-LATER = 10.0**9
+EXPIRED = 10.0**9
 SECRET = "s3cr3t"
 VALUES = [
     "",
@@ -65,7 +65,7 @@ SCHEMA = {"type": "object", "properties": {"seats": {"type": "integer"}}}
 KEYS = ("approval", "question", "deferred", "answered", "come")
 WAITING = ToolCall("call_2", "wait", {"for": "it"})
 COME = ToolCall("call_3", "wait", {"for": "that"})
-UNHEARD = ToolCall("call_4", "pay", {"sum": 7})
+UNREPORTED = ToolCall("call_4", "pay", {"sum": 7})
 LOST = ToolCall("call_5", "look", {})
 TABLES = {
     table.name: (
@@ -77,16 +77,18 @@ TABLES = {
 
 
 async def fill(store: MessageStore) -> None:
-    """A run that is going on, with calls in every state, and a chat beside it."""
-    await store.create_chat("beside", metadata={"title": "Beside"})
-    await store.add_pending("beside", "other", kind="approval", call=BOOK)
+    """Write an active run with calls in every state, and another chat."""
+    await store.create_chat("other", metadata={"title": "Other"})
+    await store.add_pending("other", "other", kind="approval", call=BOOK)
     await begin(store)
-    # The first reply is stored as a whole, the second as far as its first result.
+    # The first reply is stored completely, the second up to its first result.
     await carry_out(store, [*reply("g1"), *reply("g2")[:5]])
     keys = {WAITING.id: "deferred", COME.id: "come"}
-    later = ToolCallMessage([WAITING, COME], id="later", run_id="r", metadata={METADATA: keys})
-    await store.write("c", messages=[later])
-    await store.write("c", run_id="r", owner=OWNER, generation_id="g3", started=[UNHEARD, LOST])
+    deferred = ToolCallMessage(
+        [WAITING, COME], id="deferred", run_id="r", metadata={METADATA: keys}
+    )
+    await store.write("c", messages=[deferred])
+    await store.write("c", run_id="r", owner=OWNER, generation_id="g3", started=[UNREPORTED, LOST])
     asked: list[Any] = [
         PendingInput("approval", "approval", BOOK, "r", note="costs 20"),
         PendingInput("question", "question", BOOK, "r", "How many?", SCHEMA),
@@ -101,14 +103,14 @@ async def fill(store: MessageStore) -> None:
 
 @dataclass
 class Seen:
-    """All that a store says of its chats."""
+    """All data that a store returns."""
 
     chats: list[Chat]
     events: list[dict[str, Any]]
     results: dict[tuple[str | None, str], Any]
     pending: dict[str, StoredPendingInput]
     resolutions: dict[str, Resolution | None]
-    beside: list[StoredPendingInput]
+    other_pending: list[StoredPendingInput]
 
 
 async def seen(store: MessageStore) -> Seen:
@@ -122,13 +124,13 @@ async def seen(store: MessageStore) -> Seen:
         results=results_of(history.messages),
         pending={each.key: each for each in await store.pending("c")},
         resolutions={key: await store.resolution(key, chat_id="c") for key in KEYS},
-        beside=await store.pending("beside"),
+        other_pending=await store.pending("other"),
     )
 
 
 @dataclass
 class Filled:
-    """A store, and what it says before and after its run was recovered."""
+    """A store, and its data before and after its run was recovered."""
 
     loop: asyncio.AbstractEventLoop
     store: MessageStore
@@ -152,7 +154,7 @@ def filled() -> Iterator[Filled]:
             await fill(store)
             copy(file, whole)
             before = await seen(store)
-            await store.recover(now=LATER)
+            await store.recover(now=EXPIRED)
             return before, await seen(store)
 
         yield Filled(loop, store, file, whole, *loop.run_until_complete(start()))
@@ -160,13 +162,13 @@ def filled() -> Iterator[Filled]:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Makes a database the same as another one; both may be open."""
+    """Copy a database over another one; both may be open."""
     with closing(sqlite3.connect(source)) as one, closing(sqlite3.connect(target)) as other:
         one.backup(other)
 
 
 def rows(file: Path) -> list[tuple[str, dict[str, Any]]]:
-    """All rows of the chat in both tables."""
+    """Return all rows of the chat in both tables."""
     found: list[tuple[str, dict[str, Any]]] = []
     with closing(sqlite3.connect(file)) as connection:
         connection.row_factory = sqlite3.Row
@@ -197,19 +199,19 @@ def test_a_damaged_column_takes_nothing_else_with_it(filled: Filled, data: st.Da
 
     async def main() -> tuple[Seen, Seen, int]:
         damaged = await seen(filled.store)
-        ended = await filled.store.recover(now=LATER)
+        ended = await filled.store.recover(now=EXPIRED)
         return damaged, await seen(filled.store), len(ended)
 
     damaged, recovered, count = filled.loop.run_until_complete(main())
     assert count == 1
     key, call_id = row.get("key"), row["call_id"]
     for was, found in ((filled.before, damaged), (filled.after, recovered)):
-        # What recovery had to tell of a damaged row has numbers, too.
+        # Events that recovery writes for a damaged row take sequence numbers as well.
         assert named(found.chats) == named(was.chats)
-        assert found.beside == was.beside
+        assert found.other_pending == was.other_pending
         assert without(found.pending, key) == without(was.pending, key)
         assert without(found.resolutions, key) == without(was.resolutions, key)
-        # What is left of the row may be a call of its own.
+        # The rest of the damaged row may count as another call.
         unharmed = {which: each for which, each in was.results.items() if which[1] != call_id}
         assert {which: found.results.get(which) for which in unharmed} == unharmed
     assert damaged.events == filled.before.events
@@ -263,9 +265,9 @@ def test_a_damaged_delivered_result_is_an_error(store_url: str) -> None:
             assert found is not None
             assert found.is_error
             assert SECRET not in str(found)
-            # It has come: another one does not take its place.
+            # It was delivered: another result does not replace it.
             assert await store.resolve(key, "at last", chat_id="c") is Outcome.CONFLICT
-        await store.recover(now=LATER)
+        await store.recover(now=EXPIRED)
         history = await store.load("c")
         [result] = [
             result
@@ -277,7 +279,7 @@ def test_a_damaged_delivered_result_is_an_error(store_url: str) -> None:
         assert result.is_error
         assert "cannot be read" in result.result
         [problem] = history.problems
-        assert (problem.kind, problem.message_id) == ("unreadable", "later")
+        assert (problem.kind, problem.message_id) == ("unreadable", "deferred")
         assert problem.tool_call_id == COME.id
         assert "result_json" in problem.message
 
@@ -291,8 +293,8 @@ def test_an_answer_with_a_damaged_schema_is_not_accepted_unchecked(store_url: st
         with pytest.raises(StoreError, match="schema_json"):
             await store.resolve("question", {"seats": 4}, chat_id="c")
         assert "question" in {each.key for each in await store.pending("c")}
-        said = await store.resolve("question", "nobody knows", chat_id="c", is_error=True)
-        assert said is Outcome.RESOLVED
+        outcome = await store.resolve("question", "unknown", chat_id="c", is_error=True)
+        assert outcome is Outcome.RESOLVED
 
     with_store(store_url, scenario, clock=lambda: 1000.0)
 
@@ -302,12 +304,12 @@ def test_an_unreported_call_with_damaged_arguments_is_kept(
 ) -> None:
     async def scenario(store: MessageStore) -> None:
         await fill(store)
-        where = f"call_id = '{UNHEARD.id}'"
+        where = f"call_id = '{UNREPORTED.id}'"
         await damage(store, "tool_calls", "arguments_json", where, f'{{"{SECRET}')
-        await store.recover(now=LATER)
+        await store.recover(now=EXPIRED)
         results = results_of((await store.load("c")).messages)
-        paid = results["g3", UNHEARD.id]
-        assert paid.name == UNHEARD.name
+        paid = results["g3", UNREPORTED.id]
+        assert paid.name == UNREPORTED.name
         assert paid.error_code is ErrorCode.INTERRUPTED
         assert "may have had effects" in paid.result
         assert results["g3", LOST.id].name == LOST.name

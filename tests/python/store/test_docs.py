@@ -1,4 +1,4 @@
-"""docs/store.md says what is so, and its examples run."""
+"""docs/store.md is correct, and its examples run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXAMPLES = examples(PAGE)
 
 
 def rows(heading: str, number: int = 0) -> list[list[str]]:
-    """The rows of a table under a heading, without its head."""
+    """Return the rows of a table under a heading, without its header."""
     section = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     tables = re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)
     lines = tables[number].splitlines()[2:]
@@ -48,11 +48,11 @@ def test_the_example_that_follows_a_chat_follows_it(capsys: pytest.CaptureFixtur
                     event = {"kind": "text", "messageId": "m", "delta": word}
                     await store.write("c", events=[event])
                     assert await watch.changed(30)
-            said = ""
-            while "two" not in said:
+            output = ""
+            while "two" not in output:
                 await asyncio.sleep(0.01)
-                said += capsys.readouterr().out
-            assert "sequenceNumber" in said
+                output += capsys.readouterr().out
+            assert "sequenceNumber" in output
             following.cancel()
             await asyncio.wait([following])
 
@@ -60,16 +60,14 @@ def test_the_example_that_follows_a_chat_follows_it(capsys: pytest.CaptureFixtur
 
 
 def test_the_options_are_those_of_the_store_with_their_defaults() -> None:
-    said = {
-        option.strip("`"): default.strip("`") for option, default, _ in rows("Databases", 1)
-    }
+    listed = {option.strip("`"): default.strip("`") for option, default, _ in rows("Databases", 1)}
     parameters = inspect.signature(MessageStore).parameters.values()
     actual = {
         each.name: "time.time" if callable(each.default) else repr(each.default)
         for each in parameters
         if each.kind is each.KEYWORD_ONLY
     }
-    assert said == actual
+    assert listed == actual
 
 
 def test_all_tables_are_named() -> None:
@@ -81,6 +79,6 @@ def test_all_tables_are_named() -> None:
 
 
 def test_all_problems_are_explained() -> None:
-    said = {row[0].strip("`") for row in rows("Loading a history")}
+    listed = {row[0].strip("`") for row in rows("Loading a history")}
     attributes = inspect.getsource(StoreProblem).partition("kind: str")[2].partition("message:")[0]
-    assert said == set(re.findall(r"``(\w+)``", attributes))
+    assert listed == set(re.findall(r"``(\w+)``", attributes))

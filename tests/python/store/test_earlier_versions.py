@@ -1,4 +1,4 @@
-"""Chats that version 0.1 has stored, with all text of a reply before its calls."""
+"""Chats stored by version 0.1, with all text of a reply before its calls."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from toolweave import Agent, StreamReducer
 from toolweave.store import MessageStore, RunRecord
 from toolweave.testing import ScriptedModel
 
-LATER = 4_000_000_000.0
+EXPIRED = 4_000_000_000.0
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with a copy of the chats."""
+    """Create a folder with a copy of the chats."""
     script = (ROOT / "tests" / "recorded" / "store-0.1" / "chats.sql").read_text("utf-8")
     with closing(sqlite3.connect(tmp_path / "chats.db")) as connection:
         connection.executescript(script)
@@ -45,8 +45,8 @@ async def test_a_chat_is_loaded_unchanged_and_continued(folder: Path) -> None:
     model = ScriptedModel(reply, "It is noted.")
     chat = "/chats/whole"
     async with serve_agent(folder, Agent(model, [note])) as client:
-        said = await say(client, chat, "Note 3, too.")
-        assert (await finished(client, chat, said["runId"]))["stopReason"] == "completed"
+        sent = await say(client, chat, "Note 3, too.")
+        assert (await finished(client, chat, sent["runId"]))["stopReason"] == "completed"
         events = await all_events(client, chat)
     asked = "\n".join(getattr(each, "text", "") for each in model.requests[0].messages)
     assert asked.index("Let me see.") < asked.index("noted 2") < asked.index("Both are noted.")
@@ -73,14 +73,14 @@ async def test_a_chat_is_loaded_unchanged_and_continued(folder: Path) -> None:
 def test_a_run_that_broke_off_is_recovered_completely(folder: Path) -> None:
     async def main() -> tuple[tuple[tw.Message, ...], list[RunRecord]]:
         async with MessageStore(f"sqlite:///{folder / 'chats.db'}") as store:
-            ended = await store.recover(now=LATER)
+            ended = await store.recover(now=EXPIRED)
             history = await store.load("broken")
             assert history.problems == ()
             reducer = StreamReducer()
             for event in await store.events("broken"):
                 reducer.push(event)
             assert reducer.snapshot()["problems"] == []
-            assert await store.recover(now=LATER) == []
+            assert await store.recover(now=EXPIRED) == []
             return history.messages, ended
 
     messages, [ended] = asyncio.run(main())

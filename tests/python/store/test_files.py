@@ -1,4 +1,4 @@
-"""Options in the URL of a file: each is honoured or refused, and no other file is ever made."""
+"""Options in the URL of a file: each is honoured or refused, and no other file is created."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_no_option_opens_another_file(
             except StoreError as error:
                 failed = True
                 assert "s3cr3t" not in str(error)
-            # Nothing is written where that was forbidden, or where the option is not known.
+            # Nothing is written if that is forbidden, or if an option is unknown.
             is_plain = not start and not options and not uri
             is_uri = bool(start and uri) and options in ({}, *OPTIONS[2:5])
             makes = is_there or options.get("mode") != "rw"

@@ -1,4 +1,4 @@
-"""Chats made of what was said elsewhere."""
+"""Import of chats from existing messages."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ EXCHANGE = tw.ToolAggregateMessage(
 
 def test_an_imported_chat_is_like_any_other(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
-        said = [tw.TextMessage("Go on.", id="m1"), EXCHANGE]
-        chat = await store.import_chat(said, "c", user_id="ann", metadata={"from": "file"})
+        messages = [tw.TextMessage("Go on.", id="m1"), EXCHANGE]
+        chat = await store.import_chat(messages, "c", user_id="ann", metadata={"from": "file"})
         assert (chat.chat_id, chat.user_id, chat.metadata) == ("c", "ann", {"from": "file"})
         await store.write("c", messages=[tw.TextMessage("Done.", role="assistant")])
         history = await store.load("c")
@@ -31,7 +31,7 @@ def test_an_imported_chat_is_like_any_other(store_url: str) -> None:
         assert first.id == "m1"
         assert isinstance(exchange, tw.ToolAggregateMessage)
         assert exchange.tool_results == EXCHANGE.tool_results
-        unnamed = await store.import_chat(said)
+        unnamed = await store.import_chat(messages)
         assert len((await store.load(unnamed.chat_id)).messages) == 2
 
     with_store(store_url, scenario)
@@ -40,10 +40,15 @@ def test_an_imported_chat_is_like_any_other(store_url: str) -> None:
 @pytest.mark.parametrize(
     ("messages", "chat_id", "error", "says"),
     [
-        ([tw.TextMessage("a"), tw.TextMessage("b", chat_id="d")], "c", tw.MessageError, "another"),
+        ([tw.TextMessage("a"), tw.TextMessage("b", chat_id="d")], "c", tw.MessageError, "chat_id"),
         ([tw.TextMessage("a", id="x"), tw.TextMessage("b", id="x")], "c", tw.MessageError, "'x'"),
-        ([tw.TextMessage("a"), "b"], "c", TypeError, "a message is one of toolweave's, not str"),
-        ([], "", ValueError, "chat_id is 1 to"),
+        (
+            [tw.TextMessage("a"), "b"],
+            "c",
+            TypeError,
+            "a message must be a message of toolweave, got str",
+        ),
+        ([], "", ValueError, "chat_id must be 1 to"),
         ([tw.TextMessage("a")], "taken", tw.StoreError, "the chat 'taken' already exists"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Whatever is done to chats, by whomever: numbers have no gaps, nothing is lost, order is kept."""
+"""Invariants of chats under concurrent use: no gaps in numbers, no losses, order is preserved."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ asyncio.run(main())
 
 @dataclass
 class Model:
-    """A chat as a plain value."""
+    """The expected state of a chat."""
 
     events: list[str] = field(default_factory=list)
     messages: dict[str, str] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Model:
 
 
 class Chats(RuleBasedStateMachine):
-    """Two stores on one database, against a plain model."""
+    """Two stores on one database, compared with a model in memory."""
 
     url = ""
     lost = Bundle("lost")
@@ -107,12 +107,12 @@ class Chats(RuleBasedStateMachine):
         self.count += 1
         return f"{self.count}"
 
-    def written(self, chat: Model, written: WriteResult, said: list[str]) -> None:
-        """What was handed back is where it stands."""
+    def check_written(self, chat: Model, written: WriteResult, texts: list[str]) -> None:
+        """Check the positions of written events and messages, and add them to the model."""
         first = len(chat.events) + 1
         numbers = [event["sequenceNumber"] for event in written.events]
-        assert numbers == list(range(first, first + len(said)))
-        chat.events += said
+        assert numbers == list(range(first, first + len(texts)))
+        chat.events += texts
         for each in written.messages:
             assert isinstance(each.message, TextMessage)
             chat.messages[each.message_id] = each.message.text
@@ -120,9 +120,9 @@ class Chats(RuleBasedStateMachine):
 
     @rule(chat_id=st.sampled_from(CHATS), at=st.integers(0, 1), many=st.integers(0, 3))
     def write_events(self, chat_id: str, at: int, many: int) -> None:
-        said = [self.new() for _ in range(many)]
-        write = self.stores[at].write(chat_id, events=[text(each) for each in said])
-        self.written(self.chats[chat_id], self.run(write), said)
+        texts = [self.new() for _ in range(many)]
+        write = self.stores[at].write(chat_id, events=[text(each) for each in texts])
+        self.check_written(self.chats[chat_id], self.run(write), texts)
 
     @rule(
         chat_id=st.sampled_from(CHATS),
@@ -132,46 +132,46 @@ class Chats(RuleBasedStateMachine):
     def write_messages(self, chat_id: str, at: int, ids: list[str | None]) -> None:
         messages: list[Message] = [TextMessage(self.new(), id=each) for each in ids]
         write = self.stores[at].write(chat_id, messages=messages)
-        self.written(self.chats[chat_id], self.run(write), [])
+        self.check_written(self.chats[chat_id], self.run(write), [])
 
     @rule(chat_id=st.sampled_from(CHATS), at=st.integers(0, 1))
     def start_run(self, chat_id: str, at: int) -> None:
-        chat, run_id, said = self.chats[chat_id], f"r{self.new()}", self.new()
+        chat, run_id, delta = self.chats[chat_id], f"r{self.new()}", self.new()
         start = self.stores[at].start_run(
-            chat_id, run_id, owner=f"o{at}", lease=LEASE, events=[text(said)]
+            chat_id, run_id, owner=f"o{at}", lease=LEASE, events=[text(delta)]
         )
         if chat.run is not None and chat.until >= self.time:
             with pytest.raises(ChatBusyError):
                 self.run(start)
             return
         if chat.run is not None:
-            chat.events.append("finished")  # somebody had to end the other one
-        self.written(chat, self.run(start).written, [said])
+            chat.events.append("finished")  # the expired run was recovered
+        self.check_written(chat, self.run(start).written, [delta])
         chat.run, chat.owner, chat.until = run_id, at, self.time + LEASE
 
     @rule(chat_id=st.sampled_from(CHATS), at=st.integers(0, 1))
     def write_as_run(self, chat_id: str, at: int) -> None:
-        chat, said = self.chats[chat_id], self.new()
+        chat, delta = self.chats[chat_id], self.new()
         write = self.stores[at].write(
-            chat_id, run_id=chat.run or "none", owner=f"o{at}", events=[text(said)]
+            chat_id, run_id=chat.run or "none", owner=f"o{at}", events=[text(delta)]
         )
         if chat.run is None or chat.owner != at:
             with pytest.raises(RunLostError):
                 self.run(write)
         else:
-            self.written(chat, self.run(write), [said])
+            self.check_written(chat, self.run(write), [delta])
 
     @rule(chat_id=st.sampled_from(CHATS), at=st.integers(0, 1))
     def finish_run(self, chat_id: str, at: int) -> None:
-        chat, said = self.chats[chat_id], self.new()
+        chat, delta = self.chats[chat_id], self.new()
         finish = self.stores[at].finish_run(
-            chat.run or "none", f"o{at}", "completed", events=[text(said)]
+            chat.run or "none", f"o{at}", "completed", events=[text(delta)]
         )
         if chat.run is None or chat.owner != at:
             with pytest.raises(RunLostError):
                 self.run(finish)
         else:
-            self.written(chat, self.run(finish), [said])
+            self.check_written(chat, self.run(finish), [delta])
             chat.run = None
 
     @rule(chat_id=st.sampled_from(CHATS), at=st.integers(0, 1))
@@ -220,7 +220,7 @@ class Chats(RuleBasedStateMachine):
 
     @rule(chat_id=st.sampled_from(CHATS), done=st.sampled_from(["", "started", "finished"]))
     def call(self, chat_id: str, done: str) -> None:
-        """Calls stay in the chat, but for the invariant they are no text."""
+        """Write a call, which the invariant checks by its result."""
         name = self.new()
         call = ToolCall("call_0", name, {})
         generation = f"g{name}"
@@ -246,12 +246,12 @@ class Chats(RuleBasedStateMachine):
         for chat_id, chat in getattr(self, "chats", {}).items():
             for store in self.stores:
                 events = self.run(store.events(chat_id, limit=None))
-                told = [event.get("delta") or event.get("status") for event in events]
-                assert told == chat.events
+                texts = [event.get("delta") or event.get("status") for event in events]
+                assert texts == chat.events
                 numbers = [event["sequenceNumber"] for event in events]
                 assert numbers == list(range(1, len(events) + 1))
                 history = self.run(store.load(chat_id))
-                seen = {each.message_id: _said(each.message) for each in history.stored}
+                seen = {each.message_id: _text_of(each.message) for each in history.stored}
                 assert list(seen.items()) == list(chat.messages.items())
                 numbers = [each.sequence_number for each in history.stored]
                 assert numbers == list(range(1, len(numbers) + 1))
@@ -261,7 +261,7 @@ class Chats(RuleBasedStateMachine):
                 assert (None if active is None else active.run_id) == chat.run
 
 
-def _said(message: Message) -> str:
+def _text_of(message: Message) -> str:
     if isinstance(message, ToolAggregateMessage):
         return message.tool_results[0].result
     assert isinstance(message, TextMessage)
@@ -305,7 +305,7 @@ def test_processes_that_write_at_once_leave_no_gap(store_url: str) -> None:
         events = await store.events("c", limit=None)
         total = writers * count
         assert [event["sequenceNumber"] for event in events] == list(range(1, 2 * total + 1))
-        # Each transaction stands together, and those of a writer are in its order.
+        # Each transaction is contiguous, and those of a writer are in order.
         for one, other in zip(events[::2], events[1::2], strict=True):
             assert (one["messageId"], one["delta"]) == (other["messageId"], other["delta"])
         for number in range(writers):

@@ -1,4 +1,4 @@
-"""What is loaded is a history that providers take, whatever was stored; what was mended is said."""
+"""Loaded histories are valid for providers, whatever was stored, and repairs are reported."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LATE = ToolResultMessage([FETCHED], id="late")
 
 
 def all_loaded(chats: Iterable[Iterable[Message]], url: str = "sqlite://") -> list[History]:
-    """What chats with these messages come to."""
+    """Write chats with these messages, and return their loaded histories."""
     found: list[History] = []
 
     async def scenario(store: MessageStore) -> None:
@@ -49,7 +49,7 @@ def all_loaded(chats: Iterable[Iterable[Message]], url: str = "sqlite://") -> li
 
 
 def loaded(*messages: Message, url: str = "sqlite://") -> History:
-    """What a chat with these messages comes to."""
+    """Write a chat with these messages, and return its loaded history."""
     return all_loaded([messages], url)[0]
 
 
@@ -68,12 +68,12 @@ def test_providers_accept_every_loaded_history(chats: list[list[Message]]) -> No
             for each in history.stored
             if isinstance(each.message, TextMessage) and each.message.role != "tool"
         ]
-        # Nothing goes without a word.
-        told = {problem.sequence_number for problem in history.problems}
+        # Every omitted message is reported.
+        reported = {problem.sequence_number for problem in history.problems}
         left = {each.sequence_number for each in history.stored}
         for number, message in enumerate(messages, 1):
             moved = isinstance(message, ToolResultMessage)
-            assert number in left or number in told or moved
+            assert number in left or number in reported or moved
 
 
 @settings(max_examples=effort(10))
@@ -162,7 +162,7 @@ def test_a_page_of_a_history_is_reconciled_like_the_whole(store_url: str) -> Non
 
 
 def test_values_that_json_libraries_change_are_kept(store_url: str) -> None:
-    said: list[Any] = [
+    values: list[Any] = [
         10**40,
         -(10**30),
         0.1,
@@ -170,7 +170,9 @@ def test_values_that_json_libraries_change_are_kept(store_url: str) -> None:
         "\ud83d\ude00 \u0000 é",
         {"z": 1, "a": [None]},
     ]
-    message = TextMessage("\u0000 é 😀", id="m", metadata={"said": said[:4], "order": said[5]})
+    message = TextMessage(
+        "\u0000 é 😀", id="m", metadata={"values": values[:4], "order": values[5]}
+    )
 
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c", metadata={"n": 10**40, "nul": "\u0000"})

@@ -1,4 +1,4 @@
-"""A file that others hold: a store is opened as patiently as it was told, and can be given up."""
+"""A file locked by others: opening a store waits for the retry timeout, and can be cancelled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from toolweave import StoreError
 from toolweave.store import MessageStore
 
 SOON = 5.0
-"""Far above what it takes, and far below the 30 seconds that SQLite is told to wait later."""
+"""Seconds far above the expected duration, and far below SQLite's busy timeout of 30 seconds."""
 
 
 async def use(store: MessageStore) -> None:
@@ -26,7 +26,7 @@ async def use(store: MessageStore) -> None:
 
 @contextmanager
 def held(path: Path, how: str = "EXCLUSIVE") -> Generator[sqlite3.Connection, None, None]:
-    """The file, locked."""
+    """Lock the file."""
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA locking_mode=EXCLUSIVE")
         other.execute("CREATE TABLE IF NOT EXISTS mine (x)")
@@ -35,9 +35,7 @@ def held(path: Path, how: str = "EXCLUSIVE") -> Generator[sqlite3.Connection, No
 
 
 @pytest.mark.parametrize("is_new", [True, False])
-def test_opening_a_locked_file_waits_for_the_retry_timeout(
-    tmp_path: Path, is_new: bool
-) -> None:
+def test_opening_a_locked_file_waits_for_the_retry_timeout(tmp_path: Path, is_new: bool) -> None:
     path = tmp_path / "chats.db"
     if not is_new:
         with_store(f"sqlite:///{path}", use)
@@ -76,7 +74,7 @@ def test_a_file_that_is_unlocked_in_time_is_opened(tmp_path: Path) -> None:
             other.execute("ROLLBACK")
         store = await opening
         await use(store)
-        # From now on the driver waits by itself, in the order of the writers.
+        # From now on the driver itself waits for locks.
         async with store.database.engine.connect() as connection:
             found = await connection.exec_driver_sql("PRAGMA busy_timeout")
             waits = found.scalar_one()

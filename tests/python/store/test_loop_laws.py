@@ -1,4 +1,4 @@
-"""No chat holds the event loop for long, however many and large its events and messages are."""
+"""The store never blocks the event loop for long, whatever the size of events and messages."""
 
 from __future__ import annotations
 

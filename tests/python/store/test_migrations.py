@@ -1,4 +1,4 @@
-"""The tables of a store: made by migrations, as they are described, and by one server only."""
+"""The tables of a store: created by migrations, as described, and by one server only."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def open_once(url: str, **options: Any) -> None:
 
 
 def definitions(connection: Connection, prefix: str) -> set[str]:
-    """How the database itself describes the tables and indexes with a prefix, without it."""
+    """Return the database's definitions of tables and indexes with a prefix, without the prefix."""
     if connection.dialect.name == "sqlite":
         query = f"SELECT sql FROM sqlite_master WHERE tbl_name LIKE '{prefix}%'"
     else:
@@ -95,7 +95,7 @@ def test_the_migrations_make_the_tables_as_they_are_described(store_url: str, pr
 
 
 def test_the_migrations_make_the_indexes_as_they_are_described(store_url: str) -> None:
-    # Of what an index leaves out, Alembic knows nothing.
+    # Alembic does not compare the conditions of partial indexes.
     open_once(store_url, table_prefix="migrated_")
 
     def work(connection: Connection) -> None:
@@ -125,7 +125,7 @@ def test_tables_are_not_created_with_migrate_false(store_url: str) -> None:
 
 def test_stores_with_different_prefixes_are_separate(store_url: str) -> None:
     async def main() -> None:
-        # At once, on one loop: nothing of a migration is global.
+        # Concurrently on one event loop: migrations have no global state.
         stores = [MessageStore(store_url, table_prefix=prefix) for prefix in ("a_", "b_", "")]
         await asyncio.gather(*(store.__aenter__() for store in stores))
         await asyncio.gather(*(store.create_chat("c") for store in stores))
@@ -148,13 +148,13 @@ def test_servers_that_start_at_once_create_the_tables_once(store_url: str) -> No
     for process in processes:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-    # All at once: `communicate` would wait for each.
+    # Start all at once: `communicate` would wait for each.
     for process in processes:
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    said = [process.communicate(timeout=60)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0] * 4, said
+    errors = [process.communicate(timeout=60)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4, errors
 
     async def chats() -> int:
         async with MessageStore(store_url) as store:

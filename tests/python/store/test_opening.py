@@ -1,4 +1,4 @@
-"""How a store is opened: by which URLs, with what said where that fails, and never elsewhere."""
+"""Opening of stores: accepted URLs, errors, and no fallback to another database."""
 
 from __future__ import annotations
 
@@ -84,22 +84,22 @@ def test_an_engine_with_one_connection_for_all_serves_as_well() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         (f"postgresql://ann:{SECRET}@127.0.0.1:1/chats?password={SECRET}", "cannot be reached"),
         ("sqlite:////nowhere/at/all.db", "failed: unable to open database file"),
-        (f"postgresql://ann@127.0.0.1:1/chats?colour={SECRET}", "has an option .*'colour'"),
+        (f"postgresql://ann@127.0.0.1:1/chats?colour={SECRET}", "rejects an option .*'colour'"),
         (f"mysql://ann:{SECRET}@localhost/chats", "SQLite or PostgreSQL"),
-        (f"ann:{SECRET}@localhost", "looks like sqlite:///chats.db"),
-        (f"postgresql://ann:{SECRET}@localhost:port/chats", "looks like"),
-        ("", "looks like"),
+        (f"ann:{SECRET}@localhost", "must be like sqlite:///chats.db"),
+        (f"postgresql://ann:{SECRET}@localhost:port/chats", "must be like"),
+        ("", "must be like"),
     ],
 )
 def test_an_invalid_url_raises_without_side_effects(
-    url: str, said: str, caplog: pytest.LogCaptureFixture, tmp_path: Path
+    url: str, message: str, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     caplog.set_level(logging.DEBUG, "toolweave")
-    with pytest.raises(StoreError, match=said) as failed:
+    with pytest.raises(StoreError, match=message) as failed:
         with_store(url, use)
     shown = "".join(traceback.format_exception(failed.value))
     assert SECRET not in str(failed.value)
@@ -109,7 +109,7 @@ def test_an_invalid_url_raises_without_side_effects(
 
 
 def test_a_wrong_password_is_not_repeated(postgres_server: PostgresServer) -> None:
-    # That server trusts everybody, but does not know everybody.
+    # The server needs no password, but the user does not exist.
     url = f"postgresql://ann:{SECRET}@127.0.0.1:{postgres_server.port}/postgres"
     with pytest.raises(StoreError, match="ann") as failed:
         with_store(url, use)
@@ -150,15 +150,15 @@ def test_a_store_is_used_inside_a_block_only(store_url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"poll": 0}, "poll"),
         ({"retry_timeout": -1}, "retry_timeout"),
         ({"max_message_bytes": 0}, "max_message_bytes"),
     ],
 )
-def test_options_out_of_range_are_refused(options: dict[str, float], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_options_out_of_range_are_refused(options: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         MessageStore("sqlite://", **options)
 
 

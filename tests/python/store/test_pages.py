@@ -1,4 +1,4 @@
-"""Pages of a chat: as of the whole chat, at the cost of a page."""
+"""Pages of a chat: consistent with the whole chat, at the cost of a page."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_calls_and_results_far_apart_are_matched(store_url: str) -> None:
 
 
 async def steps_of(store: MessageStore, chat_id: str, after: int) -> int:
-    """How many steps of SQLite's machine a page takes, to the nearest few."""
+    """Return the approximate number of SQLite's virtual machine steps for a page."""
     count = 0
 
     def step() -> int:
@@ -106,7 +106,7 @@ def test_the_last_page_costs_what_the_first_one_does(is_open: bool) -> None:
             )
             costs += [await steps_of(store, chat, at) for at in (0, length - 20)]
         assert max(costs[:2] + costs[3:]) < 2 * min(costs), costs
-        # Only an open call has others looked through, without reading them.
+        # Only an open call makes SQLite scan further rows, without reading them.
         assert costs[2] < (20 * 4000 if is_open else 2 * min(costs)), costs
 
     with_store("sqlite://", scenario)

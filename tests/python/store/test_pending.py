@@ -1,4 +1,4 @@
-"""Results, approvals and answers that come later, from another process too."""
+"""Pending inputs: results, approvals and answers delivered later, also by another process."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def test_only_the_first_result_counts(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
         assert await store.add_pending("c", "k", kind="deferred", call=BOOK) == "k"
-        said = [
+        actual = [
             await store.resolve("k", value, chat_id="c", is_error=is_error)
             for value, is_error in ((1, False), (1, False), (True, False), (1, True))
         ]
         outcomes = [Outcome.RESOLVED, Outcome.DUPLICATE, Outcome.CONFLICT, Outcome.CONFLICT]
-        assert said == outcomes
+        assert actual == outcomes
         assert await store.resolve("other", 1, chat_id="c") is Outcome.NOT_FOUND
         assert await store.resolve("k", 1, chat_id="other") is Outcome.NOT_FOUND
 
@@ -56,11 +56,11 @@ def test_only_one_of_many_concurrent_results_counts(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
         await store.add_pending("c", "k", kind="deferred", call=BOOK)
-        said = await asyncio.gather(*(store.resolve("k", n, chat_id="c") for n in range(8)))
-        assert sorted(said) == ["conflict"] * 7 + ["resolved"]
+        outcomes = await asyncio.gather(*(store.resolve("k", n, chat_id="c") for n in range(8)))
+        assert sorted(outcomes) == ["conflict"] * 7 + ["resolved"]
         found = await store.resolution("k", chat_id="c")
         assert found is not None
-        assert said[found.value] == "resolved"
+        assert outcomes[found.value] == "resolved"
 
     with_store(store_url, scenario)
 
@@ -77,7 +77,7 @@ def test_an_answer_that_violates_the_schema_is_refused_and_stays_pending(store_u
         assert (awaited.key, awaited.kind, awaited.call) == (key, "question", BOOK)
         assert (awaited.question, awaited.schema, awaited.note) == ("How many?", SCHEMA, "soon")
         assert awaited.created.tzinfo is not None
-        # That somebody will not answer fits always.
+        # An error is always accepted.
         assert await store.resolve(key, "no", chat_id="c", is_error=True) is Outcome.RESOLVED
 
     with_store(store_url, scenario)
@@ -87,7 +87,7 @@ def test_invalid_pending_inputs_are_refused(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await store.create_chat("c")
         await store.add_pending("c", "k", kind="deferred", call=BOOK)
-        with pytest.raises(StoreError, match="'k' is taken"):
+        with pytest.raises(StoreError, match="'k' is already used"):
             await store.add_pending("c", "k", kind="deferred", call=BOOK)
         with pytest.raises(ValueError, match="approval"):
             await store.add_pending("c", kind="wish", call=BOOK)  # type: ignore[arg-type]

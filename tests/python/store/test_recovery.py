@@ -1,4 +1,4 @@
-"""Runs whose server is gone: nothing of them is lost, and they are ended once."""
+"""Recovery of runs whose server died: nothing is lost, and each run is ended once."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from toolweave import (
 from toolweave._core import StreamReducer
 from toolweave.store import History, MessageStore
 
-LATER = 10.0**9
-"""When every lease is over, in seconds since 1970."""
+EXPIRED = 10.0**9
+"""Time at which every lease has expired, in seconds since 1970."""
 
 WRITES = reply("g1") + reply("g2")
 
@@ -66,7 +66,7 @@ def test_a_run_is_recovered_completely_wherever_it_broke_off(store_url: str) -> 
         for count in range(len(WRITES) + 1):
             await begin(store)
             await carry_out(store, WRITES[:count])
-            await store.recover(now=LATER)
+            await store.recover(now=EXPIRED)
             started = {c.id for each in WRITES[9:count] for c in each.get("started", ())}
             check_end(await store.events("c"), await store.load("c"), started)
             await store.delete_chat("c")
@@ -75,12 +75,12 @@ def test_a_run_is_recovered_completely_wherever_it_broke_off(store_url: str) -> 
 
 
 def check_end(events: list[dict[str, Any]], history: History, started: set[str]) -> None:
-    """That nothing of a run is lost or open.
+    """Check that nothing of a run is lost or unfinished.
 
     Args:
-        events: All that was told of it.
-        history: What it came to.
-        started: The calls of the second reply whose tool was entered.
+        events: The events of the chat.
+        history: The history of the chat.
+        started: Ids of the calls of the second reply whose tool was entered.
     """
     assert [event["sequenceNumber"] for event in events] == list(range(1, len(events) + 1))
     assert [e["stopReason"] for e in events if "stopReason" in e] == ["interrupted"]
@@ -90,7 +90,7 @@ def check_end(events: list[dict[str, Any]], history: History, started: set[str])
     assert history.problems == ()
     to_openai(history.messages, dangling="raise")
     to_anthropic(history.messages, dangling="raise")
-    # The page and the model know the same.
+    # The page shows the same results that the model reads.
     results = results_of(history.messages)
     shown = {
         (message["generationId"], call["toolCallId"]): call["result"]
@@ -100,7 +100,7 @@ def check_end(events: list[dict[str, Any]], history: History, started: set[str])
     assert shown == {key: result.result for key, result in results.items()}
     texts = [message.text for message in history.messages if isinstance(message, TextMessage)]
     assert texts == [m["text"] for m in seen["messages"] if m["kind"] == "text"]
-    # What is known of each call is said: with effects, perhaps, or without.
+    # Results of interrupted calls say if the tool may have had effects.
     for (generation, call_id), result in results.items():
         if generation == "g2" and result.error_code == "interrupted":
             assert ("may have had effects" in result.result) == (call_id in started)
@@ -117,9 +117,9 @@ def test_a_stored_result_is_published_by_recovery(store_url: str) -> None:
                 {"finished": [(BOOK, BOOKED)], "generation_id": "g"},
             ],
         )
-        [run] = await store.recover(now=LATER)
-        told = [event["kind"] for event in run.written.events]
-        assert told == ["tool_result", "tools_aggregate", "run"]
+        [run] = await store.recover(now=EXPIRED)
+        kinds = [event["kind"] for event in run.written.events]
+        assert kinds == ["tool_result", "tools_aggregate", "run"]
         result = run.written.events[0]
         fields = ("messageId", "toolCallId", "result", "isError", "done", "duration")
         assert [result[name] for name in fields] == [
@@ -140,7 +140,7 @@ def test_an_unreported_tool_call_is_recovered(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await begin(store)
         await carry_out(store, [{"started": [BOOK, FETCH], "generation_id": "g"}])
-        await store.recover(now=LATER)
+        await store.recover(now=EXPIRED)
         history = await store.load("c")
         [_, message] = history.messages
         assert isinstance(message, ToolAggregateMessage)
@@ -157,8 +157,8 @@ def test_a_deferred_result_stays_pending_after_recovery(store_url: str) -> None:
         await carry_out(store, [write])
         await store.add_pending("c", "k", kind="deferred", call=BOOK, run_id="r")
         await store.add_pending("c", "a", kind="approval", call=BOOK, run_id="r")
-        await store.recover(now=LATER)
-        # An approval is not: the run that asked is over.
+        await store.recover(now=EXPIRED)
+        # The approval is not pending any more: the run that asked has ended.
         assert [each.key for each in await store.pending("c")] == ["k"]
         assert await store.resolve("a", True, chat_id="c") == "not_found"
         [_, message] = (await store.load("c")).messages
@@ -176,7 +176,7 @@ def test_a_deferred_result_stays_pending_after_recovery(store_url: str) -> None:
 def test_an_owner_with_an_expired_lease_cannot_write(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await begin(store)
-        await store.recover(now=LATER)
+        await store.recover(now=EXPIRED)
         late = {"events": [answered(BOOKED, "g")], "finished": [(BOOK, BOOKED)]}
         with pytest.raises(RunLostError):
             await carry_out(store, [late])
@@ -227,8 +227,8 @@ def test_two_processes_that_recover_at_once_end_a_run_once(store_url: str) -> No
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    said = [json.loads(process.communicate(timeout=PATIENCE)[0]) for process in processes]
-    assert sorted(said) == [[], [], ["r"]]
+    recovered = [json.loads(process.communicate(timeout=PATIENCE)[0]) for process in processes]
+    assert sorted(recovered) == [[], [], ["r"]]
 
     async def scenario(store: MessageStore) -> None:
         kinds = [(e["kind"], e.get("status")) for e in await store.events("c")]
@@ -245,7 +245,7 @@ def test_an_owner_renews_all_of_its_runs_at_once(store_url: str) -> None:
             await store.start_run(chat, f"run-{chat}", owner=owner, lease=1)
         await store.finish_run("run-d", "me", "completed")
         assert await store.renew_all("me", 30) == {"run-a", "run-b"}
-        assert await store.renew_all("nobody", 30) == frozenset()
+        assert await store.renew_all("other", 30) == frozenset()
         assert [run.run_id for run in await store.recover(now=1010.0)] == ["run-c"]
 
     with_store(store_url, scenario, clock=lambda: 1000.0)

@@ -1,4 +1,4 @@
-"""A store of chats, in each kind of database."""
+"""The store of chats, with each kind of database."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def test_a_run_with_an_expired_lease_is_replaced(store_url: str) -> None:
         await store.start_run("c", "r1", owner="me", lease=30)
         now += 31
         await store.start_run("c", "r2", owner="you", lease=30, events=[text("b")])
-        ended, said = await store.events("c")
-        assert (ended["runId"], ended["stopReason"], said["delta"]) == ("r1", "interrupted", "b")
+        ended, first = await store.events("c")
+        assert (ended["runId"], ended["stopReason"], first["delta"]) == ("r1", "interrupted", "b")
         assert await store.recover() == []
         [run] = await store.recover(now=now + 31)
         assert (run.run_id, run.stop_reason) == ("r2", "interrupted")

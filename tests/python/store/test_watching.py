@@ -1,4 +1,4 @@
-"""Changes that other processes make are heard of, and a server may go away and come back."""
+"""Notification of watches about changes by other processes, and across restarts of the server."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def test_a_watch_is_notified_of_changes_by_another_process(store_url: str) -> No
         finally:
             await asyncio.to_thread(other.close)
 
-    # In PostgreSQL nobody asks: it tells.
+    # PostgreSQL is not polled: it notifies.
     with_store(store_url, scenario, poll=0.02 if store_url.startswith("sqlite") else 1000.0)
 
 
 async def until_listening(store: MessageStore) -> None:
-    """Waits until PostgreSQL has a connection to tell of changes."""
+    """Wait until PostgreSQL has a connection that listens for changes."""
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query"
     while store.database.is_postgresql:
         async with store.database.engine.connect() as connection:
@@ -64,7 +64,7 @@ def test_all_watches_of_a_store_share_one_connection(postgres_url: str) -> None:
         watches = [store.watch(chat_id) for chat_id in chats * 2]
         for watch in watches:
             await watch.__aenter__()
-        await until_listening(store)  # says that there is one, and not more
+        await until_listening(store)  # checks that there is exactly one
         for watch in watches:
             await watch.__aexit__(None, None, None)
 
@@ -122,16 +122,16 @@ def test_writes_wait_for_a_restart_of_the_server_and_are_committed_once(
 
 
 class Proxy:
-    """A connection to a server that breaks when the client commits.
+    """A proxy that breaks the connection when the client commits.
 
     Args:
-        port: Of the server.
-        hands_on: Whether the server still hears that it is to commit.
+        port: Port of the server.
+        forwards: True to forward the commit to the server first.
     """
 
-    def __init__(self, port: int, *, hands_on: bool) -> None:
+    def __init__(self, port: int, *, forwards: bool) -> None:
         self.port = port
-        self.hands_on = hands_on
+        self.forwards = forwards
         self.is_armed = False
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -144,7 +144,7 @@ class Proxy:
                 self.is_armed = False
                 back.cancel()
                 await asyncio.wait([back])
-                if self.hands_on:
+                if self.forwards:
                     asks.write(data)
                     assert b"COMMIT" in await answers.read(65536)
                 break
@@ -158,12 +158,12 @@ class Proxy:
         writer.close()
 
 
-@pytest.mark.parametrize("hands_on", [True, False])
+@pytest.mark.parametrize("forwards", [True, False])
 def test_a_write_without_confirmation_is_committed_once(
-    postgres_server: PostgresServer, postgres_url: str, hands_on: bool
+    postgres_server: PostgresServer, postgres_url: str, forwards: bool
 ) -> None:
     async def main() -> None:
-        proxy = Proxy(postgres_server.port, hands_on=hands_on)
+        proxy = Proxy(postgres_server.port, forwards=forwards)
         server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         url = postgres_url.replace(f":{postgres_server.port}/", f":{port}/") + "?ssl=disable"
@@ -207,7 +207,7 @@ def test_closing_a_store_wakes_its_watches(store_url: str) -> None:
             waiting = asyncio.create_task(watch.changed())
             await asyncio.sleep(0)
         assert await asyncio.wait_for(waiting, PATIENCE)
-        with pytest.raises(StoreError, match="not open"):
+        with pytest.raises(StoreError, match="must be open"):
             await store.events("c")
 
     asyncio.run(main())
@@ -223,7 +223,7 @@ def test_a_transaction_lost_in_a_crash_was_not_committed(postgres_url: str) -> N
             await connection.commit()
             revision = (await connection.execute(sql("SELECT revision FROM chats"))).scalar_one()
         assert await database.was_committed(TransactionRef(number, "c", revision))
-        # The number was given to another transaction, or has not been given again yet.
+        # The id was assigned to another transaction, or is not assigned yet.
         assert not await database.was_committed(TransactionRef(number, "c", revision + 1))
         assert not await database.was_committed(TransactionRef(number + 1000, "c", revision))
 
