@@ -77,7 +77,7 @@ impl Layout {
         };
         let status = if result.is_error { format!(" status=\"{ERROR}\"") } else { String::new() };
         let displayed = neutralise(&displayed(&result.result), &self.names);
-        format!("<{TOOL_RESPONSE} name=\"{name}\"{status}>\n{shown}\n</{TOOL_RESPONSE}>")
+        format!("<{TOOL_RESPONSE} name=\"{name}\"{status}>\n{displayed}\n</{TOOL_RESPONSE}>")
     }
 }
 

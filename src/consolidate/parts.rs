@@ -135,7 +135,8 @@ impl Parts {
         part
     }
 
-    /// Return the message that `role` continues, like [`part`](Self::part), for anything but results.
+    /// Return the message that `role` continues, as [`part`](Self::part) does, for anything but
+    /// results.
     fn content_part(&mut self, role: Role) -> &mut Part {
         let pending_envelopes = std::mem::take(&mut self.pending_envelopes);
         let part = self.part(Some(role));

@@ -286,7 +286,7 @@ impl Reply {
                 State::Open { name, arguments: text } if !name.is_empty() => {
                     let is_cut = position == last && reason.cuts_off();
                     let id = self.slots.id(position).map(str::to_owned);
-                    let id = id.unwrap_or_else(|| self.slots.free_id(position));
+                    let id = id.unwrap_or_else(|| self.slots.placeholder_id(position));
                     arguments_of(&text, is_cut).map_or(State::Dropped, |arguments| {
                         let (raw, repairs) = (text, Vec::new());
                         State::Whole(ToolCall {

@@ -37,7 +37,7 @@ impl Fragments {
         let number = match self.find(id.as_deref(), index, name.as_deref()) {
             None => self.begin(id, index),
             Some(number) => {
-                self.identify(number, id);
+                self.set_id(number, id);
                 number
             }
         };

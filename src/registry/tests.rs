@@ -5,22 +5,18 @@ use std::{collections::HashSet, sync::Arc};
 use proptest::{collection::vec, option, prelude::*};
 use serde_json::{Value, json};
 
-use super::{
-    diagnostic::nearest,
-    schema_org::{self, supertypes},
-    *,
-};
+use super::{diagnostic::nearest, *};
 
 #[test]
 fn every_schema_org_type_precedes_its_supertypes() {
     assert_eq!(schema_org::names().len(), 935);
     for name in schema_org::names() {
-        let line = supertypes(name).unwrap();
+        let line = schema_org::supertypes(name).unwrap();
         assert_eq!((line.first(), line.last()), (Some(name), Some(&ROOT)), "{name}");
         let distinct: HashSet<_> = line.iter().collect();
         assert_eq!(distinct.len(), line.len(), "{name}");
         for (position, ancestor) in line.iter().enumerate() {
-            for above in supertypes(ancestor).unwrap() {
+            for above in schema_org::supertypes(ancestor).unwrap() {
                 let place = line.iter().position(|other| other == above);
                 assert!(place.is_some_and(|place| place >= position), "{name}: {above}");
             }

@@ -54,7 +54,7 @@ fn code() -> impl Strategy<Value = Option<&'static str>> {
 
 /// Generate the fields of an event, without its number and time.
 fn body() -> impl Strategy<Value = Value> {
-    let text = (select(vec!["text", "reasoning"]), reply(), 0..2_u8, text(), any::<bool>());
+    let texts = (select(vec!["text", "reasoning"]), reply(), 0..2_u8, text(), any::<bool>());
     let fragment = (option::of(id()), option::of(0..3_u8), option::of(text()), option::of(text()))
         .prop_map(|(id, index, name, args)| {
             object(json!({
@@ -73,7 +73,7 @@ fn body() -> impl Strategy<Value = Value> {
         "levitating",
     ]);
     prop_oneof![
-        6 => text.prop_map(|(kind, reply, part, delta, done)| json!({
+        6 => texts.prop_map(|(kind, reply, part, delta, done)| json!({
             "kind": kind, "messageId": format!("{reply}.{part}"), "delta": delta, "done": done,
             "generationId": reply, "runId": format!("run_{reply}"),
         })),
