@@ -33,7 +33,7 @@ class CostTracker:
     def __init__(self, prices: PriceTable, budget: Budget | None) -> None:
         self._meter = CostMeter(prices)
         self._budget = budget
-        self.before = Cost(currency=prices.currency)
+        self.previous = Cost(currency=prices.currency)
         """The cost of the conversation before this run."""
         self._unpriced: str | None = None
         self._unreported = _NOTHING
@@ -49,7 +49,7 @@ class CostTracker:
     @property
     def conversation_total(self) -> Cost:
         """The cost of the conversation, this run included."""
-        return self.before + self._meter.total
+        return self.previous + self._meter.total
 
     @property
     def budget_error(self) -> str | None:
@@ -94,7 +94,10 @@ class CostTracker:
         name, provider = model_identity(model)
         delta = self._meter.add(name, usage, provider=provider, estimated=estimated)
         if delta.cost is None and self._budget is not None:
-            _log.warning("a model has no price, so no budget holds for it", extra={"model": name})
+            _log.warning(
+                "a model has no price, so its cost does not count against the budget",
+                extra={"model": name},
+            )
             if self._budget.unpriced == "refuse":
                 self._unpriced = name
         self._unreported = _plus(

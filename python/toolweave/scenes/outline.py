@@ -73,7 +73,7 @@ class ReplyOutline:
         """Number of messages of the reply that have calls."""
         return self._groups
 
-    def home(self, call_id: str) -> str | None:
+    def message_of(self, call_id: str) -> str | None:
         """Return the id of the message that a call belongs to, or None for an unknown call."""
         index = self._calls.get(call_id)
         if index is None:
