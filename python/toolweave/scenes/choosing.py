@@ -115,7 +115,7 @@ async def choose(state: RunState, *, repeated: bool = False) -> list[SceneEntry]
     raise AssertionError("unreachable")
 
 
-async def wants_more(state: RunState) -> bool:
+async def needs_another_scene(state: RunState) -> bool:
     """Ask the model if the request needs another scene.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..kinds import SceneStopReason
-from .choosing import choose, named_scene, wants_more
+from .choosing import choose, named_scene, needs_another_scene
 from .hooks import UNAUTHORIZED, Append, Deny, SceneOutcome
 from .planning import conclude, plan
 from .scene_loop import run_scene
@@ -56,7 +56,7 @@ async def run_scenes(state: RunState, queue: SceneQueue, *, resumed: bool = Fals
             if await _run_hooks(state, entry, text):
                 return
             state.scene = None
-        if queue.mode == "chaining" and await wants_more(state):
+        if queue.mode == "chaining" and await needs_another_scene(state):
             _check_scene_limit(state, queue)
             queue.pending = await choose(state, repeated=True)
     if had_scenes and queue.mode == "planning":

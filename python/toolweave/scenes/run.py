@@ -186,10 +186,10 @@ class SceneRun(Run[SceneStep]):
             await self._state.reply.caught_up()
         await self._steps.caught_up()
 
-    def _request_stop(self, why: StopRun) -> None:
+    def _request_stop(self, stop: StopRun) -> None:
         if self._task is None or self._task.done() or self._stopped is not None:
             return
-        self._stopped = why
+        self._stopped = stop
         if not self._ending:
             self._task.cancel()
 
@@ -273,9 +273,9 @@ class SceneRun(Run[SceneStep]):
         """Cancel a store or a hook that does not return after the timeout."""
         if self._task is not None:
             self._task.cancel()
-            self._schedule(_SAVING, self._give_up)
+            self._schedule(_SAVING, self._abandon)
 
-    def _give_up(self) -> None:
+    def _abandon(self) -> None:
         _log.error("a run ignores its cancellation and is abandoned")
         if self._stopped is not None and self._reported_stop is not self._stopped:
             self._report_stop(self._stopped)
@@ -289,13 +289,13 @@ class SceneRun(Run[SceneStep]):
         if denial is not None:
             raise denied(denial)
         await self._runtime.admit(request)
-        early = await state.hooks.run_before(request)
-        if isinstance(early, Deny):
-            raise denied(early)
+        early_verdict = await state.hooks.run_before(request)
+        if isinstance(early_verdict, Deny):
+            raise denied(early_verdict)
         async with self._runtime.store.lock(self.conversation):
-            return await self._run_locked(early)
+            return await self._run_locked(early_verdict)
 
-    async def _run_locked(self, early: Answer | None) -> StopRun:
+    async def _run_locked(self, early_verdict: Answer | None) -> StopRun:
         state, runtime = self._state, self._runtime
         state.emit(SceneStatus.LOADING_CACHE, "Loading from cache", lifecycle=True)
         self._waiting, self._queue = await runtime.load(state)
@@ -305,7 +305,7 @@ class SceneRun(Run[SceneStep]):
         self._start = len(state.messages)
         self._running_scenes = True
         try:
-            await self._serve(early)
+            await self._serve(early_verdict)
             stop = StopRun(SceneStopReason.COMPLETED)
         except PauseRun as paused:
             self._waiting = paused.interactions
@@ -328,7 +328,7 @@ class SceneRun(Run[SceneStep]):
                 self._announce(each)
         return stop
 
-    async def _serve(self, early: Answer | None) -> None:
+    async def _serve(self, early_verdict: Answer | None) -> None:
         state, request = self._state, self._request
         messages = [] if request.input is None else as_messages(request.input)
         queue, resumed = self._queue, request.results is not None
@@ -350,9 +350,9 @@ class SceneRun(Run[SceneStep]):
         state.messages += messages
         if self._waiting:
             raise PauseRun(self._waiting)
-        if early is not None:
-            state.text = early.text
-            state.append_text(early.text)
+        if early_verdict is not None:
+            state.text = early_verdict.text
+            state.append_text(early_verdict.text)
             return
         # Earlier runs may have spent the budget of the conversation.
         state.check_budget()
@@ -371,16 +371,16 @@ class SceneRun(Run[SceneStep]):
             return "scene" if request.scene is not None else self._runtime.settings.mode
         return request.mode
 
-    def _announce(self, each: Interaction) -> None:
+    def _announce(self, interaction: Interaction) -> None:
         step = self._state.emit(
             SceneStatus.AWAITING_CLIENT,
-            f"Awaiting client: {each.function}",
-            scene=each.scene,
-            function=each.function,
-            call_id=each.call_id,
-            message_id=self._state.message_of(each.call_id),
-            arguments=each.arguments,
-            interaction_id=each.interaction_id,
+            f"Awaiting client: {interaction.function}",
+            scene=interaction.scene,
+            function=interaction.function,
+            call_id=interaction.call_id,
+            message_id=self._state.message_of(interaction.call_id),
+            arguments=interaction.arguments,
+            interaction_id=interaction.interaction_id,
         )
         self._awaiting += [] if step is None else [step]
 

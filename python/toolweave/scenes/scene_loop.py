@@ -96,10 +96,10 @@ class _SceneLoop:
             if pending:
                 raise PauseRun(pending)
             if await self._guard.is_loop(turn.aggregate):
-                return await self._give_up(
+                return await self._stop_at_limit(
                     f"The same tool calls gave the same results {state.settings.max_repeats} times"
                 )
-        return await self._give_up(f"Maximum tool call iterations ({limit}) reached")
+        return await self._stop_at_limit(f"Maximum tool call iterations ({limit}) reached")
 
     def _should_refuse(self, _: UnregisteredCall) -> bool:
         return not self._refused
@@ -109,7 +109,7 @@ class _SceneLoop:
         before = self._state.messages[: self._start]
         return [*self._system, *before, *self._nudge, *self._state.messages[self._start :]]
 
-    async def _give_up(self, reason: str) -> str:
+    async def _stop_at_limit(self, reason: str) -> str:
         """Stop at a limit, after a last answer without tools if `answer_at_limit` is set."""
         state, scene = self._state, self._scene
         if not state.settings.answer_at_limit:
