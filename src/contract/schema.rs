@@ -153,7 +153,9 @@ fn check_keyword<'s>(
         {
             return Ok(());
         }
-        (KeywordForm::String, Value::String(_)) | (KeywordForm::List, Value::Array(_)) => return Ok(()),
+        (KeywordForm::String, Value::String(_)) | (KeywordForm::List, Value::Array(_)) => {
+            return Ok(());
+        }
         (KeywordForm::StringList, Value::Bool(_)) => {
             let reason = "names the properties that are needed, in a list beside them; \
                           it is no flag on one of them";

@@ -216,16 +216,16 @@ impl<'t> Repairer<'t> {
     fn string(&mut self, quote: char, is_key: bool) -> Option<Vec<RepairKind>> {
         let [.., last] = self.frames.as_slice() else { return None };
         let outer = self.frames.len().checked_sub(2).map(|outer| self.frames[outer].shape);
-        let site = Site { quote, is_key, shape: last.shape, outer };
-        let read = string::read(self.text, self.at, site, &mut self.out)?;
+        let context = StringContext { quote, is_key, shape: last.shape, outer };
+        let read = string::read(self.text, self.at, context, &mut self.out)?;
         self.at = read.end;
         Some(read.changes)
     }
 
     fn record_string(&mut self, changes: &[RepairKind], start: usize, from: usize) -> Option<()> {
         for kind in changes {
-            let before = cut(&self.text[start..self.at]);
-            let after = cut(&self.out[from..]);
+            let before = truncated(&self.text[start..self.at]);
+            let after = truncated(&self.out[from..]);
             self.record_values(self.frames.len(), *kind, before, after)?;
         }
         Some(())
@@ -368,7 +368,7 @@ impl<'t> Repairer<'t> {
 
     /// Record a change at the current position in the first `depth` frames.
     fn record(&mut self, depth: usize, kind: RepairKind, before: &str, after: &str) -> Option<()> {
-        self.record_values(depth, kind, cut(before), cut(after))
+        self.record_values(depth, kind, truncated(before), truncated(after))
     }
 
     fn record_values(

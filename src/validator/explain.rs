@@ -9,7 +9,7 @@ use jsonschema::{
 use serde_json::{Map, Value};
 
 use super::{
-    sentence::{counted, truncated, either, list, push_step, quote, with_article},
+    sentence::{counted, either, list, push_step, quote, truncated, with_article},
     violation::Violation,
 };
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     excess::{Excess, MAX_DEPTH},
-    sentence::{truncated, quote},
+    sentence::{quote, truncated},
 };
 
 /// A violation of a schema by a value.

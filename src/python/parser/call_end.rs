@@ -117,7 +117,7 @@ fn with_arguments<'py>(
             // A number has more digits than Python reads.
             Err(err) => CallOutcome::Invalid {
                 kind: InvalidKind::InvalidJson,
-                violations: vec![Violation::no_json(&err.value(py))],
+                violations: vec![Violation::invalid_json(&err.value(py))],
                 arguments: None,
             },
         },
