@@ -110,10 +110,10 @@ async def two_parameters(_messages: Any, _tools: Any) -> str:
     ("wrong", "says"),
     [
         (7, "async generator function of strs; got int"),
-        ("gpt-5", "of the type str"),
+        ("gpt-5", "got str"),
         (ScriptedModel, "must be an object, not the class ScriptedModel; call it first"),
-        (yields([]), "only once; pass the function that makes it"),
-        (sync_generator, "sync_generator is a generator but not async"),
+        (yields([]), "only once; pass the function that creates it"),
+        (sync_generator, "sync_generator must be an async function"),
         (no_parameter, r"no_parameter\(\) -> '?str'? must take the messages as its one argument"),
         (two_parameters, "must take the messages as its one argument"),
     ],
@@ -126,8 +126,8 @@ def test_a_value_that_is_not_a_model_is_rejected_at_once(wrong: Any, says: str) 
 @pytest.mark.parametrize(
     ("function", "says"),
     [
-        (sync, "sync returned str, but is not async; a model is an async function"),
-        (lambda _: None, "returned NoneType, but is not async"),
+        (sync, "sync must be an async function .* but returned str"),
+        (lambda _: None, "but returned NoneType"),
         (Bound, "takes no arguments|positional argument|the class Bound"),
     ],
 )
@@ -147,7 +147,7 @@ async def yields_number(_: Sequence[Message]) -> Any:
 
 @pytest.mark.parametrize("function", [returns_number, yields_number])
 def test_a_model_function_answers_with_nothing_but_text(function: Any) -> None:
-    with pytest.raises(TypeError, match="answered with int; a model is an async function"):
+    with pytest.raises(TypeError, match="must return or yield str, got int"):
         asyncio.run(complete(function, "Hi"))
 
 
