@@ -104,7 +104,7 @@ def test_an_approver_that_raises_does_not_allow_the_call(
     for each in (approver, asynchronous):
         record = ask(each)
         assert (record.outcome, record.allowed) == ("error", False)
-        # What went wrong is for the log, and not for the model.
+        # The details are logged and not shown to the model.
         assert record.reason == "the approver failed"
     assert "an approver raised" in caplog.messages
 

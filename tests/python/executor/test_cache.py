@@ -89,7 +89,7 @@ def test_a_result_expires_after_its_ttl() -> None:
         lead(cache, "k").finish("v", ttl=10)
         clock.now = 9.9
         assert cache.begin("k") == Hit("v")
-        # Asking does not prolong its life.
+        # A lookup does not extend its lifetime.
         clock.now = 10.0
         lead(cache, "k").finish("w")
         clock.now = 1e12
@@ -176,9 +176,9 @@ def test_if_a_leader_fails_each_follower_runs_its_own_call() -> None:
         leader.fail()
         alone = await asyncio.gather(*followers)
         assert all(isinstance(found, Leader) for found in alone)
-        # Nothing was kept, and whoever comes now leads again.
+        # Nothing was cached, so the next caller leads again.
         fresh = lead(cache, "k")
-        # Those who run alone may fail as well, or find the result for all who come later.
+        # Callers that run alone may fail as well, or produce the result for later callers.
         alone[0].fail()
         alone[1].finish("v")
         assert cache.begin("k") == Hit("v")
@@ -223,7 +223,7 @@ def test_a_follower_that_is_cancelled_on_becoming_leader_passes_the_lead_on() ->
         leader = lead(cache, "k")
         first, second = follow(cache, "k"), follow(cache, "k")
         await asyncio.sleep(0)
-        # The first has the lead from here, and is cancelled before it knows.
+        # The first becomes the leader here, and is cancelled before it notices.
         leader.abandon()
         first.cancel()
         assert isinstance(await second, Leader)
@@ -269,7 +269,7 @@ def test_a_leader_on_a_closed_loop_is_not_awaited() -> None:
     async def again() -> None:
         leader = lead(cache, "k")
         left[0].abandon()
-        # The word of the one that is gone does not end the new one's flight.
+        # The outcome of the previous leader does not end the new flight.
         follower = follow(cache, "k")
         leader.finish("v")
         assert await follower == Hit("v")

@@ -58,7 +58,7 @@ def test_arguments_results_and_exceptions_are_transferred(client: Client) -> Non
     async def main() -> None:
         pool = client.get_executor()
         assert await run_blocking(pool, pool_functions.add, {"a": 1, "b": 2}) == 3
-        # A cluster carries functions that a process pool cannot.
+        # Dask can send functions that a process pool cannot.
         assert await run_blocking(pool, lambda: "a lambda") == "a lambda"
         with pytest.raises(ZeroDivisionError):
             await run_blocking(pool, pool_functions.divide, {"a": 1, "b": 0})
@@ -111,7 +111,7 @@ def test_context_variables_are_not_sent_to_workers(client: Client) -> None:
     name: contextvars.ContextVar[object] = contextvars.ContextVar("name")
 
     async def main() -> int:
-        # Something that no context could be sent with.
+        # A value that cannot be pickled.
         name.set(threading.Lock())
         return await run_blocking(client.get_executor(), pool_functions.add, {"a": 1, "b": 1})
 

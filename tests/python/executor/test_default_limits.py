@@ -50,7 +50,7 @@ def answering(executor: ToolExecutor, after: float) -> asyncio.Task[None]:
     """Start a task that answers all questions, each after so many seconds."""
 
     async def answer() -> None:
-        # Keys are used again.
+        # Keys are reused.
         asked: list[object] = []
         loop = asyncio.get_running_loop()
         while True:
@@ -154,7 +154,7 @@ def test_the_limits_hold_under_any_schedule_without_starvation(
             if end is None:
                 assert aggregate is not None
                 assert codes(aggregate) == [None] * len(names)
-        # All places are free again.
+        # All slots are free again.
         total = min(overall, per_chat)
         CHAT.set("last")
         before = now()

@@ -321,7 +321,7 @@ def test_a_long_deferred_result_is_truncated() -> None:
 
 
 def test_a_result_goes_to_the_reply_whose_metadata_has_its_key() -> None:
-    # Two replies with the same call, under the same id, as models without ids make them.
+    # Two replies with the same call and the same id, as models without ids produce them.
     results = DeferredResults()
     first, second = results.add(BOOK), results.add(BOOK)
     results.resolve(first, "one")

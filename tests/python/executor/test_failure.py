@@ -29,7 +29,7 @@ def test_any_exception_becomes_one_short_line(message: str, detail: Any) -> None
     assert len(shown.splitlines()) == 1
     assert len(shown) <= len(PREFIX) + 500
     assert "ValueError" not in shown.replace(message, "")
-    # Nothing that a result could not carry.
+    # It can be part of a result and be encoded.
     assert ToolResult("id", "name", shown).result == shown
     shown.encode()
 

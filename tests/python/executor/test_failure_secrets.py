@@ -74,7 +74,7 @@ def test_redaction_takes_linear_time(unit: str) -> None:
         redact_secrets(unit * count)
         return time.process_time() - began
 
-    # Of a quadratic search, the second would take a thousand times as long.
+    # With a quadratic search, the second would take a thousand times as long.
     short = max(min(took(500) for _ in range(3)), 1e-4)
     assert min(took(16_000) for _ in range(2)) < 250 * short
 

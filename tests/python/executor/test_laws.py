@@ -62,13 +62,13 @@ def test_every_execution_keeps_the_invariants(
             approver=approve,
         )
         events = await run_calls(executor, given_calls, pause, end)
-        # Whoever was given up comes to an end, too.
+        # Abandoned tools end as well.
         await asyncio.sleep(60)
         return events, executor
 
     events, executor = run(main())
 
-    # The aggregate is the last, there is one, and it has every call in order.
+    # There is exactly one aggregate, it is last, and it has every call in order.
     aggregate = events[-1]
     assert isinstance(aggregate, ToolAggregateMessage)
     assert len(only(events, ToolAggregateMessage)) == 1

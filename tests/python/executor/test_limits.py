@@ -144,7 +144,7 @@ def test_a_call_waits_for_its_rate_limit_before_it_starts(meter: Meter) -> None:
     assert [(name, begin) for name, begin, _ in meter.spans] == [
         ("limited", 0),
         ("limited", 0),
-        # It does not wait for those who wait for the limit.
+        # It does not wait for calls that wait for the limit.
         ("free", 1),
         ("limited", 5),
         ("limited", 10),
@@ -217,7 +217,7 @@ def test_tools_that_need_each_others_keys_do_not_deadlock(chain: list[str]) -> N
     ]
     results = sorted(texts(run(ToolExecutor([hold]).execute(calls))))
     refused = "Tool 'hold' was not called: it would wait for a call that waits for it."
-    # The last one to ask would close the circle; the others have their turns when it is over.
+    # The last call would complete the deadlock and fails; the others run after it.
     assert results == [refused, *(f"had {key}" for key in chain[1:])]
 
 

@@ -22,7 +22,7 @@ from toolweave.testing import ScriptedModel
 from toolweave.tools import RetryPolicy, Tool, ToolContext, tool
 from virtual_time import VirtualTimeLoop, now, run
 
-# How much work the loop may wait for, beside the step that is being taken.
+# How long the loop may be blocked, in addition to the current step.
 SLICE = 0.01
 
 
@@ -133,9 +133,9 @@ def test_a_generator_that_never_awaits_times_out(
             aggregate = await executor.execute([one], journal=MemoryJournal() if journal else None)
             [result] = aggregate.tool_results
         assert result.error_code == "timeout", result
-        # The step that is being taken and its tidying cannot be cut short.
+        # The current step and its cleanup cannot be interrupted.
         assert now() <= 1 + 3 * step + 2 * SLICE
-        # A timer that is set after a step is not due before the next one has been taken.
+        # A timer that is set after a step fires after the next step at the earliest.
         assert max(gaps) <= 2 * step + 2 * SLICE
         assert ticking is not None
         ticking.cancel()
@@ -199,7 +199,7 @@ def test_unread_progress_is_bounded(
 ) -> None:
     async def read(asked: Run[Any]) -> None:
         first = await anext(asked)
-        # Long enough for all of it to have been reported.
+        # Long enough to report everything.
         await asyncio.sleep(1)
         events = [first, *[event async for event in asked]]
         reported = only(events, ToolProgress)
@@ -221,7 +221,7 @@ def test_unread_progress_is_bounded(
 
     with caplog.at_level(logging.WARNING, "toolweave"):
         run(main())
-    # Once for each of the two, and once more where a reply reads its calls.
+    # Once for each of the two, and once more while the calls of the reply are read.
     assert len(caplog.records) in (2, 3)
     assert {record.levelname for record in caplog.records} == {"WARNING"}
 

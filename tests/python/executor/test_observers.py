@@ -133,7 +133,7 @@ def test_events_during_an_await_are_queued_after_earlier_ones() -> None:
         observers = Observers(observer)
         for value in range(3):
             observers.notify(progress(value), CALL)
-        # The first three are with the thread by then.
+        # By then, the thread has the first three.
         await asyncio.sleep(0)
         for value in range(3, 6):
             observers.notify(progress(value), CALL)
@@ -292,7 +292,7 @@ def test_an_observer_that_is_too_slow_misses_progress_and_nothing_else(
     run(main())
     names = [name for name, *_ in recorder.received]
     assert names.count("on_started") == names.count("on_result") == 3
-    # Those that were first in line.
+    # The ones queued first.
     assert [value for name, _, *value in recorder.received if name == "on_progress"] == [
         [0],
         [1],
@@ -325,7 +325,7 @@ def test_observers_that_do_not_end_are_abandoned(
     run(main())
     assert "observers were too slow for the end of a run and were stopped" in caplog.messages
     go.set()
-    # The one that was in a thread finishes what it was at, and hears of nothing more.
+    # The observer in a thread finishes its current call and receives no further events.
     until = time.monotonic() + 5
     while not received and time.monotonic() < until:
         time.sleep(0.001)
@@ -383,6 +383,6 @@ def test_many_calls_are_passed_to_an_observer_in_batches(
         await observers.drain()
         return time.process_time() - began
 
-    # A hop to a thread and back for each would take some 50 microseconds.
+    # Passing each event to a thread would take about 50 microseconds.
     assert min(run(main()) for _ in range(3)) < 5000 * 20e-6
     assert len(received) == 15000

@@ -216,7 +216,7 @@ def test_a_function_may_outlive_its_loop(
 
     run(main())
     go.set()
-    # Were anything raised in the thread, `concurrent.futures` would log it.
+    # `concurrent.futures` would log an exception in the thread.
     threads.shutdown()
     assert [record.name for record in caplog.records if record.levelno > logging.DEBUG] == []
     assert "a blocking tool ended after its event loop" in caplog.messages
@@ -268,7 +268,7 @@ def test_the_error_names_a_function_that_cannot_be_pickled(
             PoolError, match=r"cannot be sent to or from the pool's processes: .*lock"
         ):
             await run_blocking(processes, pool_functions.add, {"a": threading.Lock(), "b": 1})
-        # The pool is as good as before.
+        # The pool still works.
         assert await run_blocking(processes, pool_functions.add, {"a": 1, "b": 1}) == 2
 
     run(main())

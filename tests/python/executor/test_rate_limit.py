@@ -70,7 +70,7 @@ def test_no_call_waits_while_a_token_is_available(
         if position < calls:
             assert at == came
         if at > came + 1e-6:
-            # In the time it takes to fill a bucket, as many had started as fit into one.
+            # While the bucket refilled, as many calls started as it holds.
             recent = [s for s in started[:position] if s > at - per - 1e-6]
             assert len(recent) >= calls
 
@@ -80,7 +80,7 @@ def test_a_new_bucket_is_full_and_refills_one_by_one() -> None:
     bucket = TokenBucket(RateLimit(2, per=10.0), clock)
     assert [bucket.take() for _ in range(4)] == [0.0, 0.0, 5.0, 10.0]
     clock.now += 15.0
-    # Both who waited have their tokens, and one more has come.
+    # Both waiting calls have their tokens, and one more is available.
     assert [bucket.take() for _ in range(2)] == [0.0, 5.0]
     clock.now += 1000.0
     assert [bucket.take() for _ in range(3)] == [0.0, 0.0, 5.0]

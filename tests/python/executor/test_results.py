@@ -155,7 +155,7 @@ def test_calls_that_cannot_run_have_a_result_with_the_reason() -> None:
     ]
     assert texts(aggregate)[0] == "Tool 'subtract' not found. Available tools: add"
     assert texts(aggregate)[1].endswith("/b: missing; an integer is required")
-    # Of the refused ones nothing has begun.
+    # None of the refused calls has started.
     assert [event.tool_call_id for event in only(events, ToolStarted)] == ["add#2"]
 
 
@@ -227,7 +227,7 @@ def test_calls_may_be_a_message_or_empty_and_anything_else_is_an_error() -> None
     with pytest.raises(TypeError, match="an iterable of calls"):
         run(executor.execute(call("add")))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not a dict"):
-        # What had begun is over when this is raised: else `run` would find its task.
+        # Started calls have ended when this is raised; otherwise `run` would find a task.
         run(executor.execute([call("add", {"a": 1, "b": 2}), {"name": "add"}]))  # type: ignore[list-item]
 
 
@@ -323,6 +323,6 @@ def test_log_records_identify_calls_without_arguments_or_results(
     facts = {**record.__dict__}
     assert facts["tool_call_id"] == "reveal"
     assert facts["error_type"] == "ValueError"
-    # The exception of a tool is all that may quote what it was given.
+    # Only the exception of a tool may quote its arguments.
     del facts["exc_info"], facts["exc_text"]
     assert "hunter2" not in str(facts)

@@ -55,7 +55,7 @@ def test_a_cached_result_is_reused_until_it_expires() -> None:
             await asyncio.sleep(begin - now())
             events = await events_of(executor, [call("count", {"name": "x"}, f"at-{begin}")])
             assert [result.value for result in only(events, ToolResult)] == [value]
-            # A result that is there has not been worked for.
+            # A cached result takes no time.
             assert len(only(events, ToolStarted)) == (begin in (0, 11))
 
     run(main())

@@ -129,7 +129,7 @@ def test_hanging_functions_do_not_exhaust_the_pool() -> None:
         event.wait(10)
     assert not waiting.done()
     pool.abandon(hanging[0])
-    # A place for those in line, and for those who come.
+    # Room for queued functions and for new ones.
     assert waiting.result(10) == 0
     assert pool.submit(int).result(10) == 0
     pool.abandon(hanging[1])
@@ -140,7 +140,7 @@ def test_hanging_functions_do_not_exhaust_the_pool() -> None:
     go.set()
     assert late.result(10) == 0
     assert [future.result(10) for future in hanging] == [None] * 4
-    # Those that come back are too many, and leave.
+    # Threads that return are surplus and end.
     until = time.monotonic() + 10
     while threads_of("kitchen") > 2 and time.monotonic() < until:
         time.sleep(0)

@@ -92,7 +92,7 @@ def test_a_tool_that_ignores_its_timeout_is_abandoned(caplog: pytest.LogCaptureF
         calls = [call("stubborn"), call("sleep", {"seconds": 1})]
         with caplog.at_level(logging.ERROR, "toolweave.executor"):
             assert codes(await executor.execute(calls)) == ["timeout", None]
-        # It does not keep its place either.
+        # It does not keep its slot either.
         assert now() == 6
         done = True
         await asyncio.sleep(2)
@@ -174,7 +174,7 @@ def test_the_time_until_an_answer_does_not_count(name: str) -> None:
     answered = run(main("yes"))
     assert isinstance(answered, ToolAggregateMessage)
     assert texts(answered) == ["yes"]
-    # What is left of the timeout counts on.
+    # The rest of the timeout still applies.
     late = run(main("wait"))
     assert isinstance(late, ToolAggregateMessage)
     assert late.tool_results[0].is_error
@@ -224,7 +224,7 @@ def test_transient_errors_are_retried_with_backoff(error: Exception) -> None:
     executor = ToolExecutor([tool(flaky.__call__, name="flaky", retries=POLICY)])
     events = run(events_of(executor, [call("flaky", {"items": [1]})]))
     assert flaky.attempts == [(1, 0), (2, 1), (3, 3), (4, 7)]
-    # Each attempt was given the arguments as the model wrote them; it is one call all the same.
+    # Each attempt got the arguments as the model wrote them, within one call.
     assert kinds(events) == ["ToolStarted flaky", "ToolResult flaky", "ToolAggregateMessage"]
     assert isinstance(events[-1], ToolAggregateMessage)
     assert events[-1].tool_results[0].value == [1, 0]

@@ -235,7 +235,7 @@ def test_only_the_prefixes_and_their_packages_are_imported(path: str, allowed: l
         found = None
     else:
         assert found.__module__.startswith("app_of_")
-    # What the modules of the application import is theirs to say.
+    # The application's modules may import anything.
     loaded = imported_modules() - {"app_of_secrets", "app_of_handlers.details"}
     if refused:
         assert found is None

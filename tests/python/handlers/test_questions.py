@@ -85,7 +85,7 @@ def test_the_handler_gets_the_answer(answer: Any, is_async: bool) -> None:
         )
         return (await work).value
 
-    # A sync one runs in a thread, which virtual time does not wait for.
+    # A sync function runs in a thread, for which virtual time does not wait.
     assert (virtual_time.run if is_async else asyncio.run)(main()) == {"said": answer}
     assert [question.question for question in asked] == ["Which one?"]
 

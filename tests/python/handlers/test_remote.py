@@ -23,7 +23,7 @@ from toolweave.registry import ToolRegistry
 
 ASKED = {"query": "crème brûlée", "site": "recipes"}
 WAIT = 10.0
-# What NLWeb's own endpoint sends while it works, and when it is done.
+# The events of NLWeb's own endpoint, while it works and at the end.
 MESSAGES: list[dict[str, Any]] = [
     {"message_type": "tool_selection", "selected_tool": "search", "score": 90},
     {"message_type": "result_batch", "results": [{"name": "Crème brûlée", "score": 88}]},
@@ -154,7 +154,7 @@ def test_events_are_read_with_any_line_ending(
     assert event_data(text) == ["\n".join(lines) for lines in events]
 
 
-# Who may be asked.
+# Allowed hosts
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_a_given_client_uses_its_headers_and_stays_open() -> None:
     assert [each["headers"]["authorization"] for each in asyncio.run(main())] == ["Bearer k"] * 2
 
 
-# Answers that are none.
+# Invalid responses
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def value(handler: object, parameters: Any = None) -> Any:
     return run(Registry({"details": handler}), parameters=parameters, fallback=None).value
 
 
-# What handlers look like.
+# Styles of handlers
 
 
 def test_a_class_is_constructed_with_parameters_and_handler_and_run_with_do() -> None:
@@ -199,7 +199,7 @@ def test_an_invalid_handler_is_an_error(handler: object, message: str) -> None:
     assert message in str(raised.value)
 
 
-# Which handler.
+# Choice of the handler
 
 
 def test_a_registered_handler_takes_precedence_over_a_dotted_path() -> None:
@@ -222,7 +222,7 @@ def test_the_error_of_a_tool_without_a_handler_explains_how_to_register_one(meth
         run(Registry(), entry, {})
 
 
-# Parameters.
+# Parameters
 
 
 def test_parameters_are_repaired_before_the_handler_gets_them() -> None:
@@ -256,7 +256,7 @@ def test_a_selection_without_a_tool_is_an_error() -> None:
         run(Registry(), Selected(None, {}))
 
 
-# The fallback.
+# Fallback
 
 
 class Application:
@@ -395,7 +395,7 @@ def test_a_fallback_is_recorded_in_the_result(caplog: pytest.LogCaptureFixture) 
     assert "Pad Thai" not in caplog.text
 
 
-# Time.
+# Timeouts and cancellation
 
 
 def test_a_handler_that_times_out_is_stopped() -> None:

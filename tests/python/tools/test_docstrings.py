@@ -177,7 +177,7 @@ def test_griffe_finds_no_sections_where_it_is_not_used(text: str) -> None:
 
 names = st.from_regex(r"[a-z][a-z0-9]{0,5}", fullmatch=True)
 sentences = st.from_regex(r"[A-Z][a-z]{1,6}( [a-z]{1,6}){0,3}\.", fullmatch=True)
-# A word that is a heading of its own, at the beginning of a line.
+# A word that is a heading at the start of a line.
 HEADING = re.compile(r"^(note|see|warning|todo|tip|info)", re.IGNORECASE)
 
 

@@ -178,7 +178,7 @@ def test_an_executor_runs_a_search_like_any_call() -> None:
     assert other.error_code is tw.ErrorCode.INVALID_ARGUMENTS
     assert [call.name for call in ran.started] == ["find_tools"]
     assert len(ran.results) == 2
-    # What is added is found from the next reply on.
+    # An added tool is found from the next reply on.
     tools.add(tw.tool(lambda: 2, name="later_one", defer_loading=True))
     assert found_tool_names(results(search)[0].result) == ["late_one"]
     again = tw.ToolCall("c3", "find_tools", {"query": "later"})
