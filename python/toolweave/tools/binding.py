@@ -152,7 +152,7 @@ class ConversionError(Exception):
 
 
 def is_self_validating(convert: Convert) -> bool:
-    """Return True if a converter accepts any value, and raises `ConversionError` for invalid ones."""
+    """Return True if a converter accepts any value, and raises `ConversionError` if invalid."""
     return getattr(getattr(convert, "__self__", None), "is_self_validating", False) is True
 
 

@@ -75,12 +75,12 @@ class Toolset:
     @property
     def contracts(self) -> tuple[FunctionContract, ...]:
         """Contracts of the tools."""
-        return self._describe().contracts
+        return self._current_descriptions().contracts
 
     @property
     def searchable(self) -> frozenset[str]:
         """Names of tools with `defer_loading`, which the model has to search for."""
-        return self._describe().searchable
+        return self._current_descriptions().searchable
 
     def add(self, tool: ToolLike, handler: AnyFunction | None = None) -> AnyTool:
         """Add a tool at the end.
@@ -128,7 +128,7 @@ class Toolset:
         copy = Toolset()
         with self._lock:
             copy._tools = self._tools
-            copy._descriptions = self._describe()
+            copy._descriptions = self._current_descriptions()
             copy._version = self._version
         return copy
 
@@ -166,7 +166,7 @@ class Toolset:
         self._tools = tools
         self._version += 1
 
-    def _describe(self) -> _Descriptions:
+    def _current_descriptions(self) -> _Descriptions:
         tools, found = self._tools, self._descriptions
         if found is None or found.tools is not tools:
             contracts = tuple(tool.contract for tool in tools.values())
