@@ -51,7 +51,7 @@ class Reading:
 
 
 class ReadingAlone(Reading):
-    """A `ReadingModel` that yields given updates."""
+    """A `ParsingModel` that yields given updates."""
 
     def events(
         self,
