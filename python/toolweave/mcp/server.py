@@ -206,15 +206,15 @@ class _Service:
     async def _serve(self, context: _Context, call: ToolCall) -> mcp_types.CallToolResult:
         tool = self._executor.toolset.get(call.name)
         result: ToolResult | None = None
-        shown = 0
+        report_count = 0
         async with self._executor.open() as run:
             run.submit(call)
             run.close()
             async for event in run:
                 match event:
                     case ToolProgress(value=value):
-                        shown += 1
-                        await _report_progress(context, value, shown)
+                        report_count += 1
+                        await _report_progress(context, value, report_count)
                     case ToolQuestion():
                         await self._ask(context, event)
                     case ToolDeferred():

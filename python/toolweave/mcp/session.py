@@ -151,16 +151,16 @@ class MCPSession:
             InputRequiredRoundsExceededError: The server asked too many questions.
         """
 
-        async def show(progress: float, total: float | None, message: str | None) -> None:
-            shown: dict[str, Any] = {"progress": progress}
+        async def report(progress: float, total: float | None, message: str | None) -> None:
+            fields: dict[str, Any] = {"progress": progress}
             if total is not None:
-                shown["total"] = total
+                fields["total"] = total
             if message is not None:
-                shown["message"] = message
-            context.progress(shown)
+                fields["message"] = message
+            context.progress(fields)
 
         with self._track_call(context):
-            return await self._client.call_tool(name, arguments, progress_callback=show)
+            return await self._client.call_tool(name, arguments, progress_callback=report)
 
     async def listen(self) -> None:
         """Keep a subscription to changes of tools, which newer protocol versions require."""

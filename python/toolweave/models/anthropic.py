@@ -141,11 +141,11 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
             raise ValueError(f"client must not be combined with {', '.join(settings)}")
 
         def make() -> AsyncAnthropic:
-            made = cast("AsyncAnthropic", anthropic.AsyncAnthropic(**settings))
+            created = cast("AsyncAnthropic", anthropic.AsyncAnthropic(**settings))
             # Self-hosted servers need no key, but the client requires one.
-            if base_url is not None and made.api_key is None and made.auth_token is None:
-                made.api_key = "none"
-            return made
+            if base_url is not None and created.api_key is None and created.auth_token is None:
+                created.api_key = "none"
+            return created
 
         self._model = model
         self._clients = Clients(make, client)
@@ -271,20 +271,20 @@ class EventReader:
         """Yield the updates of one event."""
         kind, index = field(item, "type"), count(field(item, "index"))
         if kind == "message_start":
-            yield from self._used(field(field(item, "message"), "usage"))
+            yield from self._update_usage(field(field(item, "message"), "usage"))
         elif kind == "content_block_start":
-            yield from self._begin(index, field(item, "content_block"))
+            yield from self._start_block(index, field(item, "content_block"))
         elif kind == "content_block_delta":
-            yield from self._more(index, field(item, "delta"))
+            yield from self._block_delta(index, field(item, "delta"))
         elif kind == "message_delta":
             self._reason = text(field(field(item, "delta"), "stop_reason")) or self._reason
-            yield from self._used(field(item, "usage"))
+            yield from self._update_usage(field(item, "usage"))
 
     def finish(self) -> FinishUpdate:
         """Return the end of the reply: ``missing`` if its reason is absent or unknown."""
         return finish_update(self._reason, _FINISH, self._model)
 
-    def _begin(self, index: int, block: object) -> Iterator[Update]:
+    def _start_block(self, index: int, block: object) -> Iterator[Update]:
         if (content := text(field(block, "text"))) is not None:
             yield TextDelta(content)
         if (thought := text(field(block, "thinking"))) is not None:
@@ -297,7 +297,7 @@ class EventReader:
             arguments = json.dumps(complete, ensure_ascii=False) if complete else None
             yield ToolCallUpdate(call.id, call.number, text(field(block, "name")), arguments)
 
-    def _more(self, index: int, delta: object) -> Iterator[Update]:
+    def _block_delta(self, index: int, delta: object) -> Iterator[Update]:
         if (content := text(field(delta, "text"))) is not None:
             yield TextDelta(content)
         if (thought := text(field(delta, "thinking"))) is not None:
@@ -308,7 +308,7 @@ class EventReader:
         if arguments is not None and call is not None:
             yield ToolCallUpdate(call.id, call.number, None, arguments)
 
-    def _used(self, usage: object) -> Iterator[Update]:
+    def _update_usage(self, usage: object) -> Iterator[Update]:
         """Yield the totals so far. The API counts cached tokens separately."""
         cached = count(field(usage, "cache_read_input_tokens"))
         written = count(field(usage, "cache_creation_input_tokens"))

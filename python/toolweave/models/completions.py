@@ -169,7 +169,7 @@ class ChunkReader:
             return None
         call = self._find(identity, index, name)
         if call is None:
-            call = self._begin(identity, index)
+            call = self._start_call(identity, index)
         elif call.id is None and identity is not None:
             call.id = identity
             call.reported = False
@@ -189,20 +189,20 @@ class ChunkReader:
         if identity is not None and identity in self._by_id:
             known = self._by_id[identity]
             # Ids may repeat, but not at the same index.
-            begins = name is not None and index is not None and index != known.index
-            return by_index if begins else known
+            starts_call = name is not None and index is not None and index != known.index
+            return by_index if starts_call else known
         if by_index is not None:
             # An index can be reused for another call: with a different id and a name, or,
             # without ids, with a different name after arguments have started.
             other_id = identity is not None and by_index.id is not None
             other_name = name is not None and name != by_index.name and by_index.has_arguments
-            begins = (name is not None) if other_id else other_name
-            return None if begins else by_index
+            starts_call = (name is not None) if other_id else other_name
+            return None if starts_call else by_index
         if index is None and name is None and self._calls:
             return self._calls[-1]
         return None
 
-    def _begin(self, identity: str | None, index: int | None) -> _Call:
+    def _start_call(self, identity: str | None, index: int | None) -> _Call:
         number = len(self._calls)
         if identity is not None and identity in self._by_id:
             identity = f"{identity}#{number + 1}"

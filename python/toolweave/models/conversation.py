@@ -74,7 +74,7 @@ class _MessageConverter:
     def __init__(self, *, trusted: bool = False) -> None:
         self._trusted = trusted
         self._read: list[Message] = []
-        self._foreign: list[Mapping[str, Any]] = []
+        self._deferred: list[Mapping[str, Any]] = []
         self._start = 0
         # Tool names by call id: of the messages that have been indexed so far, and the ids of
         # calls in the dicts that have not been converted yet.
@@ -97,17 +97,17 @@ class _MessageConverter:
             fields = cast("Mapping[str, Any]", message)
             if "kind" in fields:
                 self._flush()
-                self._add(self._own(_from_wire(index, _named(fields, self._tool))))
+                self._add(self._without_natural(_from_wire(index, _named(fields, self._tool))))
             else:
-                self._wait(index, fields)
+                self._defer(index, fields)
         elif _has_dump(message):
-            self._wait(index, cast("HasModelDump", message).model_dump())
+            self._defer(index, cast("HasModelDump", message).model_dump())
         else:
             raise TypeError(
                 f"message {index} must be a message, a str or a dict, got {type(message).__name__}"
             )
 
-    def _own(self, message: Message) -> Message:
+    def _without_natural(self, message: Message) -> Message:
         """Return a message of a dict without its ``natural`` flag, unless dicts are trusted."""
         if isinstance(message, TextMessage) and message.natural and not self._trusted:
             return message.__replace__(natural=False)
@@ -117,16 +117,16 @@ class _MessageConverter:
         self._flush()
         self._read.append(message)
 
-    def _wait(self, index: int, fields: Mapping[str, Any]) -> None:
+    def _defer(self, index: int, fields: Mapping[str, Any]) -> None:
         call_id = fields.get("tool_call_id") if fields.get("role") == "tool" else None
         if isinstance(call_id, str) and call_id not in self._pending_ids:
             name = self._tool(call_id)
             if name is not None:
                 self._add(_result(index, fields, call_id, name))
                 return
-        if not self._foreign:
+        if not self._deferred:
             self._start = index
-        self._foreign.append(fields)
+        self._deferred.append(fields)
         self._pending_ids.update(_ids(fields.get("tool_calls")))
 
     def _tool(self, call: str) -> str | None:
@@ -138,14 +138,14 @@ class _MessageConverter:
         return self._tool_names.get(call)
 
     def _flush(self) -> None:
-        if not self._foreign:
+        if not self._deferred:
             return
-        foreign, self._foreign = self._foreign, []
+        deferred, self._deferred = self._deferred, []
         self._pending_ids.clear()
         try:
-            read = from_openai(foreign)
+            read = from_openai(deferred)
         except MessageError as err:
-            raise _moved(err, self._start + (err.index or 0)) from None
+            raise _with_index(err, self._start + (err.index or 0)) from None
         for message in read:
             self._add(message)
 
@@ -165,7 +165,7 @@ def _from_wire(index: int, fields: Mapping[str, Any]) -> Message:
     try:
         return message_from_dict(fields)
     except MessageError as err:
-        raise _moved(err, index) from None
+        raise _with_index(err, index) from None
 
 
 def _named(fields: Mapping[str, Any], tool_of: Callable[[str], str | None]) -> Mapping[str, Any]:
@@ -194,11 +194,11 @@ def _result(index: int, fields: Mapping[str, Any], call: str, name: str) -> Tool
     try:
         (both,) = from_openai([request, fields])
     except MessageError as err:
-        raise _moved(err, index) from None
+        raise _with_index(err, index) from None
     return ToolResultMessage(cast("ToolAggregateMessage", both).tool_results)
 
 
-def _moved(err: MessageError, index: int) -> MessageError:
+def _with_index(err: MessageError, index: int) -> MessageError:
     """Return the error with the position of its message changed."""
     named = "message" if err.index is None else f"message {err.index}"
     return MessageError(f"message {index}{str(err).removeprefix(named)}", index, err.path)

@@ -41,13 +41,13 @@ class PartNumbers:
         (2, 1)
     """
 
-    __slots__ = ("_after_calls", "_counts", "_group", "_groups", "_kind", "_number")
+    __slots__ = ("_after_calls", "_group", "_groups", "_is_message", "_kind", "_number")
 
     def __init__(self) -> None:
         self._number = 0
         self._kind: PartKind | Literal["calls"] | None = None
         # True if there is a message with that number.
-        self._counts = False
+        self._is_message = False
         # True if the current part directly follows calls.
         self._after_calls = False
         self._group = -1
@@ -56,12 +56,12 @@ class PartNumbers:
     def place(self, kind: PartKind, piece: str) -> int:
         """Return the number of the message that a piece belongs to, if it becomes one."""
         if kind != self._kind and piece:
-            self._number += self._counts
+            self._number += self._is_message
             self._after_calls = self._kind == "calls"
             self._kind = kind
-            self._counts = False
-        if kind == self._kind and not self._counts:
-            self._counts = kind == "reasoning" or (bool(piece) and not piece.isspace())
+            self._is_message = False
+        if kind == self._kind and not self._is_message:
+            self._is_message = kind == "reasoning" or (bool(piece) and not piece.isspace())
         return self._number
 
     def call(self, index: int) -> int:
@@ -76,11 +76,11 @@ class PartNumbers:
         if index >= MAX_SEPARATE_CALLS and self._group >= 0:
             return self._group
         continues = self._kind == "calls" or (
-            self._kind == "text" and self._after_calls and not self._counts
+            self._kind == "text" and self._after_calls and not self._is_message
         )
         if not continues:
             self._group += 1
-            self._number += self._counts
-            self._kind, self._counts = "calls", False
+            self._number += self._is_message
+            self._kind, self._is_message = "calls", False
         self._groups[index] = self._group
         return self._group

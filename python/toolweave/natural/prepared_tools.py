@@ -54,7 +54,7 @@ class PreparedTools:
         self._finder = None if finder is None else finder.name
         self.contracts = contracts if finder is None else (*contracts, finder.contract)
         """All callable tools, in order."""
-        self._always = tuple(tool for tool in self.contracts if tool.name not in searchable)
+        self._always_visible = tuple(tool for tool in self.contracts if tool.name not in searchable)
         self._searchable = searchable
         self.parser = Parser(self.contracts, **options)
         """Parser with these tools. Its own state does not change; each reply has a fresh copy."""
@@ -95,7 +95,7 @@ class PreparedTools:
             found: Names of the searchable tools among them. They come last, so that the prompt
                 before them does not change and stays in the caches of providers.
         """
-        return (*self._always, *(self.by_name[name] for name in found))
+        return (*self._always_visible, *(self.by_name[name] for name in found))
 
     def prompt(
         self, existing: str | None, tag: Tag, *, fenced: bool, found: tuple[str, ...] = ()

@@ -93,7 +93,7 @@ class ReplyRun(Run["ToolUseEvent"]):
     ) -> None:
         self._parser = parser
         self._executor = executor
-        self._asked: Messages = messages
+        self._messages: Messages = messages
         self._options = options
         self._call_ids = call_ids
         self._with_tools = with_tools
@@ -117,7 +117,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         """Reason for the end of the model's reply, once it has ended."""
         self.aggregate: ToolAggregateMessage | None = None
         """All calls with their results, once complete."""
-        self._out: EventQueue[ToolUseEvent] = EventQueue()
+        self._events: EventQueue[ToolUseEvent] = EventQueue()
         self._model: asyncio.Task[None] | None = None
         self._tools: asyncio.Task[None] | None = None
         self._run: ToolRun | None = None
@@ -191,7 +191,7 @@ class ReplyRun(Run["ToolUseEvent"]):
     @property
     def request(self) -> Request:
         """Request to the model."""
-        return self._parser.request(self._asked, tools=self._shown_tools, options=self._options)
+        return self._parser.request(self._messages, tools=self._shown_tools, options=self._options)
 
     @property
     def _shown_tools(self) -> Tools:
@@ -213,7 +213,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         self._joiner.push(update)
         self._joined_messages = None
 
-    def _place(self, index: int, name: str) -> None:
+    def _record_position(self, index: int, name: str) -> None:
         """Record the position of a call, that of its first event, whether it is valid or not."""
         if index >= MAX_SEPARATE_CALLS and self._positioned:
             return
@@ -237,9 +237,9 @@ class ReplyRun(Run["ToolUseEvent"]):
         return groups
 
     async def __anext__(self) -> ToolUseEvent:
-        if self._model is None and not self._out.is_closed:
+        if self._model is None and not self._events.is_closed:
             self._start()
-        return await self._out.take()
+        return await self._events.take()
 
     async def wait(self) -> tuple[Message, ...]:
         """Wait for the end of the run. Cancelling this cancels the model and the tools.
@@ -264,10 +264,10 @@ class ReplyRun(Run["ToolUseEvent"]):
         """
         self._cancelled = True
         # The caller may be the reader, which cannot read before this returns.
-        self._out.release()
+        self._events.release()
         if self._model is None:
-            self._out.end()
-        if self._out.is_closed:
+            self._events.end()
+        if self._events.is_closed:
             return
         self._release(admitted=False)
         for task in (self._model, self._tools):
@@ -281,7 +281,7 @@ class ReplyRun(Run["ToolUseEvent"]):
                 await asyncio.wait([stopping])
             except asyncio.CancelledError:  # noqa: PERF203 - cancelled, it waits again
                 interrupted = True
-        self._out.end(self._error)
+        self._events.end(self._error)
         stopping.result()
         if interrupted:
             raise asyncio.CancelledError
@@ -293,7 +293,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         """
         if self._run is not None:
             await self._run.caught_up()
-        await self._out.caught_up()
+        await self._events.caught_up()
 
     # The model.
 
@@ -305,21 +305,21 @@ class ReplyRun(Run["ToolUseEvent"]):
 
     async def _read_model(self) -> None:
         parser = self._parser
-        asked = parser.stream(
-            self._asked,
+        stream = parser.stream(
+            self._messages,
             tools=self._shown_tools,
             options=self._options,
             call_ids=self._call_ids,
         )
         with tracing.chat(parser.name, provider=parser.provider, options=self._options) as span:
-            async with closing(asked) as events:
+            async with closing(stream) as events:
                 async for event in events:
-                    self._take(event)
+                    self._handle_event(event)
                     if isinstance(event, UsageUpdate):
                         span.usage(event)
             span.set(tracing.RESPONSE_FINISH_REASONS, [self.finish_reason.value])
 
-    def _take(self, event: ReplyEvent) -> None:
+    def _handle_event(self, event: ReplyEvent) -> None:
         if self._cancelled:
             return
         if isinstance(event, FinishUpdate):
@@ -330,8 +330,8 @@ class ReplyRun(Run["ToolUseEvent"]):
             if isinstance(event, (TextDelta, ReasoningDelta)):
                 self._join(event)
             elif isinstance(event, (ToolCallStart, ToolCall, InvalidToolCall)):
-                self._place(event.index, event.name)
-            self._out.put(event)
+                self._record_position(event.index, event.name)
+            self._events.put(event)
             if isinstance(event, (ToolCall, InvalidToolCall)):
                 if self._admit is None:
                     self._submit(event)
@@ -339,9 +339,9 @@ class ReplyRun(Run["ToolUseEvent"]):
                     self._held.append(event)
 
     def _on_model_done(self, task: asyncio.Task[None]) -> None:
-        self._failed(task)
+        self._store_task_error(task)
         if self._admit is not None and not self._cancelled:
-            self._release(admitted=self._error is None and self._admitted(self._admit))
+            self._release(admitted=self._error is None and self._check_admission(self._admit))
         if self._run is not None:
             self._run.close()
         if self._tools is None or self._tools.done():
@@ -349,7 +349,7 @@ class ReplyRun(Run["ToolUseEvent"]):
 
     # The tools.
 
-    def _admitted(self, admit: Callable[[ReplyRun], bool]) -> bool:
+    def _check_admission(self, admit: Callable[[ReplyRun], bool]) -> bool:
         try:
             return admit(self)
         except Exception as error:  # noqa: BLE001 - raised for the reader
@@ -404,11 +404,11 @@ class ReplyRun(Run["ToolUseEvent"]):
             self.aggregate, self._aggregates = assembled
             for message in self._aggregates:
                 if message is not None:
-                    self._out.put(message)
+                    self._events.put(message)
         elif isinstance(event, ToolProgress):
-            self._out.offer(event)
+            self._events.offer(event)
         else:
-            self._out.put(event)
+            self._events.put(event)
 
     def _assemble(
         self, event: ToolAggregateMessage
@@ -418,7 +418,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         return whole, split_aggregate(whole, self._groups(), self._envelope)
 
     def _on_tools_done(self, task: asyncio.Task[None]) -> None:
-        self._failed(task)
+        self._store_task_error(task)
         if self._model is None or self._model.done():
             self._finish()
 
@@ -445,7 +445,7 @@ class ReplyRun(Run["ToolUseEvent"]):
 
     # The end.
 
-    def _failed(self, task: asyncio.Task[None]) -> None:
+    def _store_task_error(self, task: asyncio.Task[None]) -> None:
         """Store the error of a task; the first one is raised."""
         if task.cancelled():
             error: BaseException | None = asyncio.CancelledError()
@@ -461,9 +461,9 @@ class ReplyRun(Run["ToolUseEvent"]):
         if self._error is None:
             usage = self.usage
             if usage is not None:
-                self._out.put(usage)
-            self._out.put(FinishUpdate(self.finish_reason))
-        self._out.end(self._error)
+                self._events.put(usage)
+            self._events.put(FinishUpdate(self.finish_reason))
+        self._events.end(self._error)
 
     def _id(self, part: int | str) -> str:
         return self._envelope.id_of(part)
