@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .._single_flight import Leader
     from ..protocols import Journal
     from ..tracing import Span
-    from .failure import Failure
+    from .failure import CallFailure
     from .limiter import Permit
     from .plan import Plan
     from .rate_limit import TokenBucket
@@ -53,7 +53,7 @@ def has_long_arguments(call: ToolCall) -> bool:
 class _Refused(Exception):  # noqa: N818 - an outcome
     """The call was refused and does not run."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: CallFailure) -> None:
         super().__init__(failure.text)
         self.failure = failure
 
@@ -84,7 +84,7 @@ class Execution:
         "task",
     )
     attempt = 1
-    # Its place in the queues of the limiter; see `CallScheduler`.
+    # Its place in the queues of the limiter; see `ExecutionScheduler`.
     permit: Permit | None = None
     ready = False
     admitted = False
@@ -378,7 +378,7 @@ class Execution:
                 text = truncate(to_text(self._progress), plan.max_result_chars)
             except Exception:  # noqa: BLE001 - converting the tool's value may raise anything
                 return self._result(found)
-            return self._result(failure.Failure(text, found.code), self._progress)
+            return self._result(failure.CallFailure(text, found.code), self._progress)
         return self._result(found)
 
     def unrecorded_result(self) -> ToolResult:
@@ -387,7 +387,7 @@ class Execution:
 
     def _result(
         self,
-        found: Failure,
+        found: CallFailure,
         value: Any = None,
         *,
         exception: BaseException | None = None,

@@ -61,7 +61,7 @@ _PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 
 
 @dataclass(frozen=True)
-class Failure:
+class CallFailure:
     """Text and error code of a failed call's result."""
 
     text: str
@@ -140,7 +140,7 @@ def tool_error(
     detail: ErrorDetail = "message",
     max_chars: int | None = None,
     arguments: Mapping[str, Any] | None = None,
-) -> Failure:
+) -> CallFailure:
     """Return the failure of a tool that raised.
 
     The text of a `ToolError` is meant for the model and passed on whole. Of any other exception,
@@ -155,20 +155,20 @@ def tool_error(
     """
     if isinstance(error, ToolError):
         text = utf8(exception_text(error)) or f"{FAILED}."
-        return Failure(truncate(text, max_chars), ErrorCode.TOOL_ERROR)
+        return CallFailure(truncate(text, max_chars), ErrorCode.TOOL_ERROR)
     if detail == "none":
-        return Failure(f"{FAILED}.", ErrorCode.TOOL_ERROR)
+        return CallFailure(f"{FAILED}.", ErrorCode.TOOL_ERROR)
     if detail == "full":
         text = redact_secrets(_full(error), arguments)
-        return Failure(truncate(text, max_chars), ErrorCode.TOOL_ERROR)
+        return CallFailure(truncate(text, max_chars), ErrorCode.TOOL_ERROR)
     line = redact_secrets(_first_line(exception_text(error)), arguments)
     line = redact_paths(line, arguments)
     if len(line) > MAX_MESSAGE:
         line = line[: MAX_MESSAGE - 1] + "…"
-    return Failure(f"{FAILED}: {line}" if line else f"{FAILED}.", ErrorCode.TOOL_ERROR)
+    return CallFailure(f"{FAILED}: {line}" if line else f"{FAILED}.", ErrorCode.TOOL_ERROR)
 
 
-def unknown_tool(name: str, available: Iterable[str]) -> Failure:
+def unknown_tool(name: str, available: Iterable[str]) -> CallFailure:
     """Return the failure of a call of an unknown tool.
 
     Args:
@@ -186,10 +186,10 @@ def unknown_tool(name: str, available: Iterable[str]) -> Failure:
             text += f". Did you mean '{meant}'?"
     else:
         text += " There are no tools."
-    return Failure(text, ErrorCode.UNKNOWN_TOOL)
+    return CallFailure(text, ErrorCode.UNKNOWN_TOOL)
 
 
-def invalid_arguments(name: str, violations: Sequence[Violation]) -> Failure:
+def invalid_arguments(name: str, violations: Sequence[Violation]) -> CallFailure:
     """Return the failure of a call whose arguments are not JSON or violate the schema.
 
     Args:
@@ -197,14 +197,14 @@ def invalid_arguments(name: str, violations: Sequence[Violation]) -> Failure:
         violations: The violations.
     """
     sentences = "; ".join(violation.message for violation in violations)
-    return Failure(
+    return CallFailure(
         f"Invalid arguments for tool '{_shorten(name)}': {sentences}", ErrorCode.INVALID_ARGUMENTS
     )
 
 
 def invalid_call(
     call: InvalidToolCall, available: Iterable[str] = (), tool: Tool[..., Any] | None = None
-) -> Failure:
+) -> CallFailure:
     """Return the failure of a call that a parser marked as invalid.
 
     Args:
@@ -219,9 +219,9 @@ def invalid_call(
         violations = tool.violations(call.arguments, violations)
     failure = invalid_arguments(call.name, violations)
     if call.kind == "too_large":
-        return Failure(failure.text, ErrorCode.TOO_LARGE)
+        return CallFailure(failure.text, ErrorCode.TOO_LARGE)
     if call.kind == "too_many":
-        return Failure(failure.text, ErrorCode.TOO_MANY)
+        return CallFailure(failure.text, ErrorCode.TOO_MANY)
     return failure
 
 
@@ -252,7 +252,7 @@ class RefusalBudget:
         return text
 
 
-def timeout(name: str, seconds: float, *, idle: bool = False) -> Failure:
+def timeout(name: str, seconds: float, *, idle: bool = False) -> CallFailure:
     """Return the failure of a call that timed out.
 
     Args:
@@ -261,18 +261,18 @@ def timeout(name: str, seconds: float, *, idle: bool = False) -> Failure:
         idle: True if the idle timeout expired.
     """
     what = "reported nothing for" if idle else "did not finish within"
-    return Failure(
+    return CallFailure(
         f"Tool '{_shorten(name)}' {what} {_format_seconds(seconds)} and was stopped.",
         ErrorCode.TIMEOUT,
     )
 
 
-def cancelled(name: str) -> Failure:
+def cancelled(name: str) -> CallFailure:
     """Return the failure of a tool that cancelled itself."""
-    return Failure(f"Tool '{_shorten(name)}' was cancelled.", ErrorCode.CANCELLED)
+    return CallFailure(f"Tool '{_shorten(name)}' was cancelled.", ErrorCode.CANCELLED)
 
 
-def interrupted(name: str, *, started: bool = True) -> Failure:
+def interrupted(name: str, *, started: bool = True) -> CallFailure:
     """Return the failure of a call whose run ended before the tool did.
 
     Args:
@@ -280,10 +280,10 @@ def interrupted(name: str, *, started: bool = True) -> Failure:
         started: True if the tool had started and may have had effects.
     """
     how = "before it finished; it may have had effects" if started else "before it started"
-    return Failure(f"Tool '{_shorten(name)}' was interrupted {how}.", ErrorCode.INTERRUPTED)
+    return CallFailure(f"Tool '{_shorten(name)}' was interrupted {how}.", ErrorCode.INTERRUPTED)
 
 
-def denied(name: str, reason: str | None = None) -> Failure:
+def denied(name: str, reason: str | None = None) -> CallFailure:
     """Return the failure of a call that was not approved.
 
     Args:
@@ -291,20 +291,20 @@ def denied(name: str, reason: str | None = None) -> Failure:
         reason: Reason that the approver gave.
     """
     why = f": {utf8(reason)}" if reason and reason.strip() else "."
-    return Failure(
+    return CallFailure(
         f"Tool '{_shorten(name)}' was not run, since the call was not approved{why}",
         ErrorCode.DENIED,
     )
 
 
-def rate_limited(name: str, seconds: float) -> Failure:
+def rate_limited(name: str, seconds: float) -> CallFailure:
     """Return the failure of a call that exceeded a rate limit.
 
     Args:
         name: The tool.
         seconds: Seconds until it may be called again.
     """
-    return Failure(
+    return CallFailure(
         f"Tool '{_shorten(name)}' is called too often. Try again in {_format_seconds(seconds)}.",
         ErrorCode.RATE_LIMITED,
     )

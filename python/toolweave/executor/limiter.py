@@ -1,11 +1,11 @@
 """Concurrency limits: which calls may start now.
 
-A `ConcurrencyLimiter` tracks queued and running calls; it never waits itself. Submit a call to get
+A `ExecutionLimiter` tracks queued and running calls; it never waits itself. Submit a call to get
 a permit, ask `start` for the permits of calls that may start, and `finish` a permit when its call
 has ended. Unless other limits decide, calls start in the order of submission.
 
 Example:
-    >>> limiter = ConcurrencyLimiter(max_concurrency=1)
+    >>> limiter = ExecutionLimiter(max_concurrency=1)
     >>> reply = limiter.reply()
     >>> first, second = reply.submit("search"), reply.submit("search")
     >>> limiter.start() == [first]
@@ -98,7 +98,7 @@ class ChatLimit(_Limit):
         super().__init__(maximum, lambda: None)
 
 
-class ConcurrencyLimiter:
+class ExecutionLimiter:
     """Concurrency limits of an executor: overall, per chat, per tool and per key.
 
     A call acquires its limits one by one: key, tool, chat, overall. Since all calls use this order,
@@ -333,7 +333,7 @@ class ConcurrencyLimiter:
 class ReplyQueue:
     """Calls of one reply, in the order in which the model made them."""
 
-    def __init__(self, limiter: ConcurrencyLimiter, chat: ChatLimit | None = None) -> None:
+    def __init__(self, limiter: ExecutionLimiter, chat: ChatLimit | None = None) -> None:
         self._limiter = limiter
         self._chat = chat
         self._count = 0

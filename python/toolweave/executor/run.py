@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ..protocols import Journal
     from .approval import ApprovalRecord
     from .events import ToolEvent
-    from .failure import Failure
+    from .failure import CallFailure
     from .limiter import Permit, ReplyQueue
     from .plan import Plans
     from .state import ExecutorState
@@ -266,7 +266,7 @@ class ToolRun(Run["ToolEvent"]):
         slot: int,
         call: ToolCall,
         given: ToolCall | InvalidToolCall,
-        refused: Failure,
+        refused: CallFailure,
         raised: Exception | None = None,
     ) -> None:
         log_fields = {"tool": call.name, "tool_call_id": call.id, "error_code": refused.code.value}
@@ -286,7 +286,7 @@ class ToolRun(Run["ToolEvent"]):
         self.publisher.publish(result, given)
         self._finish_if_done()
 
-    def truncate_refusal(self, refused: Failure, given: ToolCall | InvalidToolCall) -> Failure:
+    def truncate_refusal(self, refused: CallFailure, given: ToolCall | InvalidToolCall) -> CallFailure:
         """Return the failure of a refused call, with its text within the budget of the run."""
         return replace(refused, text=self._refusal_budget.truncate(refused.text, given))
 

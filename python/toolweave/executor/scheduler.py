@@ -6,7 +6,7 @@ import contextvars
 from typing import TYPE_CHECKING
 
 from ..exceptions import ToolFailed
-from .limiter import ConcurrencyLimiter
+from .limiter import ExecutionLimiter
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .run import ToolRun
 
 
-class CallScheduler:
+class ExecutionScheduler:
     """Scheduler of all calls of an executor on one event loop.
 
     Args:
@@ -29,7 +29,7 @@ class CallScheduler:
         self, max_concurrency: int | None = None, max_concurrency_per_chat: int | None = None
     ) -> None:
         self.has_limits = not (max_concurrency is None and max_concurrency_per_chat is None)
-        self._limiter = ConcurrencyLimiter(max_concurrency, max_concurrency_per_chat)
+        self._limiter = ExecutionLimiter(max_concurrency, max_concurrency_per_chat)
         self._queued: dict[Permit, Execution] = {}
         # Runs with queued calls, by the permit that waits on behalf of each.
         self._waiting_runs: dict[Permit, ToolRun] = {}

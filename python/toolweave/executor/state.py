@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._single_flight import ResultCache
 from .observers import Observers
-from .scheduler import CallScheduler
+from .scheduler import ExecutionScheduler
 
 if TYPE_CHECKING:
     import asyncio
@@ -39,7 +39,7 @@ class ExecutorState:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._abandoned: set[asyncio.Future[Any]] = set()
 
-    def scheduler(self, loop: asyncio.AbstractEventLoop) -> CallScheduler:
+    def scheduler(self, loop: asyncio.AbstractEventLoop) -> ExecutionScheduler:
         """Return the scheduler of the running event loop."""
         if self._loop is not loop:
             # Calls queued on a previous loop ended with that loop.
@@ -47,9 +47,9 @@ class ExecutorState:
             self._scheduler = self._new_scheduler()
         return self._scheduler
 
-    def _new_scheduler(self) -> CallScheduler:
+    def _new_scheduler(self) -> ExecutionScheduler:
         defaults = self.defaults
-        return CallScheduler(defaults.max_concurrency, defaults.max_concurrency_per_chat)
+        return ExecutionScheduler(defaults.max_concurrency, defaults.max_concurrency_per_chat)
 
     def observers(self) -> Observers | None:
         """Return the observers of one run, or None without any."""

@@ -39,7 +39,7 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class RemoteEndpoint:
     """Endpoint of a tool, on an allowed host."""
 
     tool: str
@@ -52,7 +52,7 @@ class Endpoint:
     @classmethod
     def of(
         cls, entry: ToolEntry, allowed_hosts: Iterable[str], base_url: str | None = None
-    ) -> Endpoint:
+    ) -> RemoteEndpoint:
         """Create the endpoint from the path of a tool.
 
         Args:

@@ -23,7 +23,7 @@ from .._loops import running_loop
 from .calling import run_with_timeout
 from .loading import check_strings
 from .parameters import repair_parameters
-from .remote import MAX_RESPONSE_BYTES, Endpoint
+from .remote import MAX_RESPONSE_BYTES, RemoteEndpoint
 from .styles import prepare_handler
 from .target import find_handler
 
@@ -243,7 +243,7 @@ def _find(
         allowed_hosts=allowed_hosts,
         base_url=base_url,
     )
-    if isinstance(found, Endpoint):
+    if isinstance(found, RemoteEndpoint):
         return functools.partial(
             found.post, parameters, max_bytes=max_response_bytes, client=client
         )

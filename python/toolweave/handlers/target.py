@@ -9,7 +9,7 @@ from .._checks import check_methods, check_type
 from .._core import ToolEntry
 from ..exceptions import HandlerError
 from .loading import check_strings, load_handler
-from .remote import Endpoint
+from .remote import RemoteEndpoint
 
 
 class HandlerSource(Protocol):
@@ -42,7 +42,7 @@ def find_handler(
         base_url: Base of relative endpoint paths; by default that of the registry, if it has one.
 
     Returns:
-        A class, a function, a `Tool`, or an `Endpoint`.
+        A class, a function, a `Tool`, or an `RemoteEndpoint`.
 
     Raises:
         HandlerError: The tool has no handler, or it cannot be loaded.
@@ -62,7 +62,7 @@ def find_handler(
     if entry.method.lower() == "url":
         if base_url is None:
             base_url = cast("str | None", getattr(registry, "base_url", None))
-        return Endpoint.of(entry, hosts, base_url)
+        return RemoteEndpoint.of(entry, hosts, base_url)
     raise HandlerError(
         f"tool {entry.name!r} of type {entry.type!r} has no handler; register one with "
         f"@registry.handler({entry.name!r}, type={entry.type!r}), or name one in the registry",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from toolweave import ErrorCode, InvalidToolCall, ToolResult, Violation
 from toolweave.exceptions import ModelRetry, ToolError, ToolFailed, TransientToolError
 from toolweave.executor import failure
-from toolweave.executor.failure import Failure
+from toolweave.executor.failure import CallFailure
 
 PREFIX = "Error executing tool: "
 
@@ -160,7 +160,7 @@ def test_an_exception_whose_str_raises_is_handled(how: Any, detail: Any) -> None
 
 def test_the_result_of_an_unknown_tool_lists_the_available_ones() -> None:
     found = failure.unknown_tool("N", ["add", "subtract"])
-    assert found == Failure(
+    assert found == CallFailure(
         "Tool 'N' not found. Available tools: add, subtract", ErrorCode.UNKNOWN_TOOL
     )
     assert failure.unknown_tool("N", []).text == "Tool 'N' not found. There are no tools."
@@ -274,5 +274,5 @@ def test_the_result_of_an_invalid_call_depends_on_its_kind(kind: str, code: Erro
         ),
     ],
 )
-def test_each_failure_has_a_text_and_a_code(found: Failure, shown: str, code: ErrorCode) -> None:
-    assert found == Failure(shown, code)
+def test_each_failure_has_a_text_and_a_code(found: CallFailure, shown: str, code: ErrorCode) -> None:
+    assert found == CallFailure(shown, code)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolweave.executor.limiter import ConcurrencyLimiter, Permit, ReplyQueue
+from toolweave.executor.limiter import ExecutionLimiter, Permit, ReplyQueue
 
 NAMES = ["a", "b", "c", "d"]
 
@@ -50,7 +50,7 @@ class World:
     """Simulation of running calls that checks the rules at every step."""
 
     scenario: dict[str, Any]
-    limiter: ConcurrencyLimiter = field(init=False)
+    limiter: ExecutionLimiter = field(init=False)
     replies: list[ReplyQueue] = field(init=False)
     calls: dict[Permit, Call] = field(default_factory=dict)
     running: list[Permit] = field(default_factory=list)
@@ -58,7 +58,7 @@ class World:
     over: set[Permit] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.limiter = ConcurrencyLimiter(self.scenario["overall"])
+        self.limiter = ExecutionLimiter(self.scenario["overall"])
         self.replies = [self.limiter.reply() for _ in range(3)]
 
     def submit(self, call: Call) -> None:
@@ -150,7 +150,7 @@ def test_finished_calls_leave_no_state(scenario: dict[str, Any]) -> None:
     assert world.limiter.is_idle()
 
 
-def run_all(limiter: ConcurrencyLimiter, permits: list[Permit]) -> list[list[Permit]]:
+def run_all(limiter: ExecutionLimiter, permits: list[Permit]) -> list[list[Permit]]:
     """Run the calls in rounds: all that may start do so, and end together."""
     rounds = []
     while started := limiter.start():
@@ -162,7 +162,7 @@ def run_all(limiter: ConcurrencyLimiter, permits: list[Permit]) -> list[list[Per
 
 
 def test_without_limits_all_start_at_once_in_order() -> None:
-    limiter = ConcurrencyLimiter()
+    limiter = ExecutionLimiter()
     reply = limiter.reply()
     permits = [reply.submit("a") for _ in range(5)]
     assert limiter.start() == permits
@@ -170,13 +170,13 @@ def test_without_limits_all_start_at_once_in_order() -> None:
 
 
 def test_calls_start_in_order_of_submission_across_replies() -> None:
-    limiter = ConcurrencyLimiter(max_concurrency=1)
+    limiter = ExecutionLimiter(max_concurrency=1)
     permits = [limiter.reply().submit(name) for name in "abcabc"]
     assert run_all(limiter, permits) == [[permit] for permit in permits]
 
 
 def test_a_tool_at_its_limit_does_not_hold_back_another() -> None:
-    limiter = ConcurrencyLimiter(max_concurrency=2)
+    limiter = ExecutionLimiter(max_concurrency=2)
     reply = limiter.reply()
     slow = [reply.submit("slow", max_concurrency=1) for _ in range(3)]
     quick = reply.submit("quick")
@@ -184,7 +184,7 @@ def test_a_tool_at_its_limit_does_not_hold_back_another() -> None:
 
 
 def test_calls_with_one_key_run_one_at_a_time_even_of_different_tools() -> None:
-    limiter = ConcurrencyLimiter()
+    limiter = ExecutionLimiter()
     reply = limiter.reply()
     write = reply.submit("write", key="notes.txt")
     delete = reply.submit("delete", key="notes.txt")
@@ -193,7 +193,7 @@ def test_calls_with_one_key_run_one_at_a_time_even_of_different_tools() -> None:
 
 
 def test_a_sequential_call_runs_alone_and_in_order() -> None:
-    limiter = ConcurrencyLimiter()
+    limiter = ExecutionLimiter()
     reply = limiter.reply()
     first, second = reply.submit("a"), reply.submit("a")
     alone = reply.submit("b", sequential=True)
@@ -202,7 +202,7 @@ def test_a_sequential_call_runs_alone_and_in_order() -> None:
 
 
 def test_a_sequential_call_holds_back_its_own_reply_only() -> None:
-    limiter = ConcurrencyLimiter()
+    limiter = ExecutionLimiter()
     limiter.reply().submit("a", sequential=True)
     limiter.start()
     other = limiter.reply().submit("a")
@@ -210,7 +210,7 @@ def test_a_sequential_call_holds_back_its_own_reply_only() -> None:
 
 
 def test_a_cancelled_sequential_call_does_not_block_subsequent_calls() -> None:
-    limiter = ConcurrencyLimiter()
+    limiter = ExecutionLimiter()
     reply = limiter.reply()
     reply.submit("a")
     alone = reply.submit("b", sequential=True)
@@ -221,7 +221,7 @@ def test_a_cancelled_sequential_call_does_not_block_subsequent_calls() -> None:
 
 
 def test_a_call_cancelled_behind_a_sequential_one_is_ignored() -> None:
-    limiter = ConcurrencyLimiter()
+    limiter = ExecutionLimiter()
     reply = limiter.reply()
     first = reply.submit("a", sequential=True)
     given_up, last = reply.submit("b"), reply.submit("c", sequential=True)
@@ -233,7 +233,7 @@ def test_a_call_cancelled_behind_a_sequential_one_is_ignored() -> None:
 
 
 def test_a_call_starts_after_the_earlier_calls_of_the_tools_it_names() -> None:
-    limiter = ConcurrencyLimiter()
+    limiter = ExecutionLimiter()
     reply = limiter.reply()
     read = [reply.submit("read"), reply.submit("read")]
     report = reply.submit("report", after=("read", "search", "missing"))
@@ -242,7 +242,7 @@ def test_a_call_starts_after_the_earlier_calls_of_the_tools_it_names() -> None:
 
 
 def test_tools_that_name_each_other_in_after_do_not_deadlock() -> None:
-    limiter = ConcurrencyLimiter()
+    limiter = ExecutionLimiter()
     reply = limiter.reply()
     permits = [
         reply.submit("a", after=("b",)),
@@ -253,7 +253,7 @@ def test_tools_that_name_each_other_in_after_do_not_deadlock() -> None:
 
 
 def test_a_suspended_call_frees_its_slot_and_resumes_before_others() -> None:
-    limiter = ConcurrencyLimiter(max_concurrency=1)
+    limiter = ExecutionLimiter(max_concurrency=1)
     parent = limiter.submit("parent", max_concurrency=1)
     waiting = limiter.submit("parent", max_concurrency=1)
     assert limiter.start() == [parent]
@@ -272,7 +272,7 @@ def test_a_suspended_call_frees_its_slot_and_resumes_before_others() -> None:
 
 
 def test_a_tool_that_calls_itself_does_not_wait_for_its_own_slot_or_key() -> None:
-    limiter = ConcurrencyLimiter(max_concurrency=1)
+    limiter = ExecutionLimiter(max_concurrency=1)
     permits: list[Permit] = []
     for _ in range(5):
         parent = permits[-1] if permits else None
@@ -288,7 +288,7 @@ def test_a_tool_that_calls_itself_does_not_wait_for_its_own_slot_or_key() -> Non
 
 
 def test_a_suspended_call_keeps_its_key() -> None:
-    limiter = ConcurrencyLimiter()
+    limiter = ExecutionLimiter()
     parent = limiter.submit("a", key="x")
     other = limiter.submit("b", key="x")
     assert limiter.start() == [parent]
@@ -301,7 +301,7 @@ def test_a_suspended_call_keeps_its_key() -> None:
 
 
 def test_a_cancelled_suspended_call_does_not_resume() -> None:
-    limiter = ConcurrencyLimiter(max_concurrency=1)
+    limiter = ExecutionLimiter(max_concurrency=1)
     permit = limiter.submit("a")
     limiter.start()
     limiter.suspend(permit)
@@ -313,7 +313,7 @@ def test_a_cancelled_suspended_call_does_not_resume() -> None:
 
 
 def test_a_replaced_tool_gets_the_limit_of_the_new_one() -> None:
-    limiter = ConcurrencyLimiter()
+    limiter = ExecutionLimiter()
     permits = [limiter.submit("a", max_concurrency=1) for _ in range(2)]
     assert limiter.start() == permits[:1]
     third = limiter.submit("a", max_concurrency=3)
@@ -323,14 +323,14 @@ def test_a_replaced_tool_gets_the_limit_of_the_new_one() -> None:
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_below_one_is_an_error(limit: int) -> None:
     with pytest.raises(ValueError, match=f"max_concurrency must be at least 1, got {limit}"):
-        ConcurrencyLimiter(limit)
+        ExecutionLimiter(limit)
     with pytest.raises(ValueError, match="max_concurrency must be at least 1"):
-        ConcurrencyLimiter().submit("a", max_concurrency=limit)
+        ExecutionLimiter().submit("a", max_concurrency=limit)
 
 
 def cost(count: int) -> float:
     """Return the time that `count` calls with all kinds of limits take, in seconds."""
-    limiter = ConcurrencyLimiter(max_concurrency=10)
+    limiter = ExecutionLimiter(max_concurrency=10)
     reply = limiter.reply()
     began = time.process_time()
     reply.submit("first", sequential=True)

@@ -19,7 +19,7 @@ from toolweave import Scene, SceneManager
 from toolweave.cli import main
 from toolweave.exceptions import HandlerError, RegistryError
 from toolweave.handlers import find_handler
-from toolweave.handlers.remote import Endpoint
+from toolweave.handlers.remote import RemoteEndpoint
 from toolweave.registry import ToolRegistry
 from toolweave.testing import ScriptedModel
 
@@ -76,11 +76,11 @@ def test_a_relative_path_leads_to_the_base_url() -> None:
     registry = ToolRegistry.loads(LISTED, base_url="https://api.example.org/v2/")
     [entry] = registry.tools_for("Thing")
     found = find_handler(registry, entry, allowed_hosts=["api.example.org"])
-    assert isinstance(found, Endpoint)
+    assert isinstance(found, RemoteEndpoint)
     assert str(found.url) == "https://api.example.org/api/search"
     there = "http://localhost:8000/"
     asked = find_handler(registry, entry, allowed_hosts=["localhost:8000"], base_url=there)
-    assert isinstance(asked, Endpoint)
+    assert isinstance(asked, RemoteEndpoint)
     assert str(asked.url) == "http://localhost:8000/api/search"
     with pytest.raises(HandlerError, match=r"leads to api\.example\.org, which is not allowed"):
         find_handler(registry, entry, allowed_hosts=["localhost:8000"])
