@@ -78,7 +78,7 @@ class Permit:
 class _Limit:
     """Limit on concurrent calls, with a queue of permits that wait for it."""
 
-    __slots__ = ("__weakref__", "on_unused", "maximum", "permits", "queue", "used")
+    __slots__ = ("__weakref__", "maximum", "on_unused", "permits", "queue", "used")
 
     def __init__(self, maximum: int, on_unused: Callable[[], object]) -> None:
         self.maximum = maximum

@@ -286,7 +286,9 @@ class ToolRun(Run["ToolEvent"]):
         self.publisher.publish(result, given)
         self._finish_if_done()
 
-    def truncate_refusal(self, refused: CallFailure, given: ToolCall | InvalidToolCall) -> CallFailure:
+    def truncate_refusal(
+        self, refused: CallFailure, given: ToolCall | InvalidToolCall
+    ) -> CallFailure:
         """Return the failure of a refused call, with its text within the budget of the run."""
         return replace(refused, text=self._refusal_budget.truncate(refused.text, given))
 

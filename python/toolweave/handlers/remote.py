@@ -2,7 +2,7 @@
 
 Example:
     >>> async def post(entry) -> None:
-    ...     endpoint = Endpoint.of(entry, ["api.example.org", "127.0.0.1:8000"])
+    ...     endpoint = RemoteEndpoint.of(entry, ["api.example.org", "127.0.0.1:8000"])
     ...     print(await endpoint.post({"query": "soup"}, max_bytes=MAX_RESPONSE_BYTES, client=None))
 """
 

@@ -274,5 +274,7 @@ def test_the_result_of_an_invalid_call_depends_on_its_kind(kind: str, code: Erro
         ),
     ],
 )
-def test_each_failure_has_a_text_and_a_code(found: CallFailure, shown: str, code: ErrorCode) -> None:
+def test_each_failure_has_a_text_and_a_code(
+    found: CallFailure, shown: str, code: ErrorCode
+) -> None:
     assert found == CallFailure(shown, code)
