@@ -16,7 +16,7 @@ DESCRIPTION = "Print contracts as the Markdown that goes into the system prompt.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Add the options."""
     parser.add_argument("file", metavar="FILE", help="a JSON file of contracts, or - for stdin")
 
 

@@ -30,7 +30,7 @@ PORT = 8000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Add the options."""
     parser.add_argument("--host", default="127.0.0.1", help="the address to bind (127.0.0.1)")
     parser.add_argument(
         "--port", type=_port, metavar="N", help=f"the port ({PORT}); 0 takes a free one"

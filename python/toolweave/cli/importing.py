@@ -27,7 +27,7 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Add the options."""
     parser.add_argument("file", metavar="FILE", help="the transcript, or - for stdin")
     parser.add_argument(
         "--format",

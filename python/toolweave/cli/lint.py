@@ -40,7 +40,7 @@ class CheckedFile(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Add the options."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="a tools.xml, or - for stdin")
     parser.add_argument(
         "--format",

@@ -26,7 +26,7 @@ DEFAULT_HOST = "127.0.0.1"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Add the options."""
     parser.add_argument(
         "tools",
         nargs="?",

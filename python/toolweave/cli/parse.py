@@ -28,7 +28,7 @@ DESCRIPTION = "Turn a model's reply into events, one JSON object a line, as it c
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Add the options."""
     parser.add_argument(
         "file", nargs="?", default=STDIN, metavar="FILE", help="the reply; stdin if - or left out"
     )

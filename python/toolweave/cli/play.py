@@ -31,7 +31,7 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Add the options."""
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument("--list", action="store_true", help="list the recordings")
     chosen.add_argument("--all", action="store_true", help="play all recordings")

@@ -31,7 +31,7 @@ EXIT_NOT_SCORED = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Add the options."""
     parser.add_argument("file", metavar="FILE", help="the tools.xml; stdin if -")
     parser.add_argument("query", nargs="?", metavar="QUERY", help="the query")
     parser.add_argument(

@@ -22,7 +22,7 @@ DESCRIPTION = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Add the options."""
     parser.add_argument("file", metavar="FILE", help="a tools.xml, or - for stdin")
     parser.add_argument(
         "--type", metavar="TYPE", help="the type; by default each that the registry names"

@@ -21,7 +21,7 @@ class InvalidReply(NamedTuple):
     """Reply that cannot be used, or only its scores."""
 
     error: str
-    """The fault as a sentence, for the model that is asked again."""
+    """Error as a sentence, for the model that is asked again."""
     has_scores: bool = False
     """True if the scores are valid and only parameters do not match their schema."""
 

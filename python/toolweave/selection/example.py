@@ -1,7 +1,7 @@
 """Examples of values for a JSON Schema, for models that need to be shown what to write.
 
 Example:
-    >>> shown({"type": "object", "properties": {"days": {"type": "integer"}}})
+    >>> schema_example({"type": "object", "properties": {"days": {"type": "integer"}}})
     {'days': 'integer'}
 """
 

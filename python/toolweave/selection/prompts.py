@@ -71,7 +71,7 @@ def build_prompt(head: str, candidates: Candidates, question: Question, error: s
         head: The first part of the prompt.
         candidates: The tools.
         question: The query and its context.
-        error: The fault of the previous reply, if this is another attempt.
+        error: The error of the previous reply, if this is another attempt.
     """
     prompt = head + question.ending(candidates.descriptions)
     return prompt if error is None else prompt + AGAIN.format(error=error)

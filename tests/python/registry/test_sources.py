@@ -325,7 +325,7 @@ def test_scenes_can_be_removed_again() -> None:
     gone = manager.remove("Shop")
     assert gone.name == "Shop"
     assert dict(manager.scenes) == {"Kitchen": kept}
-    with pytest.raises(LookupError, match="name must be one of Kitchen, got .Shop."):
+    with pytest.raises(LookupError, match=r"name must be one of Kitchen, got .Shop."):
         manager.remove("Shop")
     manager.add(Scene("Shop"))
     assert list(manager.scenes) == ["Kitchen", "Shop"]
