@@ -24,7 +24,7 @@ _MAX_INLINE_CHARS = 50_000
 
 
 @dataclass(frozen=True)
-class Envelope:
+class ReplyEnvelope:
     """Common fields of the messages of a reply."""
 
     generation_id: str
@@ -40,7 +40,7 @@ class Envelope:
 def with_envelope(
     aggregate: ToolAggregateMessage,
     given: Sequence[ToolCall | InvalidToolCall],
-    envelope: Envelope,
+    envelope: ReplyEnvelope,
 ) -> ToolAggregateMessage:
     """Return an aggregate as a message of the reply, with the arguments that the model wrote.
 
@@ -66,7 +66,7 @@ def with_envelope(
 
 
 def split_aggregate(
-    aggregate: ToolAggregateMessage, groups: Sequence[Sequence[int]], envelope: Envelope
+    aggregate: ToolAggregateMessage, groups: Sequence[Sequence[int]], envelope: ReplyEnvelope
 ) -> list[ToolAggregateMessage | None]:
     """Split an aggregate into the messages in which the model wrote its calls.
 

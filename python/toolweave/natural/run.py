@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from ..executor import ToolEvent, ToolExecutor, ToolRun
     from ..options import Tools
     from ..protocols import Journal, Messages, ModelOptions
-    from .envelope import Envelope
+    from .envelope import ReplyEnvelope
     from .parser import NaturalToolUseParser
     from .reader import ReplyEvent
     from .request import Request
@@ -83,7 +83,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         executor: ToolExecutor,
         messages: Messages,
         *,
-        envelope: Envelope,
+        envelope: ReplyEnvelope,
         options: ModelOptions | None = None,
         call_ids: Callable[[int], str] | None = None,
         with_tools: bool = True,

@@ -10,7 +10,7 @@ from .._checks import check_callable, check_text
 from .._core import FinishUpdate
 from ..executor.journal import check_journal
 from ..models import as_messages, as_model
-from .envelope import Envelope
+from .envelope import ReplyEnvelope
 from .options import resolve_executor, split_options
 from .parser import NaturalToolUseParser
 from .run import ReplyRun
@@ -127,7 +127,7 @@ class FunctionCalling:
             self.parser,
             self.executor,
             messages,
-            envelope=Envelope(generation_id, self.name, run_id, chat_id),
+            envelope=ReplyEnvelope(generation_id, self.name, run_id, chat_id),
             options=options,
             call_ids=call_id if self._own_ids else None,
             with_tools=with_tools,
