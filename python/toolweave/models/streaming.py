@@ -86,7 +86,7 @@ def count(value: object) -> int:
     return value if isinstance(value, int) and value > 0 else 0
 
 
-class ReplyReader(Protocol):
+class StreamItemReader(Protocol):
     """Converter from a client's chunks or events of one reply to updates."""
 
     @property
@@ -104,7 +104,7 @@ class ReplyReader(Protocol):
 
 
 async def read_reply(
-    items: AsyncIterable[object], reader: ReplyReader, model: str
+    items: AsyncIterable[object], reader: StreamItemReader, model: str
 ) -> AsyncIterator[Update]:
     """Yield the updates of one reply, ending with its `FinishUpdate`.
 

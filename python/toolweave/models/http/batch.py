@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ... import Message, UsageUpdate
     from ...protocols import ModelOptions
-    from .endpoint import Endpoint, Failure
+    from .endpoint import Failure, HttpEndpoint
 
 
 class BatchResult(NamedTuple):
@@ -44,7 +44,7 @@ class Batch:
         on_ready: Function that is called when there are results to take.
     """
 
-    def __init__(self, endpoint: Endpoint, on_ready: Callable[[], object]) -> None:
+    def __init__(self, endpoint: HttpEndpoint, on_ready: Callable[[], object]) -> None:
         self._endpoint = endpoint
         self._on_ready_callback = on_ready
         self._loop = running_loop()

@@ -31,7 +31,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan
 
 
 @dataclass
-class Endpoint:
+class HttpEndpoint:
     """One model at one URL."""
 
     client: HttpClient

@@ -21,7 +21,7 @@ from ..clients import checked_extra
 from ..serialization import serialize_request
 from ..servers import provider_for_url, server_label
 from .checks import check_headers, check_options
-from .endpoint import Endpoint, chat_url, encode_json
+from .endpoint import HttpEndpoint, chat_url, encode_json
 from .limits import HttpLimits
 from .wakeup import open_wakeup
 
@@ -150,7 +150,7 @@ class HttpModel:
         """Provider of the model."""
         self.native_tools = native_tools
         """True if the model makes native calls."""
-        self.endpoint = Endpoint(
+        self.endpoint = HttpEndpoint(
             client=HttpClient(
                 server_label(url),
                 connect_timeout=connect_timeout,
