@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from .. import tracing
 from ..kinds import FinishReason
 from ..models.conversation import as_messages
-from ..models.http.batch import Batch
+from ..models.http.batch import RequestBatch
 from .calls import describe_error
 from .model import ModelScorer, cut_off_error
 
@@ -53,7 +53,7 @@ class NativeTransport:
         self._scorer = scorer
         self._model = model
         self._listener = listener
-        self._batch = Batch(model.endpoint, self._collect)
+        self._batch = RequestBatch(model.endpoint, self._collect)
         self._spans: dict[int, tracing.Span | None] = {}
 
     def begin(self, number: int, request: ScorerRequest) -> None:

@@ -19,7 +19,7 @@ from toolweave._core import HttpBatch, HttpWakeup
 from toolweave.kinds import FinishReason
 from toolweave.models.conversation import as_messages
 from toolweave.models.http import HttpModel
-from toolweave.models.http.batch import Batch, BatchResult
+from toolweave.models.http.batch import RequestBatch, BatchResult
 from toolweave.selection import CallLimiter, as_scorer
 from toolweave.selection.model import ModelScorer
 from toolweave.selection.native import NativeScorer
@@ -68,7 +68,7 @@ async def test_replies_that_come_while_the_loop_is_busy_are_taken_together() -> 
 async def test_a_stopped_request_reports_no_outcome() -> None:
     notified = asyncio.Event()
     async with scoring() as served, HttpModel(served.url, "m") as model:
-        batch = Batch(model.endpoint, notified.set)
+        batch = RequestBatch(model.endpoint, notified.set)
         batch.start(1, as_messages("<a>"))
         batch.start(2, as_messages("<b>"))
         await served.until_open("a", "b")

@@ -33,7 +33,7 @@ class BatchResult(NamedTuple):
     """Error of the request or its reply."""
 
 
-class Batch:
+class RequestBatch:
     """Concurrent requests to one model, on the running event loop.
 
     Requests have no tasks. One callback on the loop covers all replies that have ended since the
