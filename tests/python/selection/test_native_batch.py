@@ -19,7 +19,7 @@ from toolweave._core import HttpBatch, HttpWakeup
 from toolweave.kinds import FinishReason
 from toolweave.models.conversation import as_messages
 from toolweave.models.http import HttpModel
-from toolweave.models.http.batch import RequestBatch, BatchResult
+from toolweave.models.http.batch import BatchResult, RequestBatch
 from toolweave.selection import CallLimiter, as_scorer
 from toolweave.selection.model import ModelScorer
 from toolweave.selection.native import NativeScorer
