@@ -197,11 +197,11 @@ fn validation_cost_is_linear_in_the_bytes() {
                 used
             });
             if let Err(used) = verdict {
-                over.push(format!("{taken:?} instead of {limit:?}: {name}, {schema}"));
+                over.push(format!("{used:?} instead of {limit:?}: {name}, {schema}"));
             } else if !is_valid {
                 let limit = limit + EXPLANATION;
                 if let Err(used) = within_limit(limit, || time(|| validator.violations(&value)).0) {
-                    over.push(format!("{taken:?} to explain: {name}, {schema}"));
+                    over.push(format!("{used:?} to explain: {name}, {schema}"));
                 }
             }
         }
