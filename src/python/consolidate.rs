@@ -10,7 +10,7 @@ use pyo3::{
 
 use super::{
     contract::extract_contracts,
-    message::{extract_messages, message_to_python, try_update},
+    message::{Detail, extract, extract_messages, message_to_python, try_update},
     parser::{
         PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
         dialects_named,
@@ -26,8 +26,10 @@ use crate::{
 
 /// Write a history as natural text, with calls and results as tags.
 #[pyfunction(name = "consolidate")]
-#[pyo3(signature = (messages, *, tools=None, form="single", tag="tool_call", fenced=false))]
-#[pyo3(text_signature = "(messages, *, tools=(), form='single', tag='tool_call', fenced=False)")]
+#[pyo3(signature = (messages, *, tools=None, form="single", tag="tool_call", fenced=false, provenance=true))]
+#[pyo3(
+    text_signature = "(messages, *, tools=(), form='single', tag='tool_call', fenced=False, provenance=True)"
+)]
 pub(crate) fn consolidated<'py>(
     py: Python<'py>,
     messages: &Bound<'py, PyAny>,
@@ -35,9 +37,10 @@ pub(crate) fn consolidated<'py>(
     form: &str,
     tag: &str,
     fenced: bool,
+    provenance: bool,
 ) -> PyResult<Bound<'py, PyList>> {
     let options = options(form, tag, fenced)?;
-    let messages = extract_messages(messages)?;
+    let messages = extract(messages, if provenance { Detail::Full } else { Detail::Request })?;
     let tools = contracts(tools)?;
     let written = py.detach(|| consolidate::consolidate(&messages, &tools, options))?;
     listed(py, &written)

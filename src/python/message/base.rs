@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{
     convert::{message_from_dict, message_from_json, to_core},
+    detail::Detail,
     names::{member, parse},
 };
 use crate::{
@@ -113,8 +114,7 @@ impl PyMessageBase {
         })
     }
 
-    /// Return the envelope; of its metadata only the member `metadata_key`, if one is given.
-    pub(super) fn to_core(&self, py: Python<'_>, metadata_key: Option<&str>) -> PyResult<Envelope> {
+    pub(super) fn to_core(&self, py: Python<'_>, detail: Detail<'_>) -> PyResult<Envelope> {
         let text = |text: &Option<Py<PyString>>| {
             text.as_ref().map(|text| text.bind(py).to_str().map(str::to_owned)).transpose()
         };
@@ -126,9 +126,9 @@ impl PyMessageBase {
             run_id: text(&self.run_id)?,
             chat_id: text(&self.chat_id)?,
             natural: false,
-            metadata: match metadata_key {
-                Some(key) => member_of(self.metadata.bind(py), key)?,
-                None => to_json_object(self.metadata.bind(py))?,
+            metadata: match detail {
+                Detail::Provider(key) => member_of(self.metadata.bind(py), key)?,
+                Detail::Full | Detail::Request => to_json_object(self.metadata.bind(py))?,
             },
             extra: to_json_object(self.extra.bind(py))?,
         })
@@ -148,7 +148,7 @@ pub(super) trait Kind: PyClass<BaseType = PyMessageBase> {
     const ROLE: Role;
     const KIND: Option<MessageKind>;
 
-    fn content(&self, py: Python<'_>) -> PyResult<Content>;
+    fn content(&self, py: Python<'_>, detail: Detail<'_>) -> PyResult<Content>;
 }
 
 /// Build a message from its content and the keywords of the envelope.
@@ -161,7 +161,7 @@ pub(super) fn build<K: Kind>(
     let envelope = envelope(class.name()?.to_str()?, K::ROLE, keywords)?;
     let base = PyMessageBase::from_core(py, K::KIND, &envelope)?;
     if K::KIND.is_none() || !envelope.extra.is_empty() {
-        check_extra(&Message { envelope, content: content.content(py)? })?;
+        check_extra(&Message { envelope, content: content.content(py, Detail::Full)? })?;
     }
     Ok(PyClassInitializer::from(base).add_subclass(content))
 }

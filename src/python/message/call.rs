@@ -8,6 +8,7 @@ use pyo3::{
 use serde_json::Value;
 
 use super::{
+    detail::Detail,
     entity::entity,
     names::{member, parse},
 };
@@ -141,14 +142,23 @@ impl PyToolCall {
     }
 
     pub(crate) fn to_core(&self, py: Python<'_>) -> PyResult<ToolCall> {
-        let repairs = self.repairs.bind(py).iter();
+        self.to_core_with(py, Detail::Full)
+    }
+
+    pub(super) fn to_core_with(&self, py: Python<'_>, detail: Detail<'_>) -> PyResult<ToolCall> {
+        let (raw, repairs) = match detail {
+            Detail::Full => (self.raw.bind(py).to_str()?, Some(self.repairs.bind(py))),
+            Detail::Request | Detail::Provider(_) => ("", None),
+        };
         Ok(ToolCall {
             id: self.id.bind(py).to_str()?.to_owned(),
             name: self.name.bind(py).to_str()?.to_owned(),
             arguments: Value::Object(to_json_object(self.arguments.bind(py))?),
-            raw: self.raw.bind(py).to_str()?.to_owned(),
+            raw: raw.to_owned(),
             index: self.index,
             repairs: repairs
+                .into_iter()
+                .flatten()
                 .map(|repair| repair.cast::<PyRepair>()?.get().to_core(py))
                 .collect::<PyResult<_>>()?,
         })

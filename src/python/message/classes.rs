@@ -9,6 +9,7 @@ use pyo3::{
 use super::{
     base::{Kind, PyMessageBase, build, object},
     call::{PyToolCall, PyToolResult, tuple_of},
+    detail::Detail,
     entity::entity,
 };
 use crate::{
@@ -46,7 +47,7 @@ impl Kind for PyTextMessage {
     const ROLE: Role = Role::User;
     const KIND: Option<MessageKind> = Some(MessageKind::Text);
 
-    fn content(&self, py: Python<'_>) -> PyResult<Content> {
+    fn content(&self, py: Python<'_>, _: Detail<'_>) -> PyResult<Content> {
         Ok(Content::Text(self.text.bind(py).to_str()?.to_owned()))
     }
 }
@@ -79,7 +80,7 @@ impl Kind for PyReasoningMessage {
     const ROLE: Role = Role::Assistant;
     const KIND: Option<MessageKind> = Some(MessageKind::Reasoning);
 
-    fn content(&self, py: Python<'_>) -> PyResult<Content> {
+    fn content(&self, py: Python<'_>, _: Detail<'_>) -> PyResult<Content> {
         Ok(Content::Reasoning(self.text.bind(py).to_str()?.to_owned()))
     }
 }
@@ -113,8 +114,8 @@ impl Kind for PyToolCallMessage {
     const ROLE: Role = Role::Assistant;
     const KIND: Option<MessageKind> = Some(MessageKind::ToolsCall);
 
-    fn content(&self, py: Python<'_>) -> PyResult<Content> {
-        Ok(Content::ToolCalls(calls_to_core(py, &self.tool_calls)?))
+    fn content(&self, py: Python<'_>, detail: Detail<'_>) -> PyResult<Content> {
+        Ok(Content::ToolCalls(calls_to_core(py, &self.tool_calls, detail)?))
     }
 }
 
@@ -147,7 +148,7 @@ impl Kind for PyToolResultMessage {
     const ROLE: Role = Role::Tool;
     const KIND: Option<MessageKind> = Some(MessageKind::ToolResult);
 
-    fn content(&self, py: Python<'_>) -> PyResult<Content> {
+    fn content(&self, py: Python<'_>, _: Detail<'_>) -> PyResult<Content> {
         Ok(Content::ToolResults(results_to_core(py, &self.tool_results)?))
     }
 }
@@ -185,9 +186,9 @@ impl Kind for PyToolAggregateMessage {
     const ROLE: Role = Role::Assistant;
     const KIND: Option<MessageKind> = Some(MessageKind::ToolsAggregate);
 
-    fn content(&self, py: Python<'_>) -> PyResult<Content> {
+    fn content(&self, py: Python<'_>, detail: Detail<'_>) -> PyResult<Content> {
         Ok(Content::Aggregate {
-            calls: calls_to_core(py, &self.tool_calls)?,
+            calls: calls_to_core(py, &self.tool_calls, detail)?,
             results: results_to_core(py, &self.tool_results)?,
         })
     }
@@ -230,7 +231,7 @@ impl Kind for PyUsageMessage {
     const ROLE: Role = Role::Assistant;
     const KIND: Option<MessageKind> = Some(MessageKind::Usage);
 
-    fn content(&self, _: Python<'_>) -> PyResult<Content> {
+    fn content(&self, _: Python<'_>, _: Detail<'_>) -> PyResult<Content> {
         Ok(Content::Usage(Usage {
             input_tokens: self.input_tokens,
             output_tokens: self.output_tokens,
@@ -272,7 +273,7 @@ impl Kind for PyUnknownMessage {
     const ROLE: Role = Role::User;
     const KIND: Option<MessageKind> = None;
 
-    fn content(&self, py: Python<'_>) -> PyResult<Content> {
+    fn content(&self, py: Python<'_>, _: Detail<'_>) -> PyResult<Content> {
         Ok(Content::Unknown {
             kind: self.kind.bind(py).to_str()?.to_owned(),
             fields: to_json_object(self.fields.bind(py))?,
@@ -280,8 +281,13 @@ impl Kind for PyUnknownMessage {
     }
 }
 
-fn calls_to_core(py: Python<'_>, calls: &Py<PyTuple>) -> PyResult<Vec<ToolCall>> {
-    calls.bind(py).iter().map(|call| call.cast::<PyToolCall>()?.get().to_core(py)).collect()
+fn calls_to_core(
+    py: Python<'_>,
+    calls: &Py<PyTuple>,
+    detail: Detail<'_>,
+) -> PyResult<Vec<ToolCall>> {
+    let calls = calls.bind(py).iter();
+    calls.map(|call| call.cast::<PyToolCall>()?.get().to_core_with(py, detail)).collect()
 }
 
 fn results_to_core(py: Python<'_>, results: &Py<PyTuple>) -> PyResult<Vec<ToolResult>> {

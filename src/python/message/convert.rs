@@ -14,6 +14,7 @@ use super::{
         PyReasoningMessage, PyTextMessage, PyToolAggregateMessage, PyToolCallMessage,
         PyToolResultMessage, PyUnknownMessage, PyUsageMessage,
     },
+    detail::Detail,
 };
 use crate::{
     message::{Content, Envelope, Message, MessageError, Place, ToolCall, ToolResult},
@@ -90,38 +91,37 @@ fn calls_to_python(py: Python<'_>, calls: &[ToolCall]) -> PyResult<Py<PyTuple>> 
 }
 
 /// Convert an object of a message class; return None for other objects.
-///
-/// If a `metadata_key` is given, the message has no other metadata: long metadata takes long to read.
 pub(super) fn try_to_core(
     object: &Bound<'_, PyAny>,
-    metadata_key: Option<&str>,
+    detail: Detail<'_>,
 ) -> PyResult<Option<Message>> {
     fn content<K: Kind + PyClass<Frozen = pyo3::pyclass::boolean_struct::True> + Sync>(
         object: &Bound<'_, PyAny>,
+        detail: Detail<'_>,
     ) -> Option<PyResult<Content>> {
-        object.cast::<K>().ok().map(|message| message.get().content(object.py()))
+        object.cast::<K>().ok().map(|message| message.get().content(object.py(), detail))
     }
     let Ok(base) = object.cast::<PyMessageBase>() else {
         return Ok(None);
     };
-    let content = content::<PyTextMessage>(object)
-        .or_else(|| content::<PyReasoningMessage>(object))
-        .or_else(|| content::<PyToolCallMessage>(object))
-        .or_else(|| content::<PyToolResultMessage>(object))
-        .or_else(|| content::<PyToolAggregateMessage>(object))
-        .or_else(|| content::<PyUsageMessage>(object))
-        .or_else(|| content::<PyUnknownMessage>(object));
+    let content = content::<PyTextMessage>(object, detail)
+        .or_else(|| content::<PyReasoningMessage>(object, detail))
+        .or_else(|| content::<PyToolCallMessage>(object, detail))
+        .or_else(|| content::<PyToolResultMessage>(object, detail))
+        .or_else(|| content::<PyToolAggregateMessage>(object, detail))
+        .or_else(|| content::<PyUsageMessage>(object, detail))
+        .or_else(|| content::<PyUnknownMessage>(object, detail));
     let Some(content) = content else {
         return Ok(None);
     };
-    let mut envelope = base.get().to_core(object.py(), metadata_key)?;
+    let mut envelope = base.get().to_core(object.py(), detail)?;
     envelope.natural = object.cast::<PyTextMessage>().is_ok_and(|text| text.get().natural);
     Ok(Some(Message { envelope, content: content? }))
 }
 
 /// Convert an object of a message class.
 pub(super) fn to_core(object: &Bound<'_, PyAny>) -> PyResult<Message> {
-    match try_to_core(object, None)? {
+    match try_to_core(object, Detail::Full)? {
         Some(message) => Ok(message),
         None => Err(PyTypeError::new_err(format!(
             "expected a message, got {}",

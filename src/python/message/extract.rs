@@ -7,7 +7,7 @@ use pyo3::{
 };
 use serde_json::Value;
 
-use super::convert::try_to_core;
+use super::{convert::try_to_core, detail::Detail};
 use crate::{
     message::{Content, Message, Place, Role, openai},
     python::convert::to_json,
@@ -17,22 +17,15 @@ use crate::{
 /// strings, wire dicts (those with a `kind`), and `OpenAI`'s dicts and response objects. Errors
 /// name the position.
 pub(crate) fn extract_messages(messages: &Bound<'_, PyAny>) -> PyResult<Vec<Message>> {
-    extract(messages, None)
+    extract(messages, Detail::Full)
 }
 
-/// Return a conversation as [`extract_messages`] does, with the metadata of one provider only.
-pub(super) fn extract_messages_for(
-    provider: &str,
-    messages: &Bound<'_, PyAny>,
-) -> PyResult<Vec<Message>> {
-    extract(messages, Some(provider))
-}
-
-fn extract(messages: &Bound<'_, PyAny>, metadata_key: Option<&str>) -> PyResult<Vec<Message>> {
+/// Return a conversation as [`extract_messages`] does, with these parts of each message.
+pub(crate) fn extract(messages: &Bound<'_, PyAny>, detail: Detail<'_>) -> PyResult<Vec<Message>> {
     if let Ok(text) = messages.cast::<PyString>() {
         return Ok(vec![user_text(text)?]);
     }
-    if let Some(message) = try_to_core(messages, metadata_key)? {
+    if let Some(message) = try_to_core(messages, detail)? {
         return Ok(vec![message]);
     }
     let mut all = Vec::new();
@@ -42,7 +35,7 @@ fn extract(messages: &Bound<'_, PyAny>, metadata_key: Option<&str>) -> PyResult<
         let item = item?;
         let message = if let Ok(text) = item.cast::<PyString>() {
             user_text(text)?
-        } else if let Some(message) = try_to_core(&item, metadata_key)? {
+        } else if let Some(message) = try_to_core(&item, detail)? {
             message
         } else {
             match item_to_json(&item, position, "a message, a str or a dict")? {

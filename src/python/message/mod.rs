@@ -4,6 +4,7 @@ mod base;
 mod call;
 mod classes;
 mod convert;
+mod detail;
 mod entity;
 mod extract;
 mod joiner;
@@ -19,7 +20,8 @@ pub(crate) use self::{
         PyToolResultMessage, PyUnknownMessage, PyUsageMessage,
     },
     convert::{message_from_dict, message_from_json, message_to_python},
-    extract::extract_messages,
+    detail::Detail,
+    extract::{extract, extract_messages},
     joiner::{PyJoinProblem, PyJoinedReply, PyJoiner, try_update},
     provider::{from_anthropic, from_openai, to_anthropic, to_openai},
     update::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},

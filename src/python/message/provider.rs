@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::{
     convert::message_to_python,
-    extract::{extract_messages_for, item_to_json, items},
+    detail::Detail,
+    extract::{extract, item_to_json, items},
 };
 use crate::{
     message::{Dangling, Message, anthropic, openai},
@@ -22,7 +23,7 @@ pub(crate) fn to_openai<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = messages.py();
     let options = openai::Options { dangling: parse_dangling(dangling)?, reasoning };
-    let messages = extract_messages_for(openai::PROVIDER, messages)?;
+    let messages = extract(messages, Detail::Provider(openai::PROVIDER))?;
     let dicts = py.detach(|| openai::to_openai(&messages, options))?;
     to_python_yielding(py, &Value::Array(dicts))
 }
@@ -42,7 +43,7 @@ pub(crate) fn to_anthropic<'py>(
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let py = messages.py();
     let dangling = parse_dangling(dangling)?;
-    let messages = extract_messages_for(anthropic::PROVIDER, messages)?;
+    let messages = extract(messages, Detail::Provider(anthropic::PROVIDER))?;
     let request = py.detach(|| anthropic::to_anthropic(&messages, dangling))?;
     let system = to_python(py, &request.system.unwrap_or_default())?;
     Ok((system, to_python_yielding(py, &Value::Array(request.messages))?))
