@@ -61,7 +61,7 @@ def test_a_callback_that_holds_the_loop_is_named(
 def test_time_that_is_not_spent_on_the_loop_is_not_counted() -> None:
     def collect() -> None:
         # As expensive as a collection may be in a process with a large heap.
-        kept = [[number] for number in range(200_000)]
+        kept = [[number] for number in range(80_000)]
         gc.collect()
         del kept
 
