@@ -43,6 +43,9 @@ _INTRODUCING = frozenset(
     )
 )
 
+# Without one of these, "ask {request.query}" may be an instruction.
+_INTRODUCED = frozenset({"user", "users", "query", "question", "request", "message", "input"})
+
 _DEMAND = re.compile(
     r"(?:(?:please|then|now|and|also)[ \n])*"
     r"(?:assign|give|return|provide|output|produce|answer[ \n]with)[ \n]"
@@ -106,7 +109,10 @@ def _sentences(text: str) -> Iterator[tuple[str, str]]:
 def _introduces(sentence: str) -> bool:
     """Return True if a sentence only introduces the query."""
     found = _INTRODUCTION.match(sentence)
-    return found is not None and _words(found["before"]) <= _INTRODUCING
+    if found is None:
+        return False
+    words = _words(found["before"])
+    return not words or (words <= _INTRODUCING and not words.isdisjoint(_INTRODUCED))
 
 
 def _words(text: str) -> frozenset[str]:
