@@ -72,7 +72,7 @@ fn proxy(settings: &Settings) -> Result<Option<Proxy>, ClientError> {
     };
     let url = Url::parse(url).map_err(|err| invalid(&format!("is not a URL ({err})")))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(invalid("has another scheme than http and https"));
+        return Err(invalid("has a scheme other than http and https"));
     }
     Proxy::all(url).map(Some).map_err(|_| invalid("is invalid"))
 }

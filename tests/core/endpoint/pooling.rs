@@ -196,8 +196,8 @@ fn requests_go_through_the_proxy() {
 fn errors_of_invalid_settings_do_not_contain_the_password() {
     for (proxy, expected) in [
         ("http://me:secret@[", "the proxy is not a URL"),
-        ("ftp://me:secret@host", "the proxy has another scheme than http and https"),
-        ("me:secret@host", "the proxy is"),
+        ("ftp://me:secret@host", "the proxy has a scheme other than http and https"),
+        ("me:secret@host", "the proxy has a scheme other than"),
     ] {
         let proxy = ProxyChoice::Url(proxy.to_owned());
         let error = Client::new(&Settings { proxy, ..settings() }).unwrap_err().to_string();
