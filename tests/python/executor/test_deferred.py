@@ -84,7 +84,7 @@ def test_the_error_for_a_key_in_use_names_its_call() -> None:
     with pytest.raises(ValueError, match="got 'k', which belongs to call 'call_0' of tool 'book'"):
         results.add(PAY, "k")
     results.resolve("k", 1)
-    with pytest.raises(ValueError, match="'k' is taken"):
+    with pytest.raises(ValueError, match="got 'k', which belongs to call"):
         results.add(PAY, "k")
 
 

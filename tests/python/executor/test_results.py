@@ -226,7 +226,7 @@ def test_calls_may_be_a_message_or_empty_and_anything_else_is_an_error() -> None
     assert kinds(run(events_of(executor, []))) == ["ToolAggregateMessage"]
     with pytest.raises(TypeError, match="an iterable of calls"):
         run(executor.execute(call("add")))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="not a dict"):
+    with pytest.raises(TypeError, match="got dict"):
         # Started calls have ended when this is raised; otherwise `run` would find a task.
         run(executor.execute([call("add", {"a": 1, "b": 2}), {"name": "add"}]))  # type: ignore[list-item]
 
