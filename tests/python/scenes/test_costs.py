@@ -338,7 +338,7 @@ async def test_a_rate_limited_request_loads_and_saves_nothing() -> None:
     steps = await steps_of(manager, "Hi!", user="ann")
     assert [step.status.value for step in steps] == ["Error", "Completed"]
     assert steps[0].message is not None
-    assert steps[0].message.startswith("Rate limit exceeded: at most 1 in 60 seconds")
+    assert steps[0].message.startswith("Rate limit exceeded: the rate limit is 1")
     assert steps[0].fatal
     assert steps[1].stop_reason is SceneStopReason.RATE_LIMITED
     assert (store.saved, store.loaded) == ([], [])

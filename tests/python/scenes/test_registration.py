@@ -69,7 +69,7 @@ def test_a_function_decorated_without_parentheses_stays_a_function() -> None:
     assert isinstance(at_module_level, type(plain))
     assert at_module_level(1) == 3
     assert (one(1), three(1), four(1)) == (1, -1, 1)
-    assert two.__doc__ == "Adds two numbers."
+    assert two.__doc__ == "Add two numbers."
     assert Holder.in_a_class("Oslo") == "Oslo"
     assert [each.name for each in scene.toolset] == ["one", "two", "three", "four"]
     assert [each.name for each in MODULE.toolset] == ["at_module_level"]
