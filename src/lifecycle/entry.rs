@@ -126,7 +126,7 @@ impl Entry {
         };
         match &self.content {
             EntryContent::Text(text) | EntryContent::Reasoning(text) => {
-                out.text = Some(text.clone())
+                out.text = Some(text.clone());
             }
             EntryContent::Calls => {
                 let calls = &self.calls;

@@ -88,7 +88,7 @@ fn write_body(out: &mut Map<String, Value>, body: &EventBody) {
             put(out, UPDATES, write_all(&event.tool_call_updates, write_update));
         }
         EventBody::ToolsCall(event) => {
-            put(out, CALLS, write_all(&event.tool_calls, write_reported))
+            put(out, CALLS, write_all(&event.tool_calls, write_reported));
         }
         EventBody::ToolResult(event) => {
             put(out, "toolCallId", event.tool_call_id.as_str());

@@ -144,7 +144,7 @@ impl PyUpdateReader {
             ));
         }
         Err(PyTypeError::new_err(format!(
-            "a model yields TextDelta, ReasoningDelta, ToolCallUpdate, UsageUpdate and \
+            "expected a TextDelta, ReasoningDelta, ToolCallUpdate, UsageUpdate or \
              FinishUpdate, got {}",
             update.get_type().name()?
         )))

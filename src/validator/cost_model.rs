@@ -77,7 +77,7 @@ impl CostModel {
                     cost_model.max_states = cost_model.max_states.max(max_states.unwrap_or(0));
                 }
                 ("enum" | "const", listed) => {
-                    cost_model.listed = cost_model.listed.max(size(listed))
+                    cost_model.listed = cost_model.listed.max(size(listed));
                 }
                 ("propertyNames", _) => cost_model.validates_names = true,
                 _ => {}

@@ -463,12 +463,12 @@ impl<'a> Reader<'a, '_> {
                 continue;
             }
             let named = default.iter().filter(|name| !own.contains(*name)).take(MAX_ADDED);
-            let mut names = named.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+            let mut tools = named.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
             if more > MAX_ADDED {
-                let _ = write!(names, " and {} more", more - MAX_ADDED);
+                let _ = write!(tools, " and {} more", more - MAX_ADDED);
             }
             let message = format!(
-                "the site {site:?} also has {names} of the default; in NLWeb and toolweave.nlweb \
+                "the site {site:?} also has {tools} of the default; in NLWeb and toolweave.nlweb \
                  its block replaces them"
             );
             let hint = "Write inherit=\"false\" if only its own tools are meant, or \

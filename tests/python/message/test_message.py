@@ -412,9 +412,9 @@ def deep(depth: int) -> Any:
         (
             lambda: tw.ToolCallMessage(CALL),
             TypeError,
-            "iterable of ToolCall, not ToolCall",
+            "iterable of ToolCall, got ToolCall",
         ),
-        (lambda: tw.ToolCallMessage("ab"), TypeError, "iterable of ToolCall, not str"),
+        (lambda: tw.ToolCallMessage("ab"), TypeError, "iterable of ToolCall, got str"),
         (lambda: tw.ToolCallMessage([CALL, RESULT]), TypeError, "item 1 is ToolResult"),
         (
             lambda: tw.ToolResult("a", "f", "", error_code="x"),

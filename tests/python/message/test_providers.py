@@ -221,7 +221,7 @@ def test_responses_of_openais_client_are_accepted(openai_type: Any) -> None:
     check_types(openai_type, tw.to_openai(history))
     with pytest.raises(tw.MessageError, match=r"choices\[0\].message"):
         tw.from_openai([response])
-    with pytest.raises(TypeError, match="list of messages, not ChatCompletion"):
+    with pytest.raises(TypeError, match="list of messages, got ChatCompletion"):
         tw.from_openai(response)
 
 
@@ -295,9 +295,9 @@ def test_conversations_are_accepted_in_any_form() -> None:
 @pytest.mark.parametrize(
     ("messages", "error", "says"),
     [
-        (None, TypeError, "list of messages, not NoneType"),
-        (b"x", TypeError, "list of messages, not bytes"),
-        ({"role": "user"}, TypeError, "list of messages, not dict"),
+        (None, TypeError, "list of messages, got NoneType"),
+        (b"x", TypeError, "list of messages, got bytes"),
+        ({"role": "user"}, TypeError, "list of messages, got dict"),
         ([3], TypeError, "message 0 must be a message, a str or a dict, got int"),
         (
             ["x", {"role": "user", "content": {1}}],

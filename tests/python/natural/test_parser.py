@@ -355,7 +355,7 @@ def test_an_invalid_update_is_an_error_that_says_so() -> None:
         async def stream(self, *_: Any, **__: Any) -> AsyncIterator[Any]:
             yield "text"
 
-    with pytest.raises(TypeError, match=r"a model yields TextDelta, .* not str"):
+    with pytest.raises(TypeError, match=r"expected a TextDelta, .* got str"):
         events_of(NaturalToolUseParser(Wrong(), TOOLS))
 
 
@@ -481,13 +481,13 @@ def test_native_and_inline_calls_of_one_reply_have_different_ids() -> None:
         ({"tool_mode": "both"}, ValueError, "tool_mode must be 'natural', 'native' or 'auto'"),
         ({"tag": "x"}, ValueError, "tag must be"),
         ({"form": "x"}, ValueError, "form must be"),
-        ({"rewrite_plain_replies": True}, ValueError, "there is none"),
+        ({"rewrite_plain_replies": True}, ValueError, "requires a fallback"),
         ({"repair": "magic"}, ValueError, "repair"),
         ({"fallback": 7}, TypeError, " must have a method"),
         ({"model": 7}, TypeError, " must have a method"),
         ({"tools": [7]}, TypeError, "a tool must be a FunctionContract"),
-        ({"tools": "A"}, TypeError, "as a list or a mapping"),
-        ({"tools": 7}, TypeError, "as a list or a mapping"),
+        ({"tools": "A"}, TypeError, "must be a list or a mapping"),
+        ({"tools": 7}, TypeError, "must be a list or a mapping"),
         ({"tools": ["A", "A"]}, ContractError, "A"),
         ({"tools": {"A": {"properties": {"a": {"type": 7}}}}}, ContractError, "/properties/a"),
         ({"tools": {"A": {"$ref": "https://nowhere.example/x"}}}, SchemaError, "nowhere"),

@@ -227,7 +227,7 @@ def test_call_ids_must_be_callable() -> None:
     [("text", "str"), (None, "NoneType"), (tw.ToolCallStart(0, "a", "b"), "ToolCallStart")],
 )
 def test_other_objects_than_updates_are_a_type_error(wrong: Any, named: str) -> None:
-    with pytest.raises(TypeError, match=rf"a model yields TextDelta, .* not {named}$"):
+    with pytest.raises(TypeError, match=rf"expected a TextDelta, .* got {named}$"):
         tw.UpdateReader(PARSER).push(wrong)
 
 
