@@ -154,7 +154,7 @@ def test_a_native_agent_finds_a_tool_and_calls_it() -> None:
     result = asyncio.run(tw.Agent(model, TOOLS, observer=observer).run("Is it cold in Oslo?"))
     assert result.text == "It is cold."
     assert [result.result for result in observer.results] == [
-        "Found `get_weather`. Call them as any other tool.\n\n- get_weather: Looks up the weather.",
+        "Found `get_weather`. Call them as any other tool.\n\n- get_weather: Look up the weather.",
         "8 degrees in Oslo",
     ]
     assert [[tool.name for tool in request.tools] for request in model.requests] == [
