@@ -236,7 +236,7 @@ def samples() -> dict[str, dict[str, Any]]:
         "chat_app": {"store": store, "responder": AgentResponder(Agent(model))},
         "complete": {"model": model, "messages": "Hi."},
         "consolidate": {"messages": [text]},
-        "estimate_usage": {"asked": [text], "answered": [text]},
+        "estimate_usage": {"prompt": [text], "reply": [text]},
         "find_handler": {"registry": registry, "entry": toolweave.ToolEntry("f")},
         "from_anthropic": {"messages": []},
         "http_app": {"tools": []},
