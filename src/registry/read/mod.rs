@@ -462,8 +462,9 @@ impl<'a> Reader<'a, '_> {
             if more == 0 {
                 continue;
             }
-            let named = default.iter().filter(|name| !own.contains(*name)).take(MAX_ADDED);
-            let mut tools = named.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+            let inherited = default.iter().filter(|name| !own.contains(*name)).take(MAX_ADDED);
+            let mut tools =
+                inherited.map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
             if more > MAX_ADDED {
                 let _ = write!(tools, " and {} more", more - MAX_ADDED);
             }

@@ -120,7 +120,7 @@ fuzz_target!(|data: &[u8]| {
     let accounted: String = whole.iter().map(raw).collect();
     assert_eq!(accounted, reply, "something was lost or moved");
     check_calls(&whole, &options);
-    check_unmended(
+    check_unrepaired(
         &whole,
         &read(&Options { repair: RepairMode::None, ..options }, &[reply], ending),
     );
@@ -278,13 +278,13 @@ fn check_refusal(kind: InvalidKind, index: usize, name: &str, payload: &str, opt
 }
 
 /// Check that repair changes only what it records.
-fn check_unmended(repaired: &[Event], unmended: &[Event]) {
-    assert_eq!(repaired.len(), unmended.len());
-    for (repaired, unmended) in repaired.iter().zip(unmended) {
-        match (repaired, unmended) {
-            (Event::ToolCall(call), _) if is_mended(call) => {
-                let Event::InvalidToolCall(refused) = unmended else {
-                    panic!("{call:?} needed no repair: {unmended:?}");
+fn check_unrepaired(repaired: &[Event], unrepaired: &[Event]) {
+    assert_eq!(repaired.len(), unrepaired.len());
+    for (repaired, unrepaired) in repaired.iter().zip(unrepaired) {
+        match (repaired, unrepaired) {
+            (Event::ToolCall(call), _) if is_repaired(call) => {
+                let Event::InvalidToolCall(refused) = unrepaired else {
+                    panic!("{call:?} needed no repair: {unrepaired:?}");
                 };
                 assert_eq!(refused.raw, call.raw);
             }
@@ -293,7 +293,7 @@ fn check_unmended(repaired: &[Event], unmended: &[Event]) {
                 assert_eq!((one.index, &one.id, &one.name), (two.index, &two.id, &two.name));
                 assert_eq!(one.raw, two.raw);
             }
-            _ => assert_eq!(repaired, unmended),
+            _ => assert_eq!(repaired, unrepaired),
         }
     }
 }
