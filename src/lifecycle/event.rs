@@ -17,35 +17,34 @@ pub struct StreamEvent {
     pub body: EventBody,
 }
 
-/// What events of every kind may say.
+/// The fields common to events of all kinds.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct EventHead {
-    /// The chat.
+    /// The id of the chat.
     pub chat_id: Option<String>,
-    /// The position in the chat's log, from 1 and without gaps. Not there yet in an event that is
-    /// not stored.
+    /// The position in the chat's log, from 1 and without gaps. Absent in an event that has not
+    /// been stored.
     #[cfg_attr(test, schemars(range(min = 1, max = 9_007_199_254_740_991_u64)))]
     pub sequence_number: Option<u64>,
-    /// When the event was stored, in milliseconds since 1970.
+    /// The time at which the event was stored, in milliseconds since 1970.
     #[cfg_attr(test, schemars(range(max = 9_007_199_254_740_991_u64)))]
     pub timestamp_utc: Option<u64>,
-    /// The message that the event adds to.
+    /// The id of the message that the event belongs to.
     pub message_id: Option<String>,
-    /// The run that the event belongs to.
+    /// The id of the run that the event belongs to.
     pub run_id: Option<String>,
-    /// The model's reply that the event belongs to.
+    /// The id of the model reply that the event belongs to.
     pub generation_id: Option<String>,
-    /// Who speaks.
+    /// The role of the sender.
     pub role: Option<Role>,
-    /// The agent that speaks.
+    /// The name of the agent that sent the event.
     pub from_agent: Option<String>,
-    /// Whether this was the last of its message or, of a result, whether it is the result.
+    /// True if this is the last event of its message or, for a result, if it is the result itself.
     pub done: Option<bool>,
-    /// Anything else: a JSON object.
+    /// Additional data: a JSON object.
     pub metadata: Option<Map<String, Value>>,
-    /// What the wire held beyond the fields that this version knows, in the same shape; it is
-    /// written back as it was.
+    /// Unknown fields of the wire JSON, in the same structure; they are preserved when written.
     #[cfg_attr(test, schemars(skip))]
     pub extra: Map<String, Value>,
 }
@@ -127,24 +126,24 @@ impl EventBody {
     }
 }
 
-/// More text of a message. A whole text is one event that is done.
+/// A piece of text of a message. A complete text is one event that is done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct TextStreamEvent {
-    /// What is added.
+    /// The text to append.
     pub delta: String,
 }
 
-/// More of what the model thinks.
+/// A piece of the model's reasoning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ReasoningStreamEvent {
-    /// What is added.
+    /// The text to append.
     pub delta: String,
 }
 
-/// Fragments of calls that are being written, held together by id or, where only the first
-/// fragment has one, by index.
+/// Fragments of calls that are being written, matched by id or, if only the first fragment has one,
+/// by index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ToolsCallUpdateStreamEvent {
@@ -152,7 +151,7 @@ pub struct ToolsCallUpdateStreamEvent {
     pub tool_call_updates: Vec<ToolCallUpdate>,
 }
 
-/// Calls that are whole.
+/// Complete calls.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ToolsCallStreamEvent {
@@ -160,7 +159,7 @@ pub struct ToolsCallStreamEvent {
     pub tool_calls: Vec<ReportedCall>,
 }
 
-/// A call, with what keeps it from running.
+/// A call, with the reason why it cannot run, if any.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(
     test,
@@ -168,109 +167,108 @@ pub struct ToolsCallStreamEvent {
     schemars(rename = "ToldCall", rename_all = "camelCase")
 )]
 pub struct ReportedCall {
-    /// The call. Its arguments are null where it is invalid and has none.
+    /// The call. Its arguments are null if it is invalid and has none.
     #[cfg_attr(test, schemars(flatten))]
     pub call: ToolCall,
-    /// Why it cannot run, if it cannot.
+    /// The reason why the call cannot run, if it cannot.
     pub invalid: Option<InvalidReason>,
 }
 
-/// Why a call cannot run.
+/// The reason why a call cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct InvalidReason {
-    /// The kind of fault, such as `schema_violation`.
+    /// The kind of error, such as `schema_violation`.
     pub reason: String,
-    /// A sentence.
+    /// A description, as a sentence.
     pub message: String,
 }
 
-/// The result of a call or, while it is not done, progress on the way to it. The first result
-/// stays.
+/// The result of a call or, while it is not done, progress towards it. The first result counts.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ToolResultStreamEvent {
-    /// The call.
+    /// The id of the call.
     pub tool_call_id: String,
-    /// What the model reads; while it is not done, how far the tool has come.
+    /// The text that the model reads; while it is not done, a progress text.
     pub result: String,
-    /// Whether the call failed.
+    /// True if the call failed.
     pub is_error: bool,
-    /// The tool.
+    /// The name of the tool.
     pub name: Option<String>,
-    /// Why it failed, such as `timeout`.
+    /// The reason why the call failed, such as `timeout`.
     pub error_code: Option<String>,
-    /// How long the tool ran, in seconds.
+    /// Duration of the tool's execution, in seconds.
     pub duration: Option<f64>,
 }
 
-/// Calls that stand together in a reply, with their results in the same order. A call without a
-/// result is pending.
+/// Consecutive calls of a reply, with their results in the same order. A call without a result is
+/// pending.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ToolsAggregateEvent {
     /// The calls.
     pub tool_calls: Vec<ToolCall>,
-    /// Their results.
+    /// The results of the calls.
     pub tool_results: Vec<ToolResult>,
 }
 
-/// What a model request has used so far.
+/// The token usage of a model request so far.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct UsageStreamEvent {
-    /// Tokens of the prompt, cached ones included.
+    /// Number of prompt tokens, including cached ones.
     pub input_tokens: u64,
-    /// Tokens of the reply.
+    /// Number of reply tokens.
     pub output_tokens: u64,
-    /// Those of `inputTokens` that the provider had in its cache.
+    /// Number of `inputTokens` that were in the provider's cache.
     pub cached_input_tokens: u64,
-    /// What the request cost, in the currency of the price table.
+    /// Cost of the request, in the currency of the price table.
     pub cost: Option<f64>,
 }
 
-/// Something went wrong.
+/// An error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ErrorStreamEvent {
-    /// A sentence.
+    /// A description, as a sentence.
     pub message: String,
-    /// A name for what went wrong.
+    /// The error code.
     pub code: Option<String>,
-    /// The call that it is about, if it is about one.
+    /// The id of the affected call, if any.
     pub tool_call_id: Option<String>,
 }
 
-/// A run began or ended.
+/// The start or end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct RunStreamEvent {
-    /// Whether it began or ended.
+    /// The new status.
     pub status: RunStatus,
-    /// Why it ended, such as `completed` or `interrupted`.
+    /// The reason why the run ended, such as `completed` or `interrupted`.
     pub stop_reason: Option<String>,
-    /// A sentence that says what went wrong.
+    /// A description of the error, as a sentence.
     pub error: Option<String>,
 }
 
-/// What becomes of a call.
+/// The state of a call.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ToolStateStreamEvent {
-    /// The call.
+    /// The id of the call.
     pub tool_call_id: String,
     /// `running`, `awaiting_approval`, `approved`, `denied`, `awaiting_answer` or `deferred`.
     pub state: String,
-    /// What to resolve, where somebody has to.
+    /// The key with which to resolve the call, if it is waiting.
     pub key: Option<String>,
-    /// What is asked.
+    /// The question to answer.
     pub question: Option<String>,
-    /// What an answer has to be, as JSON Schema.
+    /// The JSON Schema of an answer.
     pub schema: Option<Value>,
-    /// Why approval is needed, or was given or refused.
+    /// The reason why approval is needed, or was given or denied.
     pub reason: Option<String>,
-    /// Who gave or refused approval.
+    /// The person or component that decided on the approval.
     pub decided_by: Option<String>,
 }
 
@@ -282,44 +280,44 @@ pub struct SceneStreamEvent {
     pub step: Map<String, Value>,
 }
 
-/// A tool was chosen by the scores that a model gave.
+/// The selection of a tool by the scores of a model.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct SelectionStreamEvent {
-    /// The tool that was chosen, if one was.
+    /// The name of the selected tool, if any.
     pub tool: Option<String>,
-    /// Its score, from 0 to 100.
+    /// The tool's score, from 0 to 100.
     pub score: Option<f64>,
-    /// Whether it is the one for when nothing else fits.
+    /// True if the tool is the fallback.
     pub fallback: bool,
-    /// How often a model was asked.
+    /// Number of model requests.
     pub calls: u64,
-    /// How long it took, in seconds.
+    /// Duration of the selection, in seconds.
     pub duration: f64,
-    /// The tools that were asked about, best first.
+    /// The candidates, best first.
     pub ranking: Vec<RankedTool>,
 }
 
-/// A tool that was asked about.
+/// A candidate of a selection.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct RankedTool {
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// Its score, from 0 to 100.
+    /// The tool's score, from 0 to 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// Why it has none.
+    /// The reason why there is no score.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// What the model wrote, as it came.
+/// A piece of the model's raw output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct RawStreamEvent {
-    /// What is added.
+    /// The text to append.
     pub delta: String,
 }
 

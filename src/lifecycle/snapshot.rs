@@ -8,30 +8,30 @@ use super::event::{CallState, InvalidReason, RankedTool, RunStatus};
 use crate::message::Repair;
 use crate::message::Role;
 
-/// A chat, or what is known of it, as somebody would want to see it.
+/// The state of a chat, as known from its events.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Snapshot {
-    /// The chat, once an event has named it.
+    /// The id of the chat, once an event contains it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chat_id: Option<String>,
-    /// The end of the gapless beginning: everything up to here has come.
+    /// The last number before the first gap: all events up to here have arrived.
     pub last_sequence_number: u64,
-    /// What has not come although something after it has, as first and last number; the first
-    /// hundred ranges.
+    /// The missing ranges before events that have arrived, as first and last number; at most one
+    /// hundred.
     pub missing: Vec<(u64, u64)>,
-    /// What was said and done, in the order in which it began.
+    /// The messages, in the order of their first events.
     pub messages: Vec<SnapshotMessage>,
-    /// The runs, in the order in which they were first heard of.
+    /// The runs, in the order of their first events.
     pub runs: Vec<SnapshotRun>,
     /// The steps of scene runs.
     pub scenes: Vec<SnapshotScene>,
-    /// The tools that were chosen.
+    /// The selections of tools.
     pub selections: Vec<SnapshotSelection>,
-    /// What the model wrote, by reply.
+    /// The raw output of the model, by reply.
     pub raw: Vec<SnapshotRaw>,
-    /// What could not be taken as it came, by number; the first hundred.
+    /// The problems with events, by number; at most one hundred.
     pub problems: Vec<SnapshotProblem>,
 }
 
@@ -43,222 +43,222 @@ impl Snapshot {
     }
 }
 
-/// One message. Which of the optional fields are there depends on the kind.
+/// A message. The kind determines which of the optional fields are present.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotMessage {
-    /// The message.
+    /// The id of the message.
     pub message_id: String,
     /// `text`, `reasoning`, `tools_call` (calls), `tools_aggregate` (calls whose aggregate has
-    /// come), `usage`, `error`, or a kind that this version does not know.
+    /// arrived), `usage`, `error`, or an unknown kind.
     pub kind: String,
-    /// Who speaks.
+    /// The role of the sender.
     pub role: Role,
-    /// The first event that spoke of it; no two messages have the same.
+    /// The sequence number of its first event; unique among messages.
     pub sequence_number: u64,
-    /// Whether nothing more is to come.
+    /// True if the message is complete.
     pub done: bool,
-    /// The run that it belongs to.
+    /// The id of the run that the message belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-    /// The model's reply that it belongs to.
+    /// The id of the model reply that the message belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation_id: Option<String>,
-    /// The agent that speaks.
+    /// The name of the agent that sent the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_agent: Option<String>,
-    /// Anything else: a JSON object.
+    /// Additional data: a JSON object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
-    /// Of texts and thoughts: what was said so far.
+    /// Of text and reasoning: the text so far.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Of calls: the calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<Vec<SnapshotCall>>,
-    /// Of usage: tokens of the prompt, cached ones included.
+    /// Of usage: number of prompt tokens, including cached ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// Of usage: tokens of the reply.
+    /// Of usage: number of reply tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// Of usage: those of `inputTokens` that the provider had in its cache.
+    /// Of usage: number of `inputTokens` that were in the provider's cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_input_tokens: Option<u64>,
-    /// Of usage: what the request cost.
+    /// Of usage: cost of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
-    /// Of an error: a sentence.
+    /// Of an error: a description, as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Of an error: a name for what went wrong.
+    /// Of an error: the error code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Of an error: the call that it is about.
+    /// Of an error: the id of the affected call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// Of a kind that this version does not know: the event's own fields.
+    /// Of an unknown kind: the event's own fields.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unknown: Option<Map<String, Value>>,
 }
 
-/// One call.
+/// A call.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotCall {
-    /// The call; `call_<position>` while no id has come.
+    /// The id of the call; `call_<position>` until it has one.
     pub tool_call_id: String,
-    /// The tool; empty while nobody has named it.
+    /// The name of the tool; empty until it is known.
     pub name: String,
     /// The position among the calls of the reply.
     pub index: usize,
-    /// The arguments as the fragments spelled them; empty if none came.
+    /// The text of the arguments, from the fragments; empty if there were none.
     pub arguments_text: String,
-    /// The arguments, once the call is whole.
+    /// The arguments, once the call is complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
-    /// What had to be mended, if anything had.
+    /// The repairs of the call, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Vec<Repair>>"))]
     pub repairs: Option<Vec<Value>>,
-    /// Why it cannot run.
+    /// The reason why the call cannot run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invalid: Option<InvalidReason>,
-    /// How far it has come.
+    /// The state of the call.
     pub state: CallState,
-    /// What to resolve, where somebody has to.
+    /// The key with which to resolve the call, if it is waiting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// What is asked.
+    /// The question to answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
-    /// What an answer has to be, as JSON Schema.
+    /// The JSON Schema of an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    /// Why approval is needed, or was given or refused.
+    /// The reason why approval is needed, or was given or denied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Whether approval was given, once it was decided on.
+    /// True if the call was approved, false if it was denied; absent until then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved: Option<bool>,
-    /// Who gave or refused approval.
+    /// The person or component that decided on the approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
-    /// How far the tool has come, latest last; the last twenty.
+    /// The last twenty progress texts, in order.
     pub progress: Vec<String>,
-    /// What the tool answered.
+    /// The result of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// Whether it failed. There when the result is.
+    /// True if the call failed. Present if the result is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_error: Option<bool>,
-    /// Why it failed.
+    /// The reason why the call failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
-    /// How long the tool ran, in seconds.
+    /// Duration of the tool's execution, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<f64>,
-    /// When it began to run, in milliseconds since 1970.
+    /// The time at which the tool started, in milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_utc: Option<u64>,
-    /// When its result was stored, in milliseconds since 1970.
+    /// The time at which the result was stored, in milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_utc: Option<u64>,
 }
 
-/// One run.
+/// A run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotRun {
-    /// The run.
+    /// The id of the run.
     pub run_id: String,
-    /// Whether it is at work.
+    /// The status of the run.
     pub status: RunStatus,
-    /// Why it ended.
+    /// The reason why the run ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
-    /// A sentence that says what went wrong.
+    /// A description of the error, as a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// One step of a scene run.
+/// A step of a scene run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotScene {
-    /// The event that told it.
+    /// The sequence number of the event.
     pub sequence_number: u64,
-    /// When, in milliseconds since 1970.
+    /// The time of the event, in milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp_utc: Option<u64>,
-    /// The run.
+    /// The id of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-    /// The model's reply.
+    /// The id of the model reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation_id: Option<String>,
     /// The step.
     pub step: Map<String, Value>,
 }
 
-/// One choice of a tool.
+/// A selection of a tool.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotSelection {
-    /// The event that told it.
+    /// The sequence number of the event.
     pub sequence_number: u64,
-    /// When, in milliseconds since 1970.
+    /// The time of the event, in milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp_utc: Option<u64>,
-    /// The run.
+    /// The id of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-    /// The model's reply.
+    /// The id of the model reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation_id: Option<String>,
-    /// The tool that was chosen, if one was.
+    /// The name of the selected tool, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Its score, from 0 to 100.
+    /// The tool's score, from 0 to 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// Whether it is the one for when nothing else fits.
+    /// True if the tool is the fallback.
     pub fallback: bool,
-    /// How often a model was asked.
+    /// Number of model requests.
     pub calls: u64,
-    /// How long it took, in seconds.
+    /// Duration of the selection, in seconds.
     pub duration: f64,
-    /// The tools that were asked about, best first.
+    /// The candidates, best first.
     pub ranking: Vec<RankedTool>,
 }
 
-/// What the model wrote in one reply.
+/// The raw output of the model in one reply.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotRaw {
-    /// The reply.
+    /// The id of the model reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation_id: Option<String>,
-    /// What was written so far.
+    /// The text so far.
     pub text: String,
 }
 
-/// Something that could not be taken as it came.
+/// A problem with an event.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotProblem {
-    /// What is wrong.
+    /// The kind of problem.
     pub kind: ProblemKind,
-    /// The event at fault.
+    /// The sequence number of the event.
     pub sequence_number: u64,
-    /// The call that it is about.
+    /// The id of the affected call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
 }
