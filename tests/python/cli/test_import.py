@@ -234,13 +234,13 @@ def test_nothing_is_imported_by_halves(tmp_path: Path, capsys: pytest.CaptureFix
     file = written(tmp_path / "long.json", [*NATURAL, last])
     url = f"sqlite:///{tmp_path / 'chats.db'}"
     assert main(["import", file, "--store", url, "--chat", "c"]) == 2
-    assert f"toolweave import: {file}: the id of a message is 1 to" in capsys.readouterr().err
+    assert f"toolweave import: {file}: the id of a message must be 1 to" in capsys.readouterr().err
     assert loaded(url, "c") is None
 
     async def fail() -> None:
         async with MessageStore(url) as store:
             twice = [tw.TextMessage("a"), tw.TextMessage("b", chat_id="another")]
-            with pytest.raises(tw.MessageError, match="another chat"):
+            with pytest.raises(tw.MessageError, match="chat_id of a message"):
                 await store.import_chat(twice, "c")
             assert await store.chat("c") is None
 
@@ -287,8 +287,8 @@ def test_what_is_no_transcript_is_an_error_that_says_where(
     [
         (["--chat", "c"], "--chat ID goes with --store URL"),
         (["--store", "mysql://x/y"], "SQLite or PostgreSQL"),
-        (["--store", "nonsense"], "the URL of the store cannot be read"),
-        (["--store", "sqlite://", "--chat", "c" * 256], "--chat ID is 1 to 255"),
+        (["--store", "nonsense"], "the URL of the store must be like"),
+        (["--store", "sqlite://", "--chat", "c" * 256], "--chat ID must be 1 to 255"),
         (["--store", "sqlite:////no/such/folder/chats.db"], "unable to open"),
         (["--tools", "no/such/file"], "cannot read no/such/file"),
     ],
