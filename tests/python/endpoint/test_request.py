@@ -294,7 +294,7 @@ def test_invalid_options_of_a_request_are_rejected(tools: Any, options: Any, say
 
 
 def test_native_tools_can_be_switched_off() -> None:
-    with pytest.raises(ValueError, match=r"makes no native calls"):
+    with pytest.raises(ValueError, match=r"does not support native calls"):
         ask(WHOLE, asked={"tools": [ADD]}, native_tools=False)
 
 

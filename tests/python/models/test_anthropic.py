@@ -279,7 +279,10 @@ def test_no_key_is_needed_for_a_self_hosted_server(monkeypatch: pytest.MonkeyPat
     [
         ({"api_key": f"{KEY}\n"}, "the API key must be printable ASCII"),
         ({"extra": {"messages": []}}, "must not set 'messages'"),
-        ({"client": anthropic.AsyncAnthropic(api_key=KEY), "timeout": 3.0}, "drop timeout"),
+        (
+            {"client": anthropic.AsyncAnthropic(api_key=KEY), "timeout": 3.0},
+            "combined with timeout",
+        ),
     ],
 )
 def test_invalid_options_of_a_model_are_rejected_at_once(options: Any, says: str) -> None:
@@ -289,7 +292,9 @@ def test_invalid_options_of_a_model_are_rejected_at_once(options: Any, says: str
 
 
 def test_native_tools_can_be_switched_off() -> None:
-    with pytest.raises(ValueError, match=r"AnthropicModel\('m', .*\) makes no native calls"):
+    with pytest.raises(
+        ValueError, match=r"AnthropicModel\('m', .*\) does not support native calls"
+    ):
         ask_once(lambda url: model(url, native_tools=False), tools=[ADD])
 
 

@@ -417,9 +417,9 @@ def test_what_cannot_be_read_is_named_with_its_position() -> None:
     with pytest.raises(MessageError, match="message 1") as caught:
         from_langchain([SystemMessage("x"), ToolMessage("3", tool_call_id="c1")])
     assert caught.value.index == 1
-    with pytest.raises(MessageError, match=r"message 1: .* 'c9', that message 0"):
+    with pytest.raises(MessageError, match=r"message 1: .* 'c9', must be in message 0"):
         from_langchain([AIMessage("x"), ToolMessage("3", tool_call_id="c9")])
-    with pytest.raises(MessageError, match="'function' messages"):
+    with pytest.raises(MessageError, match="unknown message type 'function'"):
         from_langchain([FunctionMessage(content="3", name="Add")])
     with pytest.raises(TypeError, match="message 0 must be a LangChain message"):
         from_langchain(["x"])  # type: ignore[list-item]

@@ -232,7 +232,7 @@ def test_a_tool_choice_restricts_the_described_tools(
 
 
 def test_a_tool_choice_must_be_a_tool() -> None:
-    with pytest.raises(ValueError, match=r"the name of a tool \(add\); not 'sub'"):
+    with pytest.raises(ValueError, match=r"the name of a tool \(add\), got 'sub'"):
         NaturalChatModel(ScriptedModel()).bind_tools([add], tool_choice="sub")
 
 

@@ -128,7 +128,9 @@ def test_a_key_from_the_environment_is_not_shown(monkeypatch: pytest.MonkeyPatch
 
 
 def test_native_tools_can_be_switched_off() -> None:
-    with pytest.raises(ValueError, match=r"LiteLLMModel\('openai/m', .*\) makes no native calls"):
+    with pytest.raises(
+        ValueError, match=r"LiteLLMModel\('openai/m', .*\) does not support native calls"
+    ):
         ask_once(lambda url: model(url, native_tools=False), tools=[ADD])
 
 

@@ -299,7 +299,7 @@ def test_no_key_is_needed_for_a_self_hosted_server(monkeypatch: pytest.MonkeyPat
 
 
 def test_native_tools_can_be_switched_off() -> None:
-    with pytest.raises(ValueError, match=r"OpenAIModel\('m', .*\) makes no native calls"):
+    with pytest.raises(ValueError, match=r"OpenAIModel\('m', .*\) does not support native calls"):
         ask_once(lambda url: model(url, native_tools=False), tools=[ADD])
 
 
@@ -320,14 +320,14 @@ def test_invalid_options_of_a_request_are_rejected(tools: Any, options: Any, say
     ("options", "says"),
     [
         ({"api_key": f"{KEY}\n"}, "the API key must be printable ASCII"),
-        ({"api_key": ""}, "is empty"),
+        ({"api_key": ""}, "and not empty"),
         (
             {"base_url": "http://h", "azure_endpoint": "http://h"},
-            "either base_url or azure_endpoint",
+            "base_url must not be combined with azure_endpoint",
         ),
         ({"api_version": "1"}, "api_version requires azure_endpoint"),
         ({"extra": {"messages": []}}, "must not set 'messages'"),
-        ({"client": openai.AsyncOpenAI(api_key=KEY), "api_key": KEY}, "drop api_key"),
+        ({"client": openai.AsyncOpenAI(api_key=KEY), "api_key": KEY}, "combined with api_key"),
     ],
 )
 def test_invalid_options_of_a_model_are_rejected_at_once(options: Any, says: str) -> None:

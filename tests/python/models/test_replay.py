@@ -213,13 +213,13 @@ def test_a_prompt_may_have_a_system_prompt() -> None:
     ("content", "says"),
     [
         ("{", "must be valid JSON"),
-        ("[1]", "a recording must be an object, not int"),
+        ("[1]", "a recording must be an object, got int"),
         ("{}", "`deltas` must be a list"),
         ('{"deltas": []}', "must have `messages` or a `prompt`"),
         ('{"deltas": [], "messages": [{"kind": 1}]}', "message 0 at /kind"),
         ('{"prompt": "x", "deltas": [1]}', "delta 0 must be a text, or an object"),
         ('{"prompt": "x", "deltas": [{"odd": 1}]}', "delta 0 must be"),
-        ('{"prompt": "x", "deltas": ["a"], "delta_ms": [1, 2]}', "1 deltas needs as many"),
+        ('{"prompt": "x", "deltas": ["a"], "delta_ms": [1, 2]}', "`delta_ms` must have 1 entries"),
         ('{"prompt": "x", "deltas": [], "finish_reason": "odd"}', "odd"),
     ],
 )
