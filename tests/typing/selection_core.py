@@ -42,7 +42,7 @@ def read(structure: object, reply: str | dict[str, Any]) -> float | None:
 def decide(scores: dict[str, float | None]) -> str | None:
     ranking = Ranking(scores, early_stop=None)
     assert_type(ranking.offer(enumerate(scores.values())), bool)
-    result = ranking.settle()
+    result = ranking.finish()
     assert_type(result, RankingResult)
     assert_type(result.reason, Literal["threshold", "early_stop", "fallback", "none"])
     if result.reason == "threshold" or result.reason == "early_stop":

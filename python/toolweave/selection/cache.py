@@ -23,7 +23,7 @@ class CachedSelection(NamedTuple):
     """The selection."""
     parameters: dict[str, Any]
     """Copy of its parameters."""
-    ranked: tuple[dict[str, Any], ...]
+    ranking_parameters: tuple[dict[str, Any], ...]
     """Copies of the parameters in its ranking."""
 
 
@@ -62,19 +62,21 @@ def to_cached(selection: Selection) -> CachedSelection:
     )
 
 
-def from_cached(kept: CachedSelection, duration: float) -> Selection:
+def from_cached(cached: CachedSelection, duration: float) -> Selection:
     """Return a cached selection for another caller.
 
     Args:
-        kept: The cached selection.
+        cached: The cached selection.
         duration: Duration of the lookup, in seconds.
     """
     return replace(
-        kept.selection,
-        parameters=_copy_parameters(kept.parameters),
+        cached.selection,
+        parameters=_copy_parameters(cached.parameters),
         ranking=tuple(
             replace(one, parameters=_copy_parameters(parameters))
-            for one, parameters in zip(kept.selection.ranking, kept.ranking_parameters, strict=True)
+            for one, parameters in zip(
+                cached.selection.ranking, cached.ranking_parameters, strict=True
+            )
         ),
         calls=0,
         usage=None,

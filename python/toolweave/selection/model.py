@@ -43,7 +43,7 @@ class ModelScorer:
         """Name of the model."""
         return str(getattr(self._model, "name", type(self._model).__name__))
 
-    def asked(self, request: ScorerRequest) -> ModelOptions:
+    def options_for(self, request: ScorerRequest) -> ModelOptions:
         """Return the options of a request."""
         return replace(self._options, response_schema=request.schema)
 
@@ -53,7 +53,7 @@ class ModelScorer:
         Raises:
             ModelError: The request failed, or the reply was cut off.
         """
-        joined = await complete(self._model, request.prompt, options=self.asked(request))
+        joined = await complete(self._model, request.prompt, options=self.options_for(request))
         if joined.finish_reason is not FinishReason.STOP:
             raise cut_off_error(joined.finish_reason)
         texts: list[str] = []

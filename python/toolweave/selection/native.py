@@ -61,7 +61,7 @@ class NativeTransport:
         self._listener.on_start()
         self._spans[number] = None
         try:
-            model, options = self._model, self._scorer.asked(request)
+            model, options = self._model, self._scorer.options_for(request)
             span = tracing.chat(model.name, provider=model.provider, options=options, current=False)
             span.__enter__()
             self._spans[number] = span

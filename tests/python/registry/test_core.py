@@ -249,7 +249,7 @@ def test_entries_need_a_name_and_plain_values() -> None:
         ToolEntry(" ")
     with pytest.raises(ValueError, match="site"):
         ToolEntry("a", site="")
-    with pytest.raises(TypeError, match="list of texts"):
+    with pytest.raises(TypeError, match="iterable of str"):
         ToolEntry("a", examples="text")
     with pytest.raises(TypeError, match="not JSON"):
         ToolEntry("a", return_struc={"a": object()})

@@ -106,7 +106,7 @@ def test_an_error_of_the_values_is_raised_as_it_is() -> None:
 def test_a_value_is_text(value: Any) -> None:
     with pytest.raises(TypeError, match=r'the value of "a\.b" must be a str, got'):
         PromptTemplate("{a.b}").render({"a.b": value})
-    with pytest.raises(TypeError, match="values is a mapping"):
+    with pytest.raises(TypeError, match="values must be a mapping"):
         PromptTemplate("").render(value)
 
 

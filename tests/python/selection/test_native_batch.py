@@ -47,7 +47,7 @@ async def test_replies_that_come_while_the_loop_is_busy_are_taken_together() -> 
             endpoint = model.endpoint
             batch = HttpBatch(endpoint.client, wakeup)
             for number, name in enumerate("abc"):
-                request = endpoint.asked(as_messages(f"<{name}>"), (), None)
+                request = endpoint.request(as_messages(f"<{name}>"), (), None)
                 batch.start(number, endpoint.url, endpoint.headers(None), endpoint.body(request))
             await served.until_open("a", "b", "c")
             for number, name in enumerate("cab"):
