@@ -7,11 +7,11 @@
 //!
 //! ```
 //! use bytes::Bytes;
-//! use toolweave::endpoint::{Event, Form, Limits, Outlet, read};
+//! use toolweave::endpoint::{BodyFormat, Event, EventSink, Limits, read};
 //!
 //! struct Text(String);
 //!
-//! impl Outlet for Text {
+//! impl EventSink for Text {
 //!     fn put(&mut self, event: Event) {
 //!         if let Event::Text(text) = event {
 //!             self.0 += &text;
@@ -26,7 +26,7 @@
 //! let pieces = [start, rest].map(|piece| Bytes::from_static(piece.as_bytes()));
 //! let limits = Limits { line: 1 << 20, body: 1 << 24 };
 //! let mut text = Text(String::new());
-//! read("a model", Form::Events, pieces, limits, None, &mut text)?;
+//! read("a model", BodyFormat::Events, pieces, limits, None, &mut text)?;
 //! assert_eq!(text.0, "Hello");
 //! # Ok::<(), toolweave::endpoint::Failure>(())
 //! ```
