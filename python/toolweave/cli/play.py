@@ -95,22 +95,22 @@ def _play(options: argparse.Namespace) -> None:
 
 
 async def _play_all(chosen: Sequence[Recording], known: int, speed: float | None) -> None:
-    from ..play.narrator import LEGEND, Narrator
+    from ..play.printer import LEGEND, EventPrinter
     from ..play.player import Player
-    from ..play.screens import Kind
+    from ..play.screens import LineKind
 
     with _screen() as screen:
-        narrator = Narrator(screen)
-        player = Player(narrator)
+        printer = EventPrinter(screen)
+        player = Player(printer)
         player.show_prompt()
-        narrator.say(Kind.TITLE, "what the lines below are")
+        printer.write(LineKind.TITLE, "what the lines below are")
         for kind, meaning in LEGEND.items():
-            narrator.say(kind, meaning)
+            printer.write(kind, meaning)
         for recording in chosen:
             await player.play(recording, speed)
-        narrator.say(Kind.END, f"{len(chosen)} of {known} recordings: {narrator.summary()}")
+        printer.write(LineKind.END, f"{len(chosen)} of {known} recordings: {printer.summary()}")
         if len(chosen) < known:
-            narrator.say(Kind.NOTE, "--list names them all, --all plays them, --fast does not wait")
+            printer.write(LineKind.NOTE, "--list names them all, --all plays them, --fast does not wait")
 
 
 def _ask(options: argparse.Namespace) -> None:
@@ -134,12 +134,12 @@ def _ask(options: argparse.Namespace) -> None:
 
 
 async def _ask_model(model: OpenAIModel | Endpoint, where: str, prompt: str) -> None:
-    from ..play.narrator import Narrator
+    from ..play.printer import EventPrinter
     from ..play.player import Player
 
     async with aclosing(model):
         with _screen() as screen:
-            await Player(Narrator(screen)).ask(model, where, prompt)
+            await Player(EventPrinter(screen)).ask(model, where, prompt)
 
 
 def _question() -> str:

@@ -1,7 +1,7 @@
 """What `toolweave play` plays, and how.
 
 `recordings` holds replies of real models, delta by delta; `endpoint` asks a live
-one. `player` gives either to an agent with the tools of `tools`. `narrator` makes
+one. `player` gives either to an agent with the tools of `tools`. `printer` makes
 lines of what happens, with what is `held` back at each moment, and `screens` and
 `colours` show them. The playground plays the same recordings on a page.
 

@@ -10,34 +10,34 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from .screens import MARGIN, Kind, Line, harmless, visible
+from .screens import MARGIN, LineKind, Line, harmless, visible
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from typing_extensions import Self
 
-STYLES: dict[Kind, str] = {
-    Kind.TITLE: "bold reverse",
-    Kind.NOTE: "dim",
-    Kind.USER: "bold",
-    Kind.PROMPT: "dim cyan",
-    Kind.TEXT: "default",
-    Kind.THINKS: "italic dim",
-    Kind.HELD: "yellow",
-    Kind.CALL: "bold blue",
-    Kind.ARGS: "blue",
-    Kind.MENDED: "magenta",
-    Kind.STARTS: "bold green",
-    Kind.WORKS: "dim green",
-    Kind.RESULT: "green",
-    Kind.FAILED: "red",
-    Kind.INVALID: "bold red",
-    Kind.ALL: "bold",
-    Kind.SKIPPED: "dim",
-    Kind.INVENTED: "bold red",
-    Kind.HISTORY: "cyan",
-    Kind.END: "bold",
+STYLES: dict[LineKind, str] = {
+    LineKind.TITLE: "bold reverse",
+    LineKind.NOTE: "dim",
+    LineKind.USER: "bold",
+    LineKind.PROMPT: "dim cyan",
+    LineKind.TEXT: "default",
+    LineKind.THINKS: "italic dim",
+    LineKind.HELD: "yellow",
+    LineKind.CALL: "bold blue",
+    LineKind.ARGS: "blue",
+    LineKind.REPAIRED: "magenta",
+    LineKind.STARTS: "bold green",
+    LineKind.WORKS: "dim green",
+    LineKind.RESULT: "green",
+    LineKind.FAILED: "red",
+    LineKind.INVALID: "bold red",
+    LineKind.ALL: "bold",
+    LineKind.SKIPPED: "dim",
+    LineKind.INVENTED: "bold red",
+    LineKind.HISTORY: "cyan",
+    LineKind.END: "bold",
 }
 HELD = "black on yellow"
 
@@ -47,7 +47,7 @@ class ColourScreen:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._shown: Kind | None = None
+        self._shown: LineKind | None = None
         # Lives only while a line grows: an empty one would leave a gap, and one that is
         # started again would erase as many lines as it had before.
         self._growing: Live | None = None
@@ -67,9 +67,9 @@ class ColourScreen:
         """Print it; what was growing there is part of it, or comes again."""
         self._stop()
         text = Text(harmless(line.text), style=STYLES[line.kind])
-        if line.kind == Kind.TITLE:
+        if line.kind == LineKind.TITLE:
             text.pad(1)
-        if line.kind in (Kind.TITLE, Kind.END):
+        if line.kind in (LineKind.TITLE, LineKind.END):
             self._console.print(Padding(text, (1, 0, 0, 0), expand=False))
         else:
             self._console.print(self._row(line.kind, text))
@@ -82,7 +82,7 @@ class ColourScreen:
             rows.append(self._row(line.kind, Text(harmless(line.text), style=STYLES[line.kind])))
         if held:
             kept = Text().append(visible(held), HELD).append("  kept back", "dim yellow")
-            rows.append(self._row(Kind.HELD, kept))
+            rows.append(self._row(LineKind.HELD, kept))
         if not rows:
             self._stop()
             return
@@ -91,7 +91,7 @@ class ColourScreen:
             self._growing.start()
         self._growing.update(Group(*rows), refresh=True)
 
-    def _row(self, kind: Kind, text: Text) -> Table:
+    def _row(self, kind: LineKind, text: Text) -> Table:
         """A line behind its kind, which only the first of its lines shows."""
         row = Table.grid(padding=(0, 1, 0, 0))
         row.add_column(width=MARGIN - 2, justify="right", no_wrap=True)

@@ -27,9 +27,9 @@ from .. import (
     system_prompt,
 )
 from ..models import closing
-from .held import HeldBack
+from .held_text import HeldText
 from .recordings import RECORDED_ON
-from .screens import Kind
+from .screens import LineKind
 from .tools import ToolBox
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from .. import ChatModel, FunctionContract, Message, ModelOptions, Update
     from ..natural import ToolUseEvent
-    from .narrator import Narrator
+    from .printer import EventPrinter
     from .recordings import Recording
 
 MAX_REQUESTS = 4
@@ -59,51 +59,51 @@ FAST_STEP = 0.02
 class Player:
     """Runs agents, and tells a narrator."""
 
-    def __init__(self, narrator: Narrator) -> None:
-        self._narrator = narrator
+    def __init__(self, printer: EventPrinter) -> None:
+        self._printer = printer
 
     def show_prompt(self) -> None:
         """Show what a model is told, to the end of the first contract."""
-        tell = self._narrator
+        printer = self._printer
         contracts = [tool.contract for tool in ToolBox(RECORDED_ON).tools]
         lines = system_prompt(contracts, _instructions(RECORDED_ON)).rstrip("\n").split("\n")
         second = [number for number, line in enumerate(lines) if line.startswith("## ")][1]
-        tell.say(Kind.TITLE, "what the model is told")
-        tell.say(Kind.PROMPT, "\n".join(lines[:second]).rstrip())
-        tell.say(Kind.NOTE, f"and {len(lines) - second} more lines: a section for each tool")
-        tell.say(Kind.NOTE, "the models of the recordings were told the same in other words")
+        printer.write(LineKind.TITLE, "what the model is told")
+        printer.write(LineKind.PROMPT, "\n".join(lines[:second]).rstrip())
+        printer.write(LineKind.NOTE, f"and {len(lines) - second} more lines: a section for each tool")
+        printer.write(LineKind.NOTE, "the models of the recordings were told the same in other words")
 
     async def play(self, recording: Recording, speed: float | None) -> None:
         """Run an agent on a recording, from the question to the consolidated text."""
-        tell = self._narrator
-        tell.say(Kind.TITLE, f"{recording.name}: {recording.shows}")
-        tell.say(Kind.NOTE, recording.facts)
+        printer = self._printer
+        printer.write(LineKind.TITLE, f"{recording.name}: {recording.shows}")
+        printer.write(LineKind.NOTE, recording.facts)
         tools = ToolBox(RECORDED_ON, step=FAST_STEP if speed is None else STEP / speed)
         result = await self._run(recording.replay(speed), tools, recording.prompt, requests=1)
         if result.stop_reason is StopReason.MAX_ITERATIONS:
-            tell.say(Kind.NOTE, "what the model said to the results was not recorded")
+            printer.write(LineKind.NOTE, "what the model said to the results was not recorded")
         self._show_history(result.new_messages[1:], tools)
 
     async def ask(self, model: ChatModel, where: str, prompt: str) -> None:
         """Run an agent on a live model."""
-        tell = self._narrator
-        tell.say(Kind.TITLE, f"live: {where}")
+        printer = self._printer
+        printer.write(LineKind.TITLE, f"live: {where}")
         tools = ToolBox(datetime.date.today(), step=STEP)  # noqa: DTZ011 - where the user is
         result = await self._run(model, tools, prompt, requests=MAX_REQUESTS)
         if result.stop_reason is StopReason.MAX_ITERATIONS:
-            tell.say(Kind.NOTE, f"stopped after {MAX_REQUESTS} requests")
+            printer.write(LineKind.NOTE, f"stopped after {MAX_REQUESTS} requests")
         elif result.stop_reason is not StopReason.COMPLETED:
-            tell.say(Kind.NOTE, f"stopped: {result.stop_reason}")
+            printer.write(LineKind.NOTE, f"stopped: {result.stop_reason}")
         self._show_history(result.new_messages[1:], tools)
 
     async def _run(
         self, model: ChatModel, tools: ToolBox, prompt: str, *, requests: int
     ) -> AgentResult:
-        tell = self._narrator
-        tell.say(Kind.USER, prompt)
-        watched = Watched(model, tell)
+        printer = self._printer
+        printer.write(LineKind.USER, prompt)
+        observed = ObservedModel(model, printer)
         agent = Agent(
-            watched,
+            observed,
             tools.tools,
             instructions=_instructions(tools.today),
             max_iterations=requests,
@@ -114,16 +114,16 @@ class Player:
             async for event in run:
                 if isinstance(event, AgentResult):
                     return event
-                self._tell(event, watched.held)
+                self._print_event(event, observed.held)
         raise RuntimeError("the run ended without a result")
 
-    def _tell(self, event: ToolUseEvent, held: HeldBack) -> None:
-        tell = self._narrator
+    def _print_event(self, event: ToolUseEvent, held: HeldText) -> None:
+        printer = self._printer
         match event:
             case FinishUpdate():
-                tell.rest()
+                printer.end_line()
             case UsageMessage(input_tokens=read, output_tokens=written):
-                tell.say(Kind.NOTE, f"tokens: {read:,} read, {written:,} written")
+                printer.write(LineKind.NOTE, f"tokens: {read:,} read, {written:,} written")
             case (
                 TextDelta()
                 | ReasoningDelta()
@@ -135,19 +135,19 @@ class Player:
                 | FabricatedResult()
             ):
                 held.take(event)
-                tell.event(event)
+                printer.event(event)
             case _:
-                tell.tool(event)
+                printer.tool(event)
 
     def _show_history(self, messages: Sequence[Message], tools: ToolBox) -> None:
         contracts = [tool.contract for tool in tools.tools]
         for message in consolidate(messages, tools=contracts, tag="name", fenced=True):
             # The line breaks that stood between calls all come together behind the text.
             text = re.sub(r"\n{3,}", "\n\n", message.text.strip("\n"))
-            self._narrator.say(Kind.HISTORY, text)
+            self._printer.write(LineKind.HISTORY, text)
 
 
-class Watched:
+class ObservedModel:
     """A model, with an eye on what comes in.
 
     Args:
@@ -157,13 +157,13 @@ class Watched:
 
     native_tools = False
 
-    def __init__(self, model: ChatModel, narrator: Narrator) -> None:
+    def __init__(self, model: ChatModel, printer: EventPrinter) -> None:
         self._model = model
-        self._narrator = narrator
+        self._printer = printer
         self._requests = 0
         self.name: str = getattr(model, "name", "model")
         """The model's name."""
-        self.held = HeldBack()
+        self.held = HeldText()
         """What is held back of the reply that comes in."""
 
     async def stream(
@@ -174,21 +174,21 @@ class Watched:
         options: ModelOptions | None = None,
     ) -> AsyncIterator[Update]:
         """Answers as the model does."""
-        tell = self._narrator
+        printer = self._printer
         if self._requests:
-            tell.say(Kind.NOTE, "the results go back to the model")
+            printer.write(LineKind.NOTE, "the results go back to the model")
         self._requests += 1
-        self.held = HeldBack()
+        self.held = HeldText()
         async with closing(self._model.stream(messages, tools=tools, options=options)) as updates:
             async for update in updates:
                 if isinstance(update, (TextDelta, ReasoningDelta)):
                     self.held.feed(update.text)
                 elif isinstance(update, FinishUpdate) and update.reason in CUT_OFF:
-                    tell.say(Kind.NOTE, CUT_OFF[update.reason])
+                    printer.write(LineKind.NOTE, CUT_OFF[update.reason])
                 yield update
                 # Whoever reads the agent's events gets those of this delta now.
                 await asyncio.sleep(0)
-                tell.held(self.held.text)
+                printer.held(self.held.text)
 
 
 def _instructions(today: datetime.date) -> str:

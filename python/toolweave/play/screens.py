@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Kind(Enum):
+class LineKind(Enum):
     """What a line shows; the value is its label."""
 
     TITLE = "title"
@@ -24,7 +24,7 @@ class Kind(Enum):
     HELD = "held"
     CALL = "call"
     ARGS = "args"
-    MENDED = "mended"
+    REPAIRED = "repaired"
     STARTS = "starts"
     WORKS = "works"
     RESULT = "result"
@@ -45,7 +45,7 @@ MARGIN = 9
 class Line:
     """One line to show."""
 
-    kind: Kind
+    kind: LineKind
     text: str
 
 
@@ -94,9 +94,9 @@ class PlainScreen:
         """Write one line."""
         text = harmless(line.text)
         match line.kind:
-            case Kind.TITLE:
+            case LineKind.TITLE:
                 text = f"\n== {text} =="
-            case Kind.END:
+            case LineKind.END:
                 text = f"\n{text}"
             case _:
                 text = f"{line.kind.value:>{MARGIN - 1}} {text}".rstrip()

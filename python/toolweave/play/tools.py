@@ -40,7 +40,7 @@ class ToolBox:
 
     def __init__(self, today: datetime.date, *, step: float = 0.0) -> None:
         self.today = today
-        self.outbox: list[EmailMessage] = []
+        self.sent_emails: list[EmailMessage] = []
         self._step = step
         self._booked: Counter[tuple[str, datetime.date]] = Counter()
 
@@ -184,9 +184,9 @@ class ToolBox:
             raise ToolFailed(f"not a header: {err}") from err
         if priority != "normal":
             message["Importance"] = priority
-        message["Message-ID"] = f"<{len(self.outbox) + 1}@demo.invalid>"
+        message["Message-ID"] = f"<{len(self.sent_emails) + 1}@demo.invalid>"
         message.set_content(body)
-        self.outbox.append(message)
+        self.sent_emails.append(message)
         return (
             f"written: {message['Message-ID']} to {_listed(to)}, {len(bytes(message))} bytes "
             "(kept in memory, nothing is sent)"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 from .._core import StreamReducer, TextMessage, ToolAggregateMessage
-from ..play.screens import Kind, PlainScreen
+from ..play.screens import LineKind, PlainScreen
 from .client import ChatClient, ClientError
 from .model import pace
 from .server import serving
@@ -53,7 +53,7 @@ async def play(settings: Settings, model: ChatModel | None, out: TextIO) -> int:
         view = View(screen)
         async with serving(settings, model) as server:
             played = "" if model is not None else f", replies {pace(settings.speed)}"
-            view.say(Kind.TITLE, f"one conversation over {server.url}{played}")
+            view.write(LineKind.TITLE, f"one conversation over {server.url}{played}")
             conversation = Conversation(ChatClient(server.url), view)
             try:
                 await asyncio.to_thread(conversation.hold)
@@ -61,10 +61,10 @@ async def play(settings: Settings, model: ChatModel | None, out: TextIO) -> int:
             except (ClientError, OSError, http.client.HTTPException) as err:
                 found = [str(err) or type(err).__name__]
         for problem in found:
-            view.say(Kind.FAILED, problem)
+            view.write(LineKind.FAILED, problem)
         if not found:
-            view.say(
-                Kind.END,
+            view.write(
+                LineKind.END,
                 f"{len(conversation.events)} events came over the wire, each once and in order, "
                 "and are what the store has",
             )
@@ -97,7 +97,7 @@ class Conversation:
         self.chat_id = self._client.ask("POST", "/chats", {})["chatId"]
         by_name = {story.name: story for story in stories()}
         for number, name in enumerate(SHOWN):
-            self._view.say(Kind.TITLE, f"{by_name[name].label}: {by_name[name].source}")
+            self._view.write(LineKind.TITLE, f"{by_name[name].label}: {by_name[name].source}")
             path = f"/chats/{self.chat_id}/messages"
             self._client.ask("POST", path, {"text": by_name[name].prompt})
             if number == 0:
@@ -112,8 +112,8 @@ class Conversation:
                 if count == DROPPED_AFTER:
                     break
         last = self.events[-1]["sequenceNumber"]
-        self._view.say(
-            Kind.NOTE, f"the connection is dropped; the next one goes on after event {last}"
+        self._view.write(
+            LineKind.NOTE, f"the connection is dropped; the next one goes on after event {last}"
         )
 
     def _read(self) -> Generator[Event, None, None]:
@@ -138,7 +138,7 @@ class Conversation:
         if answer is not None:
             path = f"/chats/{self.chat_id}/answers/{event['key']}"
             outcome = self._client.ask("POST", path, answer)["outcome"]
-            self._view.say(Kind.NOTE, f"answered over HTTP: {answer} ({outcome})")
+            self._view.write(LineKind.NOTE, f"answered over HTTP: {answer} ({outcome})")
 
 
 async def check(store: MessageStore, chat_id: str, events: Sequence[Event]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ..play.screens import Kind, Line, Screen, visible
+from ..play.screens import LineKind, Line, Screen, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,13 +35,13 @@ class View:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._text = ""
-        self._kind = Kind.TEXT
+        self._kind = LineKind.TEXT
         self._names: dict[str, str] = {}
 
-    def say(self, kind: Kind, text: str) -> None:
+    def write(self, kind: LineKind, text: str) -> None:
         """Shows lines that no event tells of."""
-        if kind in (Kind.TITLE, Kind.END):
-            self._rest()
+        if kind in (LineKind.TITLE, LineKind.END):
+            self._end_line()
         for line in text.split("\n"):
             self._screen.show(Line(kind, line))
 
@@ -65,82 +65,82 @@ class View:
                 self._scene(event["step"])
             case "usage":
                 tokens = f"{event['inputTokens']} tokens read, {event['outputTokens']} written"
-                self.say(Kind.NOTE, tokens)
+                self.write(LineKind.NOTE, tokens)
             case "error":
-                self.say(Kind.FAILED, event["message"])
+                self.write(LineKind.FAILED, event["message"])
             case "run":
                 self._ran(event)
             case _:
                 pass
 
     def _said(self, event: Mapping[str, Any]) -> None:
-        kind = Kind.THINKS if event["kind"] == "reasoning" else Kind.TEXT
-        kind = Kind.USER if event.get("role") == "user" else kind
+        kind = LineKind.THINKS if event["kind"] == "reasoning" else LineKind.TEXT
+        kind = LineKind.USER if event.get("role") == "user" else kind
         if kind is not self._kind:
-            self._rest()
+            self._end_line()
             self._kind = kind
         *lines, self._text = (self._text + event.get("delta", "")).split("\n")
         for line in lines:
             if line.strip():
                 self._screen.show(Line(kind, line))
         if event.get("done"):
-            self._rest()
+            self._end_line()
 
-    def _rest(self) -> None:
+    def _end_line(self) -> None:
         text, self._text = self._text, ""
         if text.strip():
             self._screen.show(Line(self._kind, text))
 
     def _called(self, call: Mapping[str, Any]) -> None:
-        self._rest()
+        self._end_line()
         name = self._names[call["toolCallId"]] = f"{call['name']} {len(self._names) + 1}"
         arguments = call.get("arguments", call.get("raw", ""))
-        self.say(Kind.CALL, f"{name}  {_short(json.dumps(arguments, ensure_ascii=False))}")
+        self.write(LineKind.CALL, f"{name}  {_short(json.dumps(arguments, ensure_ascii=False))}")
         for repair in call.get("repairs", ()):
-            self.say(Kind.MENDED, f"{name}  {repair['kind']} {repair.get('path', '')}".rstrip())
+            self.write(LineKind.REPAIRED, f"{name}  {repair['kind']} {repair.get('path', '')}".rstrip())
         if "invalid" in call:
-            self.say(Kind.INVALID, f"{name}  {call['invalid']['message']}")
+            self.write(LineKind.INVALID, f"{name}  {call['invalid']['message']}")
 
     def _state(self, event: Mapping[str, Any]) -> None:
         name = self._name(event)
         if event["state"] == "running":
-            self.say(Kind.STARTS, name)
+            self.write(LineKind.STARTS, name)
             return
         if event["state"] == "awaiting_approval" and "key" not in event:
             # Who is asked has not been told yet.
             return
         told: list[str] = [_STATES.get(event["state"]) or event["state"]]
         told += [str(event[key]) for key in ("question", "reason") if key in event]
-        self.say(Kind.NOTE, f"{name} {': '.join(told)}")
+        self.write(LineKind.NOTE, f"{name} {': '.join(told)}")
 
     def _result(self, event: Mapping[str, Any]) -> None:
-        kind = Kind.FAILED if event["isError"] else Kind.RESULT if event["done"] else Kind.WORKS
-        self.say(kind, f"{self._name(event)}  {_short(event['result'])}")
+        kind = LineKind.FAILED if event["isError"] else LineKind.RESULT if event["done"] else LineKind.WORKS
+        self.write(kind, f"{self._name(event)}  {_short(event['result'])}")
 
     def _aggregate(self, event: Mapping[str, Any]) -> None:
         done = {result["toolCallId"] for result in event["toolResults"]}
         names = [self._name(call) for call in event["toolCalls"]]
-        self.say(Kind.ALL, f"{len(done)} of {len(names)}  {', '.join(names)}")
+        self.write(LineKind.ALL, f"{len(done)} of {len(names)}  {', '.join(names)}")
 
     def _selection(self, event: Mapping[str, Any]) -> None:
         for one in event["ranking"]:
             score = one.get("score")
             bar = "" if score is None else "#" * round(score * BAR / 100)
             shown = one.get("error", "-") if score is None else f"{score:g}"
-            self.say(Kind.NOTE, f"{bar:>{BAR}} {shown:>5}  {one['tool']}")
-        self.say(Kind.NOTE, f"selected: {event.get('tool', 'no tool')}")
+            self.write(LineKind.NOTE, f"{bar:>{BAR}} {shown:>5}  {one['tool']}")
+        self.write(LineKind.NOTE, f"selected: {event.get('tool', 'no tool')}")
 
     def _scene(self, step: Mapping[str, Any]) -> None:
         if step["status"] == "Streaming":
             return
         cost = f"  {step['cost']} USD" if "cost" in step else ""
-        self.say(Kind.NOTE, f"{step['status']}: {_short(step.get('message', ''))}{cost}")
+        self.write(LineKind.NOTE, f"{step['status']}: {_short(step.get('message', ''))}{cost}")
 
     def _ran(self, event: Mapping[str, Any]) -> None:
         if event["status"] == "finished":
-            self._rest()
+            self._end_line()
             why = f": {event['error']}" if "error" in event else ""
-            self.say(Kind.NOTE, f"the run has ended, {event.get('stopReason', 'completed')}{why}")
+            self.write(LineKind.NOTE, f"the run has ended, {event.get('stopReason', 'completed')}{why}")
 
     def _name(self, event: Mapping[str, Any]) -> str:
         call_id: str = event["toolCallId"]

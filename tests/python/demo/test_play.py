@@ -15,11 +15,11 @@ from toolweave.cli import main
 from toolweave.executor import ToolProgress, ToolStarted
 from toolweave.models import complete
 from toolweave.play.colours import ColourScreen
-from toolweave.play.held import HeldBack
-from toolweave.play.narrator import LEGEND, WHY_MENDED, Narrator, told
+from toolweave.play.held_text import HeldText
+from toolweave.play.printer import LEGEND, REPAIR_EXPLANATIONS, EventPrinter, describe_repair
 from toolweave.play.player import Player
 from toolweave.play.recordings import RECORDED_ON, SELECTION, Recording, recordings
-from toolweave.play.screens import Kind, PlainScreen, harmless, visible
+from toolweave.play.screens import LineKind, PlainScreen, harmless, visible
 from toolweave.play.tools import ToolBox
 from virtual_time import run
 
@@ -51,7 +51,7 @@ def test_a_recording_says_where_it_comes_from(recording: Recording) -> None:
 @EACH
 def test_what_is_held_back_is_always_the_end_of_what_came_in(recording: Recording) -> None:
     parser = Parser(CONTRACTS)
-    held = HeldBack()
+    held = HeldText()
     so_far = ""
     for chunk in recording.deltas:
         so_far += chunk
@@ -68,7 +68,7 @@ def played(name: str) -> list[str]:
     """The lines of a recording, played at once; tools are slow, but nobody waits for them."""
     [recording] = [each for each in recordings() if each.name == name]
     out = io.StringIO()
-    run(Player(Narrator(PlainScreen(out))).play(recording, None))
+    run(Player(EventPrinter(PlainScreen(out))).play(recording, None))
     return out.getvalue().splitlines()
 
 
@@ -238,7 +238,7 @@ def test_a_terminal_shows_what_is_held_back_while_it_is() -> None:
 
     async def play() -> None:
         with ColourScreen(terminal) as screen:
-            player = Player(Narrator(screen))
+            player = Player(EventPrinter(screen))
             for recording in recordings():
                 await player.play(recording, None)
 
@@ -260,25 +260,25 @@ def test_control_characters_are_spelled_out() -> None:
     assert visible("a\n\t\x1b[31mé\xa0") == "a↵⇥\\x1b[31mé\xa0"
     assert harmless("\t\x1b[31mé\u202e\r") == "\t\\x1b[31mé\\u202e\\r"
     out = io.StringIO()
-    Narrator(PlainScreen(out)).say(Kind.RESULT, "\x1b]0;owned\x07\nsecond line")
+    EventPrinter(PlainScreen(out)).write(LineKind.RESULT, "\x1b]0;owned\x07\nsecond line")
     assert out.getvalue() == "  result \\x1b]0;owned\\x07\n  result second line\n"
 
 
 def tell(reply: str) -> list[str]:
     """The lines for a reply that comes character by character."""
     out = io.StringIO()
-    narrator = Narrator(PlainScreen(out))
+    printer = EventPrinter(PlainScreen(out))
     parser = Parser(CONTRACTS)
-    held = HeldBack()
+    held = HeldText()
     for ch in reply:
         held.feed(ch)
         for event in parser.push(ch):
             held.take(event)
-            narrator.event(event)
-        narrator.held(held.text)
+            printer.event(event)
+        printer.held(held.text)
     for event in parser.finish():
-        narrator.event(event)
-    narrator.rest()
+        printer.event(event)
+    printer.end_line()
     return out.getvalue().splitlines()
 
 
@@ -305,20 +305,20 @@ def test_what_the_model_made_up_or_thought_is_told_as_such() -> None:
 
 def test_what_becomes_of_a_call_is_told_above_the_line_that_grows() -> None:
     out = io.StringIO()
-    narrator = Narrator(PlainScreen(out))
+    printer = EventPrinter(PlainScreen(out))
     (text, *_, call) = parse('On it<Add>{"a": 1, "b": 2}</Add>', CONTRACTS)
-    narrator.event(text)
+    printer.event(text)
     assert isinstance(call, ToolCall)
-    narrator.tool(ToolStarted("call_0", "Add", call.arguments))
-    narrator.tool(ToolProgress("call_0", "one\ntwo"))
+    printer.tool(ToolStarted("call_0", "Add", call.arguments))
+    printer.tool(ToolProgress("call_0", "one\ntwo"))
     result = ToolResult("call_0", "Add", "3")
     refused = ToolResult("call_1", "Nope", "no such tool", is_error=True, error_code="unknown_tool")
-    narrator.tool(result)
-    narrator.tool(refused)
+    printer.tool(result)
+    printer.tool(refused)
     failed = ToolResult("call_2", "Add", "out of paper", is_error=True, error_code="tool_error")
-    narrator.tool(ToolStarted("call_2", "Add", {}))
-    narrator.tool(failed)
-    narrator.tool(ToolAggregateMessage([call.__replace__(id="call_0")], [result]))
+    printer.tool(ToolStarted("call_2", "Add", {}))
+    printer.tool(failed)
+    printer.tool(ToolAggregateMessage([call.__replace__(id="call_0")], [result]))
     assert out.getvalue().splitlines() == [
         '  starts Add (call_0)  {"a": 1, "b": 2}',
         "   works call_0  one",
@@ -330,22 +330,22 @@ def test_what_becomes_of_a_call_is_told_above_the_line_that_grows() -> None:
         "    text On it",
         "     all 1 of 1  Add (call_0)  done",
     ]
-    assert narrator.summary().startswith(
+    assert printer.summary().startswith(
         "2 calls ran after 0 repairs; 1 with a result, 1 with an error of the tool"
     )
 
 
 def test_a_repair_says_where_why_and_from_what_to_what() -> None:
-    assert told(Repair("/a", "type", "4", 4)) == (
+    assert describe_repair(Repair("/a", "type", "4", 4)) == (
         '/a: the schema declares another type, and the meaning is certain   "4" -> 4'
     )
-    assert told(Repair("", "trailing_comma", ",", "")) == (
+    assert describe_repair(Repair("", "trailing_comma", ",", "")) == (
         "no comma before a closing bracket   , removed"
     )
-    assert told(Repair("", "missing_closer", "", "}")) == (
+    assert describe_repair(Repair("", "missing_closer", "", "}")) == (
         "a string or bracket was never closed   } added"
     )
-    assert told(Repair("", "implicit_close", None, None)) == (
+    assert describe_repair(Repair("", "implicit_close", None, None)) == (
         "no closing tag; the call ends where its JSON or its fence ends"
     )
 
@@ -359,4 +359,4 @@ def test_every_repair_of_the_recordings_is_explained() -> None:
         for repair in event.repairs
     }
     assert len(kinds) > 8
-    assert kinds <= WHY_MENDED.keys()
+    assert kinds <= REPAIR_EXPLANATIONS.keys()

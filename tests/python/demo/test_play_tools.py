@@ -104,14 +104,14 @@ def test_mail_is_written_but_not_sent() -> None:
     mail = {"subject": "Lünch", "body": "a\nb", "priority": "high"}
     result = run(tools, "SendEmail", to=["bob@example.com", "eve@example.com"], **mail)
     assert "nothing is sent" in result.result
-    (message,) = tools.outbox
+    (message,) = tools.sent_emails
     assert message["To"] == "bob@example.com, eve@example.com"
     assert message["Importance"] == "high"
     assert message.get_content().splitlines() == ["a", "b"]
     for bad in ("bob", "bob@example.com\nBcc: eve@example.com", "@", "a b@c"):
         assert run(tools, "SendEmail", to=[bad], **mail).is_error
     assert run(tools, "SendEmail", to=["a@b"], subject="x\r\nBcc: e@f", body="").is_error
-    assert len(tools.outbox) == 1
+    assert len(tools.sent_emails) == 1
 
 
 def test_what_takes_a_while_shows_how_far_it_is() -> None:

@@ -21,7 +21,7 @@ import pytest
 
 from toolweave import TextMessage, ToolAggregateMessage, ToolCall, ToolRegistry, ToolResult
 from toolweave.cli import main
-from toolweave.play.screens import Kind, PlainScreen
+from toolweave.play.screens import LineKind, PlainScreen
 from toolweave.playground import headless
 from toolweave.playground.client import ChatClient, ClientError
 from toolweave.playground.model import pace
@@ -142,11 +142,11 @@ def test_a_live_model_answers_with_ones_own_tools() -> None:
     async def talk() -> list[dict[str, Any]]:
         async with serving(own, model) as server:
 
-            def say() -> list[dict[str, Any]]:
+            def converse() -> list[dict[str, Any]]:
                 client = ChatClient(server.url)
                 return ask(client, client.ask("POST", "/chats", {})["chatId"], "Hi!")
 
-            return await asyncio.to_thread(say)
+            return await asyncio.to_thread(converse)
 
     events = asyncio.run(asyncio.wait_for(talk(), PATIENCE))
     [selection] = of(events, "selection")
@@ -353,7 +353,7 @@ def test_events_are_told_as_lines() -> None:
         {"kind": "run", "status": "finished", "stopReason": "error", "error": "broken"},
     ):
         view.tell(event)
-    view.say(Kind.END, "the end")
+    view.write(LineKind.END, "the end")
     assert out.getvalue().splitlines() == [
         "  thinks hm",
         "    text one",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import Event, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStart
 
 
-class HeldBack:
+class HeldText:
     """Keeps account of a reply while it is parsed.
 
     It rests on two promises of the parser: text and the `raw` of all other events,

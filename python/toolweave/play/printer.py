@@ -20,27 +20,27 @@ from .. import (
     ToolResult,
     ToolStarted,
 )
-from .screens import Kind, Line, Screen, visible
+from .screens import LineKind, Line, Screen, visible
 
 if TYPE_CHECKING:
     from .. import Event, Repair
     from ..executor import ToolEvent
 
-LEGEND: dict[Kind, str] = {
-    Kind.TEXT: "what the model says to the user, as it streams",
-    Kind.HELD: "came in, but may begin a call, or end one: kept back until that is certain",
-    Kind.ARGS: "the arguments of a call, as the model writes them",
-    Kind.MENDED: "what was repaired in them: where, why, and from what to what",
-    Kind.STARTS: "the arguments fit the schema: the tool starts, whatever the model still writes",
-    Kind.WORKS: "what a tool shows while it runs",
-    Kind.RESULT: "what the tool answered, as soon as it did",
-    Kind.FAILED: "why the tool could not do it",
-    Kind.INVALID: "a call that does not run, and what the model is told",
-    Kind.ALL: "the results in the order of the calls, for the history",
-    Kind.SKIPPED: "markup that is neither text nor part of a call",
-    Kind.HISTORY: "the reply and its results as text: what the model reads in the next request",
+LEGEND: dict[LineKind, str] = {
+    LineKind.TEXT: "what the model says to the user, as it streams",
+    LineKind.HELD: "came in, but may begin a call, or end one: kept back until that is certain",
+    LineKind.ARGS: "the arguments of a call, as the model writes them",
+    LineKind.REPAIRED: "what was repaired in them: where, why, and from what to what",
+    LineKind.STARTS: "the arguments fit the schema: the tool starts, whatever the model still writes",
+    LineKind.WORKS: "what a tool shows while it runs",
+    LineKind.RESULT: "what the tool answered, as soon as it did",
+    LineKind.FAILED: "why the tool could not do it",
+    LineKind.INVALID: "a call that does not run, and what the model is told",
+    LineKind.ALL: "the results in the order of the calls, for the history",
+    LineKind.SKIPPED: "markup that is neither text nor part of a call",
+    LineKind.HISTORY: "the reply and its results as text: what the model reads in the next request",
 }
-WHY_MENDED: dict[str, str] = {
+REPAIR_EXPLANATIONS: dict[str, str] = {
     "implicit_close": "no closing tag; the call ends where its JSON or its fence ends",
     "name_case": "the name is spelled in another case",
     "trailing_comma": "no comma before a closing bracket",
@@ -64,21 +64,21 @@ WHY_MENDED: dict[str, str] = {
     "null_member": "an optional argument without a value is left out, and may not be null",
     "fallback": "another model was asked what was meant",
 }
-WHY_SKIPPED: dict[str, str] = {
+DISCARD_EXPLANATIONS: dict[str, str] = {
     "reasoning_tag": "the tag around reasoning",
     "fence": "a code fence around nothing but calls",
     "orphan_close": "a closing tag, but the call has ended",
     "too_large": "the rest of something that is too large",
     "late_fragment": "more of a call that has ended",
 }
-MENDED_VALUES = ("type", "enum_case", "wrap_in_array", "json_text")
+VALUE_REPAIRS = ("type", "enum_case", "wrap_in_array", "json_text")
 """Repairs from one JSON value to another; all others are from one text to another."""
 
 MAX_SHOWN = 160
 """Characters of a value that is only mentioned."""
 
 
-class Narrator:
+class EventPrinter:
     """Tells one reply after another to a screen.
 
     Text and arguments become lines as their line breaks come; what has no line
@@ -88,18 +88,18 @@ class Narrator:
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
-        self._kind: Kind | None = None
+        self._kind: LineKind | None = None
         self._line = ""
         # Blank lines of text that count only if more text follows; None before the first line.
         self._blank: int | None = None
         self._held = ""
         self._held_for = 0
-        self._asides: list[Line] = []
+        self._notes: list[Line] = []
         self._started: set[str] = set()
         self._seen: Counter[str] = Counter()
         self._invalid: Counter[str] = Counter()
 
-    def say(self, kind: Kind, text: str) -> None:
+    def write(self, kind: LineKind, text: str) -> None:
         """Show finished lines of one kind."""
         self._close()
         for line in text.split("\n"):
@@ -115,51 +115,51 @@ class Narrator:
         """Tell one event of the parser."""
         match event:
             case TextDelta(text=text):
-                self._let_go("it was text")
-                self._grow(Kind.TEXT, text)
+                self._report_held("it was text")
+                self._grow(LineKind.TEXT, text)
             case ReasoningDelta(text=text):
-                self._let_go("it was reasoning")
-                self._grow(Kind.THINKS, text)
+                self._report_held("it was reasoning")
+                self._grow(LineKind.THINKS, text)
             case ToolCallStart(name=name, id=call_id):
-                self._let_go("it began a call")
-                self.say(Kind.CALL, f"{name} ({call_id})")
+                self._report_held("it began a call")
+                self.write(LineKind.CALL, f"{name} ({call_id})")
             case ToolCallDelta(fragment=fragment):
-                self._let_go("it was part of the arguments")
-                self._grow(Kind.ARGS, fragment)
+                self._report_held("it was part of the arguments")
+                self._grow(LineKind.ARGS, fragment)
             case ToolCall():
-                self._let_go("it ended the call")
+                self._report_held("it ended the call")
                 self._close()
                 self._seen["repairs"] += len(event.repairs)
                 for repair in event.repairs:
-                    self.say(Kind.MENDED, told(repair))
+                    self.write(LineKind.REPAIRED, describe_repair(repair))
             case InvalidToolCall():
                 cut = event.kind == "unclosed"
-                self._let_go("the reply ended" if cut else "it ended the call")
+                self._report_held("the reply ended" if cut else "it ended the call")
                 self._invalid[event.kind] += 1
-                self.say(Kind.INVALID, f"{event.name} ({event.id}) does not run: {event.kind}")
+                self.write(LineKind.INVALID, f"{event.name} ({event.id}) does not run: {event.kind}")
             case Discarded(raw=raw, reason=reason):
-                self._let_go("it was markup")
-                self.say(Kind.SKIPPED, f"{visible(raw)}   {WHY_SKIPPED.get(reason, reason)}")
+                self._report_held("it was markup")
+                self.write(LineKind.SKIPPED, f"{visible(raw)}   {DISCARD_EXPLANATIONS.get(reason, reason)}")
             case FabricatedResult(name=name, raw=raw):
-                self._let_go("it was an invented result")
+                self._report_held("it was an invented result")
                 self._seen["invented"] += 1
                 source = f"a result of {name}" if name else "a result"
-                self.say(Kind.INVENTED, f"{source} that no tool gave: {visible(raw)}")
+                self.write(LineKind.INVENTED, f"{source} that no tool gave: {visible(raw)}")
 
     def tool(self, event: ToolEvent) -> None:
         """Tell what became of a call."""
         match event:
             case ToolStarted(call_id, name, arguments):
                 self._started.add(call_id)
-                self._news(Kind.STARTS, f"{name} ({call_id})", as_json(dict(arguments)))
+                self._show_above(LineKind.STARTS, f"{name} ({call_id})", as_json(dict(arguments)))
             case ToolProgress(call_id, value):
-                self._news(Kind.WORKS, call_id, str(value))
+                self._show_above(LineKind.WORKS, call_id, str(value))
             case ToolResult(tool_call_id=call_id):
-                kind = Kind.RESULT if call_id in self._started else Kind.INVALID
+                kind = LineKind.RESULT if call_id in self._started else LineKind.INVALID
                 if event.is_error and call_id in self._started:
-                    kind = Kind.FAILED
+                    kind = LineKind.FAILED
                     self._seen["failures"] += 1
-                self._news(kind, call_id, event.result)
+                self._show_above(kind, call_id, event.result)
             case ToolAggregateMessage(_, results):
                 self._close()
                 self._seen["calls"] += len(self._started)
@@ -167,11 +167,11 @@ class Narrator:
                 for number, result in enumerate(results, 1):
                     outcome = result.error_code.value if result.error_code else "done"
                     where = f"{number} of {len(results)}  {result.name} ({result.tool_call_id})"
-                    self._news(Kind.ALL, where, outcome)
+                    self._show_above(LineKind.ALL, where, outcome)
             case _:
                 pass
 
-    def rest(self) -> None:
+    def end_line(self) -> None:
         """End the line that grows."""
         self._close()
         self._screen.grow(None, "")
@@ -190,7 +190,7 @@ class Narrator:
             parts.append(_count(self._seen["invented"], "invented result"))
         return "; ".join(parts)
 
-    def _news(self, kind: Kind, whose: str, text: str) -> None:
+    def _show_above(self, kind: LineKind, whose: str, text: str) -> None:
         """Show lines that have nothing to do with the one that grows."""
         for line in text.split("\n"):
             self._screen.show(Line(kind, f"{whose}  {line}"))
@@ -200,18 +200,18 @@ class Narrator:
         line = Line(self._kind, self._line) if self._kind else None
         self._screen.grow(line, self._held if self._held_for else "")
 
-    def _grow(self, kind: Kind, text: str) -> None:
+    def _grow(self, kind: LineKind, text: str) -> None:
         if self._kind != kind:
             self._close()
             self._kind = kind
         *finished, self._line = (self._line + text).split("\n")
         for line in finished:
             self._show(kind, line)
-            self._tell_asides()
+            self._flush_notes()
 
-    def _show(self, kind: Kind, line: str) -> None:
+    def _show(self, kind: LineKind, line: str) -> None:
         """Show a line that has grown to its end, but no blank ones around text."""
-        if kind != Kind.ARGS and not line.strip():
+        if kind != LineKind.ARGS and not line.strip():
             if self._blank is not None:
                 self._blank += 1
             return
@@ -226,29 +226,29 @@ class Narrator:
         self._kind = None
         self._line = ""
         self._blank = None
-        self._tell_asides()
+        self._flush_notes()
 
-    def _let_go(self, outcome: str) -> None:
+    def _report_held(self, outcome: str) -> None:
         """What was held back has been decided; say so once the line it stands in is done."""
         if self._held_for:
             wait = f"for {_count(self._held_for, 'delta')}, then {outcome}"
-            self._asides.append(Line(Kind.HELD, f"{visible(self._held)}   {wait}"))
+            self._notes.append(Line(LineKind.HELD, f"{visible(self._held)}   {wait}"))
             self._held_for = 0
             if self._kind is None:
-                self._tell_asides()
+                self._flush_notes()
 
-    def _tell_asides(self) -> None:
-        for line in self._asides:
+    def _flush_notes(self) -> None:
+        for line in self._notes:
             self._screen.show(line)
-        self._asides.clear()
+        self._notes.clear()
 
 
-def told(repair: Repair) -> str:
+def describe_repair(repair: Repair) -> str:
     """One repair as a sentence: where, why, and from what to what."""
-    why = WHY_MENDED.get(repair.kind, repair.kind.replace("_", " "))
+    why = REPAIR_EXPLANATIONS.get(repair.kind, repair.kind.replace("_", " "))
     sentence = f"{repair.path}: {why}" if repair.path else why
-    spelled = as_json if repair.kind in MENDED_VALUES else _as_text
-    before, after = spelled(repair.before), spelled(repair.after)
+    render = as_json if repair.kind in VALUE_REPAIRS else _as_text
+    before, after = render(repair.before), render(repair.after)
     if before and after:
         return f"{sentence}   {before} -> {after}"
     if before:
