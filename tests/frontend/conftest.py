@@ -11,9 +11,9 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from browser import ARGUMENTS, MISSING, find
 from paging import ChatPage, OpenPage, Watch
-from serving import PATIENCE, ScriptedServer, ServerProcess, demo_server, running
+from serving import TEST_TIMEOUT, ScriptedServer, ServerProcess, demo_server, running
 
-expect.set_options(timeout=PATIENCE * 1000)
+expect.set_options(timeout=TEST_TIMEOUT * 1000)
 
 
 # Its driver keeps an event loop running, and other modules have loops of their own.
@@ -60,15 +60,15 @@ def open_page(browser: Browser) -> Iterator[OpenPage]:
     watches: list[Watch] = []
 
     def opened(
-        server: ServerProcess, *, beside: ChatPage | None = None, **options: Any
+        server: ServerProcess, *, same_browser_as: ChatPage | None = None, **options: Any
     ) -> ChatPage:
-        if beside is not None:
-            page = beside.page.context.new_page()
-            page.goto(beside.page.url)
-            return ChatPage(page, server, beside.watch)
+        if same_browser_as is not None:
+            page = same_browser_as.page.context.new_page()
+            page.goto(same_browser_as.page.url)
+            return ChatPage(page, server, same_browser_as.watch)
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
         contexts.append(context)
-        context.set_default_timeout(PATIENCE * 1000)
+        context.set_default_timeout(TEST_TIMEOUT * 1000)
         watches.append(Watch(context, server))
         page = context.new_page()
         page.goto(f"{server.url}/")

@@ -80,7 +80,7 @@ class ChatPage:
         self.page = page
         self.server = server
         self.watch = watch
-        self._said = 0
+        self._sent = 0
 
     @property
     def chat_id(self) -> str:
@@ -125,13 +125,13 @@ class ChatPage:
         """Writes something and sends it."""
         self.message_box.fill(text)
         self.message_box.press("Enter")
-        self._said += 1
+        self._sent += 1
 
     def take(self, suggestion: str) -> None:
         """Says what the page suggests."""
         suggestions = self.page.get_by_role("list", name="Suggestions").get_by_role("button")
         suggestions.filter(has_text=suggestion).click()
-        self._said += 1
+        self._sent += 1
 
     def show(self, tab: str) -> Locator:
         """What one of the tabs beside the conversation shows."""
@@ -140,8 +140,8 @@ class ChatPage:
 
     def expect_end(self) -> None:
         """Waits until nothing runs any more, and all of it is shown."""
-        said = self.conversation.locator(".turn.user .item")
-        expect(said.nth(max(0, self._said - 1))).to_be_visible()
+        inputs = self.conversation.locator(".turn.user .item")
+        expect(inputs.nth(max(0, self._sent - 1))).to_be_visible()
         # What was said is stored together with the start of its run: this ends when that does.
         numbers = re.findall(r"^id: (\d+)", self.server.read(self.events), re.MULTILINE)
         expect(self.conversation).to_have_attribute("data-events", numbers[-1])

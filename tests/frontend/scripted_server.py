@@ -5,7 +5,7 @@ It is told what to do over HTTP, beside the routes of the chats (`Script` in `se
 - ``POST /test/forget``: begins anew;
 - ``POST /test/replies``: what the model says to a prompt, reply by reply and piece by piece; a
   piece that is an object waits for the gate that it names;
-- ``POST /test/gates/{name}``: opens a gate;
+- ``POST /test/pauses/{name}``: opens a gate;
 - ``POST /test/tools``: what the tool that was called with a name does next.
 """
 
@@ -56,17 +56,17 @@ SIZES = {
 
 
 @dataclass
-class Words:
+class Script:
     """The words that were given so far."""
 
     replies: dict[str, list[list[str | dict[str, str]]]] = field(default_factory=dict)
-    gates: dict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
+    pauses: dict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
     tools: dict[str, asyncio.Queue[dict[str, Any]]] = field(
         default_factory=lambda: defaultdict(asyncio.Queue)
     )
 
 
-WORDS = Words()
+SCRIPT = Script()
 
 
 class WaitingModel:
@@ -85,12 +85,12 @@ class WaitingModel:
 
     async def stream(self, *_: object, **__: object) -> AsyncIterator[TextDelta | FinishUpdate]:
         """Gives the reply that comes next."""
-        replies = WORDS.replies.get(self._prompt)
+        replies = SCRIPT.replies.get(self._prompt)
         for piece in replies.pop(0) if replies else ["There is nothing to say to that."]:
             if isinstance(piece, str):
                 yield TextDelta(piece)
             else:
-                await WORDS.gates[piece["gate"]].wait()
+                await SCRIPT.pauses[piece["pause"]].wait()
         yield FinishUpdate("stop")
 
 
@@ -102,7 +102,7 @@ async def read_station(city: str, context: ToolContext) -> str:
         city: The city, by whose name it is told
         context: Where its progress is shown
     """
-    words = WORDS.tools[city]
+    words = SCRIPT.tools[city]
     while True:
         word = await words.get()
         if "progress" in word:
@@ -115,7 +115,7 @@ async def read_station(city: str, context: ToolContext) -> str:
 
 
 @tool("TrackParcel", timeout=0.2)
-async def track_parcel(number: str) -> str:
+async def track_shipment(number: str) -> str:
     """Asks a carrier who never answers.
 
     Args:
@@ -158,20 +158,20 @@ async def ask_colleague(question: str) -> Deferred:
     return Deferred(note=f"A colleague is asked: {question}")
 
 
-TOOLS = (read_station, track_parcel, transfer_money, order_pizza, ask_colleague)
+TOOLS = (read_station, track_shipment, transfer_money, order_pizza, ask_colleague)
 
 
 def answer(turn: Turn) -> RawTextRun:
     """Answers by the words of the test."""
-    said = [
+    prompts = [
         message.text
         for message in (*turn.history, *turn.messages)
         if isinstance(message, TextMessage) and message.role is Role.USER
     ]
 
-    def open_run(hear: OnText, _: object) -> OpenedRun:
+    def open_run(on_text: OnText, _: object) -> OpenedRun:
         agent = Agent(
-            RawTextModel(WaitingModel(said[-1]), hear),
+            RawTextModel(WaitingModel(prompts[-1]), on_text),
             TOOLS,
             name="script",
             approver=ask_in_chat,
@@ -193,28 +193,28 @@ def answer(turn: Turn) -> RawTextRun:
 
 async def forget(_: Request) -> Response:
     """Begins anew; whoever waits for a word hears none any more."""
-    global WORDS
-    WORDS = Words()
+    global SCRIPT
+    SCRIPT = Script()
     return JSONResponse({})
 
 
-async def take_replies(request: Request) -> Response:
+async def set_replies(request: Request) -> Response:
     """What the model is to say to a prompt."""
     body = await request.json()
-    WORDS.replies[body["prompt"]] = body["replies"]
+    SCRIPT.replies[body["prompt"]] = body["replies"]
     return JSONResponse({})
 
 
-async def open_gate(request: Request) -> Response:
+async def release_pause(request: Request) -> Response:
     """Lets a model go on."""
-    WORDS.gates[request.path_params["name"]].set()
+    SCRIPT.pauses[request.path_params["name"]].set()
     return JSONResponse({})
 
 
-async def tell_tool(request: Request) -> Response:
+async def instruct_tool(request: Request) -> Response:
     """What a tool does next."""
     body = await request.json()
-    WORDS.tools[body["name"]].put_nowait(body["word"])
+    SCRIPT.tools[body["name"]].put_nowait(body["word"])
     return JSONResponse({})
 
 
@@ -225,9 +225,9 @@ async def serve(arguments: argparse.Namespace) -> None:
     app = chat_app(store, answer, limits=LIMITS, page=page, allowed_hosts=["127.0.0.1"])
     app.router.routes[:0] = [
         Route("/test/forget", forget, methods=["POST"]),
-        Route("/test/replies", take_replies, methods=["POST"]),
-        Route("/test/gates/{name}", open_gate, methods=["POST"]),
-        Route("/test/tools", tell_tool, methods=["POST"]),
+        Route("/test/replies", set_replies, methods=["POST"]),
+        Route("/test/pauses/{name}", release_pause, methods=["POST"]),
+        Route("/test/tools", instruct_tool, methods=["POST"]),
     ]
     listener = socket.create_server(("127.0.0.1", arguments.port), backlog=512)
     listener.setblocking(False)

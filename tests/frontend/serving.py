@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-PATIENCE = 30.0
+TEST_TIMEOUT = 30.0
 """Seconds until what does not come fails a test."""
 
 Piece = str | dict[str, str]
@@ -64,7 +64,7 @@ class ServerProcess:
 
     def read(self, path: str) -> str:
         """Asks for a text."""
-        with urllib.request.urlopen(f"{self.url}{path}", timeout=PATIENCE) as response:
+        with urllib.request.urlopen(f"{self.url}{path}", timeout=TEST_TIMEOUT) as response:
             text: str = response.read().decode()
             return text
 
@@ -79,7 +79,7 @@ class ServerProcess:
             json.dumps(body).encode(),
             {"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+        with urllib.request.urlopen(request, timeout=TEST_TIMEOUT) as response:
             return json.load(response)
 
     def messages(self, chat_id: str) -> list[dict[str, Any]]:
@@ -94,7 +94,7 @@ class ServerProcess:
         assert process.stdout is not None
         process.send_signal(how)
         try:
-            process.wait(PATIENCE)
+            process.wait(TEST_TIMEOUT)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -121,11 +121,11 @@ class ScriptedServer(ServerProcess):
         """What the model is to say to a prompt, one reply after another."""
         self.post("/test/replies", {"prompt": prompt, "replies": replies})
 
-    def open(self, gate: str) -> None:
+    def release(self, name: str) -> None:
         """Lets a model go on that waits at a gate."""
-        self.post(f"/test/gates/{gate}", {})
+        self.post(f"/test/pauses/{name}", {})
 
-    def tell(self, name: str, **word: Any) -> None:
+    def instruct(self, name: str, **word: Any) -> None:
         """What the tool called with a name does next: ``progress=``, ``result=`` or ``error=``."""
         self.post("/test/tools", {"name": name, "word": word})
 
@@ -146,9 +146,9 @@ def running(server: Any) -> Iterator[Any]:
     assert "Traceback" not in server.logged(), server.logged()
 
 
-def gate(name: str) -> dict[str, str]:
+def pause(name: str) -> dict[str, str]:
     """A place in a reply where the model waits for `ScriptedServer.open`."""
-    return {"gate": name}
+    return {"pause": name}
 
 
 def call(tool: str, **arguments: Any) -> str:

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from paging import ChatPage, OpenPage, expect_state
 from paths import ROOT
-from serving import Piece, ScriptedServer, call, gate
+from serving import Piece, ScriptedServer, call, pause
 
 AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
 NARROW = {"width": 360, "height": 640}
@@ -34,9 +34,9 @@ def all_at_once(page: ChatPage, server: ScriptedServer) -> None:
     page.say("All at once.")
     expect_state(page.call('"done"'), "running")
     expect_state(page.call('"failed"'), "running")
-    server.tell("done", result='{"a": [1, 2], "b": null}')
-    server.tell("failed", error="it did not work")
-    server.tell(LONG, progress=f"far {LONG}")
+    server.instruct("done", result='{"a": [1, 2], "b": null}')
+    server.instruct("failed", error="it did not work")
+    server.instruct(LONG, progress=f"far {LONG}")
     expect_state(page.call('"done"'), "success")
     expect_state(page.call('"failed"'), "error")
     expect_state(page.call(LONG), "running", "progress")
@@ -244,25 +244,23 @@ def focused(page: ChatPage) -> str:
     return str(name)
 
 
-def test_whoever_hears_the_page_is_told_what_happens(
-    scripted: ScriptedServer, open_page: OpenPage
-) -> None:
+def test_a_live_region_announces_events(scripted: ScriptedServer, open_page: OpenPage) -> None:
     scripted.replies(
-        "Tell me.", [call("TransferMoney", to="Ada", euros=3)], ["It ", gate("hear"), "is paid."]
+        "Tell me.", [call("TransferMoney", to="Ada", euros=3)], ["It ", pause("hear"), "is paid."]
     )
     page = open_page(scripted)
-    heard = page.page.locator("[aria-live='polite']")
+    announcements = page.page.locator("[aria-live='polite']")
     page.say("Tell me.")
-    expect(heard).to_contain_text("TransferMoney: awaiting approval.")
+    expect(announcements).to_contain_text("TransferMoney: awaiting approval.")
     page.calls.get_by_role("button", name="Allow").click()
-    expect(heard).to_contain_text("TransferMoney: success.")
+    expect(announcements).to_contain_text("TransferMoney: success.")
     # Words are told when they are whole, not one by one.
     expect(page.texts).to_have_text("It")
-    expect(heard).not_to_contain_text("It")
-    scripted.open("hear")
-    expect(heard).to_contain_text("It is paid.")
-    expect(heard).to_contain_text("Reply finished.")
+    expect(announcements).not_to_contain_text("It")
+    scripted.release("hear")
+    expect(announcements).to_contain_text("It is paid.")
+    expect(announcements).to_contain_text("Reply finished.")
     # What was there before is no news.
     page.page.reload()
     expect(page.texts).to_have_text("It is paid.")
-    expect(heard).to_be_empty()
+    expect(announcements).to_be_empty()

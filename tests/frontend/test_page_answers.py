@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from paging import OpenPage, expect_state
-from serving import ScriptedServer, call, gate
+from serving import ScriptedServer, call, pause
 
 
 def test_a_call_runs_once_the_person_allows_it(
@@ -25,7 +25,7 @@ def test_a_call_runs_once_the_person_allows_it(
     page.expect_as_stored()
 
 
-def test_a_call_that_is_denied_does_not_run_and_the_reason_is_told(
+def test_a_denied_call_does_not_run_and_the_reason_is_shown(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
     scripted.replies("Pay?", [call("TransferMoney", to="Bob", euros=7)], ["Then not."])
@@ -99,7 +99,7 @@ def test_a_question_is_answered_in_a_form_made_of_its_schema(
     page.expect_as_stored()
 
 
-def test_a_result_that_comes_later_is_given_after_the_run(
+def test_a_deferred_result_is_delivered_after_the_run(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
     scripted.replies("Which day?", [call("AskColleague", question="day")], ["Tuesday it is."])
@@ -140,10 +140,8 @@ def test_a_run_that_is_stopped_shows_its_calls_as_interrupted(
     page.expect_as_stored()
 
 
-def test_a_text_that_is_stopped_keeps_what_was_said(
-    scripted: ScriptedServer, open_page: OpenPage
-) -> None:
-    scripted.replies("Talk.", ["Once upon a time", gate("never"), " there was more."])
+def test_a_stopped_text_keeps_its_content(scripted: ScriptedServer, open_page: OpenPage) -> None:
+    scripted.replies("Talk.", ["Once upon a time", pause("never"), " there was more."])
     page = open_page(scripted)
     page.say("Talk.")
     expect(page.texts).to_have_text("Once upon a time")

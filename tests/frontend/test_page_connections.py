@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from paging import OpenPage, expect_state
-from serving import ScriptedServer, call, gate
+from serving import ScriptedServer, call, pause
 
 LEASE_IS_OVER = ("--ahead", "60")
 """For the clock of a server that comes after another: what that one had is free for anybody."""
@@ -17,32 +17,32 @@ def test_a_reload_in_the_middle_of_a_run_loses_nothing_and_shows_nothing_twice(
     written = call("ReadStation", city="reloaded")
     scripted.replies(
         "Reload me.",
-        ["Some ", gate("r1"), "words. ", written[:25], gate("r2"), written[25:]],
-        ["The ", gate("r3"), "end."],
+        ["Some ", pause("r1"), "words. ", written[:25], pause("r2"), written[25:]],
+        ["The ", pause("r3"), "end."],
     )
     page = open_page(scripted)
     page.say("Reload me.")
     expect(page.texts).to_have_text("Some")
     page.page.reload()
     expect(page.texts).to_have_text("Some")
-    scripted.open("r1")
+    scripted.release("r1")
     expect_state(page.calls, "writing")
     page.page.reload()
     expect_state(page.calls, "writing")
     expect(page.texts).to_have_text("Some words.")
-    scripted.open("r2")
+    scripted.release("r2")
     expect_state(page.calls, "running")
-    scripted.tell("reloaded", progress="on its way")
+    scripted.instruct("reloaded", progress="on its way")
     expect_state(page.calls, "running", "progress")
     page.page.reload()
     expect_state(page.calls, "running", "progress")
     expect(page.calls).to_contain_text("on its way")
-    scripted.tell("reloaded", result="here")
+    scripted.instruct("reloaded", result="here")
     expect_state(page.calls, "success")
     expect(page.texts.last).to_have_text("The")
     page.page.reload()
     expect(page.texts.last).to_have_text("The")
-    scripted.open("r3")
+    scripted.release("r3")
     expect(page.texts.last).to_have_text("The end.")
     page.expect_end()
     page.expect_as_stored()
@@ -60,7 +60,7 @@ def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_next_message(
     page = open_page(killable)
     page.say("First.")
     expect_state(page.call('"b"'), "running")
-    killable.tell("a", result="it was done")
+    killable.instruct("a", result="it was done")
     expect_state(page.call('"a"'), "success")
 
     page.watch.connection_is_lost = True
@@ -80,7 +80,7 @@ def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_next_message(
     killable.replies("Second.", [call("ReadStation", city="c")], ["All is well."])
     page.say("Second.")
     expect_state(page.call('"c"'), "running")
-    killable.tell("c", result="again")
+    killable.instruct("c", result="again")
     expect(page.texts.last).to_have_text("All is well.")
     page.expect_end()
     page.expect_as_stored()
@@ -89,7 +89,7 @@ def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_next_message(
 def test_a_server_that_is_killed_while_the_model_writes_keeps_what_it_wrote(
     killable: ScriptedServer, open_page: OpenPage
 ) -> None:
-    killable.replies("Write.", ["Half a sen", gate("never"), "tence."])
+    killable.replies("Write.", ["Half a sen", pause("never"), "tence."])
     page = open_page(killable)
     page.say("Write.")
     expect(page.texts).to_have_text("Half a sen")
@@ -102,7 +102,7 @@ def test_a_server_that_is_killed_while_the_model_writes_keeps_what_it_wrote(
     page.expect_as_stored()
 
 
-def test_what_is_said_while_the_server_is_away_can_be_sent_again(
+def test_a_message_that_fails_while_the_server_is_down_can_be_sent_again(
     killable: ScriptedServer, open_page: OpenPage
 ) -> None:
     killable.replies("Hello.", ["Hello!"])
@@ -154,19 +154,19 @@ def test_a_page_that_was_offline_catches_up_as_soon_as_it_is_not(
 
 def test_tabs_with_one_chat_stay_in_step(scripted: ScriptedServer, open_page: OpenPage) -> None:
     scripted.replies(
-        "Share.", ["Here: ", call("TransferMoney", to="both", euros=1)], [gate("s"), "Shared."]
+        "Share.", ["Here: ", call("TransferMoney", to="both", euros=1)], [pause("s"), "Shared."]
     )
     one = open_page(scripted)
     one.say("Share.")
     expect_state(one.calls, "awaiting_approval")
-    other = open_page(scripted, beside=one)
-    third = open_page(scripted, beside=one)
+    other = open_page(scripted, same_browser_as=one)
+    third = open_page(scripted, same_browser_as=one)
     expect_state(other.calls, "awaiting_approval")
     expect_state(third.calls, "awaiting_approval")
     other.calls.get_by_role("button", name="Allow").click()
     for each in (one, other, third):
         expect_state(each.calls, "success")
-    scripted.open("s")
+    scripted.release("s")
     for each in (one, other, third):
         expect(each.texts.last).to_have_text("Shared.")
         each.expect_end()
@@ -178,7 +178,7 @@ def test_one_tab_stops_the_run_of_the_other(scripted: ScriptedServer, open_page:
     one = open_page(scripted)
     one.say("Go on.")
     expect_state(one.calls, "running")
-    other = open_page(scripted, beside=one)
+    other = open_page(scripted, same_browser_as=one)
     expect_state(other.calls, "running")
     other.page.get_by_role("button", name="Stop").click()
     for each in (one, other):

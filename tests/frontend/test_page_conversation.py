@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from paging import OpenPage, expect_state
-from serving import ScriptedServer, call, gate
+from serving import ScriptedServer, call, pause
 
 
 def test_a_conversation_is_shown_from_its_first_letter_to_its_last(
@@ -16,14 +16,22 @@ def test_a_conversation_is_shown_from_its_first_letter_to_its_last(
     cut = text.index(" north")
     scripted.replies(
         "How is the weather?",
-        ["I will ", gate("text"), "look. ", text[:cut], gate("half"), text[cut:], gate("called")],
-        ["It is ", gate("answer"), "fine."],
+        [
+            "I will ",
+            pause("text"),
+            "look. ",
+            text[:cut],
+            pause("half"),
+            text[cut:],
+            pause("called"),
+        ],
+        ["It is ", pause("answer"), "fine."],
     )
     page = open_page(scripted)
     page.say("How is the weather?")
 
     expect(page.texts).to_have_text("I will")
-    scripted.open("text")
+    scripted.release("text")
     card = page.calls
     expect_state(card, "writing")
     expect(page.texts).to_have_text("I will look.")
@@ -31,21 +39,21 @@ def test_a_conversation_is_shown_from_its_first_letter_to_its_last(
     expect(arguments).to_contain_text('"city": "the')
     expect(arguments).not_to_contain_text("country")
 
-    scripted.open("half")
+    scripted.release("half")
     expect(arguments).to_contain_text(f'"city": "{name}"')
-    scripted.open("called")
+    scripted.release("called")
     expect_state(card, "running")
-    scripted.tell(name, progress="half of it read")
+    scripted.instruct(name, progress="half of it read")
     expect_state(card, "running", "progress")
     expect(card.get_by_role("group", name="Progress")).to_contain_text("half of it read")
     expect(page.conversation).to_contain_text("0 of 1 call answered")
 
-    scripted.tell(name, result="sunny")
+    scripted.instruct(name, result="sunny")
     expect_state(card, "success")
     expect(card.get_by_role("group", name="Result")).to_contain_text("sunny")
     expect(page.conversation).to_contain_text("1 of 1 call answered")
     expect(page.texts.last).to_have_text("It is")
-    scripted.open("answer")
+    scripted.release("answer")
     expect(page.texts.last).to_have_text("It is fine.")
     page.expect_end()
     page.expect_as_stored()
@@ -67,7 +75,7 @@ def test_results_that_come_in_another_order_are_shown_where_their_calls_are(
         expect_state(card, "running")
 
     for place, number in [(2, 1), (0, 2), (1, 3)]:
-        scripted.tell(cities[place], result=f"result of {cities[place]}")
+        scripted.instruct(cities[place], result=f"result of {cities[place]}")
         expect_state(cards[place], "success")
         expect(page.conversation).to_contain_text(f"{number} of 3 calls answered")
     page.expect_end()
@@ -86,7 +94,7 @@ def test_a_tool_that_fails_says_so_and_the_model_goes_on(
     page = open_page(scripted)
     page.say("Fail, please.")
     expect_state(page.calls, "running")
-    scripted.tell("f", error="the station is closed")
+    scripted.instruct("f", error="the station is closed")
     expect_state(page.calls, "error")
     error = page.calls.get_by_role("group", name="Error")
     expect(error).to_contain_text("the station is closed")
@@ -137,7 +145,7 @@ def test_a_call_that_cannot_run_says_why(scripted: ScriptedServer, open_page: Op
     expect(page.texts).to_have_text("Then not.")
 
 
-def test_what_the_model_wrote_stands_beside_what_was_made_of_it(
+def test_raw_text_and_parsed_calls_are_shown_together(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
     text = call("ReadStation", city="raw")
@@ -147,6 +155,6 @@ def test_what_the_model_wrote_stands_beside_what_was_made_of_it(
     expect_state(page.calls, "running")
     raw = page.show("Raw text")
     expect(raw).to_contain_text(f"Look: {text}")
-    scripted.tell("raw", result="r")
+    scripted.instruct("raw", result="r")
     expect(raw.get_by_role("listitem")).to_have_count(2)
     expect(raw).to_contain_text("Seen.")

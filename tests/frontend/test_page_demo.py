@@ -1,4 +1,4 @@
-"""`toolweave demo` in a browser: choosing a tool, scenes with what they cost, recorded stories."""
+"""`toolweave demo` in a browser: choosing a tool, scenes with what they cost, recorded scenarios."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import pytest
 from playwright.sync_api import expect
 
 from paging import ChatPage, OpenPage, expect_state
+from scenarios import SCENARIOS, play_scenario
 from serving import ServerProcess
-from stories import STORIES, play_story
 
 
 def test_a_selection_is_shown_as_bars_with_their_numbers(
     demo: ServerProcess, open_page: OpenPage
 ) -> None:
     page = open_page(demo)
-    play_story(page, "selection")
+    play_scenario(page, "selection")
     expect(page.conversation.locator("[data-kind='selection']")).to_be_visible()
     page.expect_end()
     shown = page.show("Selection")
     bars = shown.get_by_role("listitem")
     expect(bars.first).to_be_visible()
     events = _events(demo, page)
-    told = next(event for event in events if event["kind"] == "selection")
-    expect(bars).to_have_count(len(told["ranking"]))
+    selection = next(event for event in events if event["kind"] == "selection")
+    expect(bars).to_have_count(len(selection["ranking"]))
     widths = []
-    for number, each in enumerate(told["ranking"]):
+    for number, each in enumerate(selection["ranking"]):
         expect(bars.nth(number)).to_contain_text(each["tool"])
         expect(bars.nth(number)).to_contain_text(f"{each['score']:g}")
         box = bars.nth(number).locator(".share").bounding_box()
@@ -36,7 +36,7 @@ def test_a_selection_is_shown_as_bars_with_their_numbers(
         widths.append(box["width"])
     assert widths == sorted(widths, reverse=True)
     assert widths[0] > widths[-1]
-    expect(bars.filter(has_text="(picked)")).to_contain_text(told["tool"])
+    expect(bars.filter(has_text="(picked)")).to_contain_text(selection["tool"])
     page.expect_as_stored()
 
 
@@ -44,7 +44,7 @@ def test_scenes_and_their_cost_stand_on_a_line_of_time(
     demo: ServerProcess, open_page: OpenPage
 ) -> None:
     page = open_page(demo)
-    play_story(page, "scenes")
+    play_scenario(page, "scenes")
     page.expect_end()
     timeline = page.show("Timeline")
     steps = timeline.get_by_role("list", name="Steps").get_by_role("listitem")
@@ -57,13 +57,13 @@ def test_scenes_and_their_cost_stand_on_a_line_of_time(
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in STORIES if name not in ("approval", "question", "deferred")]
+    "name", [name for name in SCENARIOS if name not in ("approval", "question", "deferred")]
 )
 def test_a_suggestion_plays_its_story_to_the_end(
     demo: ServerProcess, open_page: OpenPage, name: str
 ) -> None:
     page = open_page(demo)
-    play_story(page, name)
+    play_scenario(page, name)
     expect(page.texts).not_to_have_count(0)
     page.expect_end()
     run = _events(demo, page)[-1]
@@ -73,7 +73,7 @@ def test_a_suggestion_plays_its_story_to_the_end(
 
 def test_a_story_waits_for_the_person(demo: ServerProcess, open_page: OpenPage) -> None:
     page = open_page(demo)
-    play_story(page, "approval")
+    play_scenario(page, "approval")
     expect_state(page.calls, "awaiting_approval")
     page.calls.get_by_role("button", name="Allow").click()
     expect_state(page.calls, "success")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from paging import ChatPage, OpenPage, expect_state
-from serving import ScriptedServer, call, gate
+from serving import ScriptedServer, call, pause
 
 HOSTILE = {
     "script": "<script>window.hit = 'script'</script>",
@@ -49,7 +49,7 @@ def test_a_hostile_result_is_shown_as_the_text_that_it_is(
     page = open_page(scripted)
     page.say(f"Show {kind}.")
     expect_state(page.calls, "running")
-    scripted.tell(kind, result=text)
+    scripted.instruct(kind, result=text)
     expect_state(page.calls, "success")
     expect(page.texts).to_have_text("Shown.")
     page.expect_end()
@@ -66,25 +66,25 @@ def test_hostile_words_of_the_user_the_model_and_a_call_are_text(
     scripted: ScriptedServer, open_page: OpenPage, kind: str
 ) -> None:
     text = HOSTILE[kind].replace("\0", "")
-    said = f"Say {text}"
+    prompt = f"Say {text}"
     scripted.replies(
-        said,
-        [f"So: {text} ", call("ReadStation", city=text.strip()), gate(f"{kind}-over")],
+        prompt,
+        [f"So: {text} ", call("ReadStation", city=text.strip()), pause(f"{kind}-over")],
         [f"Then: {text}"],
     )
     page = open_page(scripted)
-    page.say(said)
+    page.say(prompt)
     expect_state(page.calls, "running")
-    scripted.tell(text.strip(), progress=f"far: {text}")
+    scripted.instruct(text.strip(), progress=f"far: {text}")
     expect_state(page.calls, "running", "progress")
-    scripted.open(f"{kind}-over")
-    scripted.tell(text.strip(), error=f"failed: {text}")
+    scripted.release(f"{kind}-over")
+    scripted.instruct(text.strip(), error=f"failed: {text}")
     expect_state(page.calls, "error")
     page.expect_end()
     expect(page.calls).to_have_count(1)
     expect(page.texts).to_have_count(2)
     expect_harmless(page)
-    # The list of chats and the title of the window show it too, and the raw text beside.
+    # The list of chats and the title of the window show it too, and the raw text same_browser_as.
     page.show("Raw text")
     expect_harmless(page)
     page.page.reload()
@@ -102,7 +102,7 @@ def test_five_megabytes_do_not_stop_the_page(
     page = open_page(scripted)
     page.say(f"All in {name}.")
     expect_state(page.calls, "running")
-    scripted.tell(name, result=piece, times=MEGABYTES // len(piece))
+    scripted.instruct(name, result=piece, times=MEGABYTES // len(piece))
     expect_state(page.calls, "success")
     expect(page.texts).to_have_text("That was all.")
     page.expect_end()

@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import expect
 
 from paging import ChatPage, OpenPage, expect_state
+from scenarios import play_scenario
 from serving import ScriptedServer, ServerProcess, call, demo_server, running
-from stories import play_story
 
 WIDE = {"width": 1280, "height": 760}
 SMALL = {"width": 390, "height": 780}
@@ -73,9 +73,9 @@ def test_calls_whose_results_come_in_any_order(
     page.say(prompt)
     for city in cities:
         expect_state(page.call(city), "running")
-    killable.tell("Oslo", progress="3 of 5 sensors read")
-    killable.tell("Rome", result="Rome: 18 °C (long-term mean of May, rounded)")
-    killable.tell("Tokyo", progress="1 of 3 sensors read")
+    killable.instruct("Oslo", progress="3 of 5 sensors read")
+    killable.instruct("Rome", result="Rome: 18 °C (long-term mean of May, rounded)")
+    killable.instruct("Tokyo", progress="1 of 3 sensors read")
     expect_state(page.call("Rome"), "success")
     for city in ("Oslo", "Tokyo"):
         expect_state(page.call(city), "running", "progress")
@@ -84,14 +84,14 @@ def test_calls_whose_results_come_in_any_order(
 
 def test_a_call_that_awaits_approval(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
     page = opened(open_page, fresh)
-    play_story(page, "approval")
+    play_scenario(page, "approval")
     expect_state(page.calls, "awaiting_approval")
     take(page, "playground-approval")
 
 
 def test_repairs(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
     page = opened(open_page, fresh, viewport={"width": 1280, "height": 1140})
-    play_story(page, "repairs")
+    play_scenario(page, "repairs")
     page.expect_end()
     page.calls.first.get_by_text("repaired:").click()
     take(page, "playground-repairs")
@@ -99,7 +99,7 @@ def test_repairs(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
 
 def test_errors(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
     page = opened(open_page, fresh)
-    play_story(page, "invalid")
+    play_scenario(page, "invalid")
     page.expect_end()
     page.page.get_by_role("tab", name="Raw text").click()
     take(page, "playground-errors")
@@ -107,7 +107,7 @@ def test_errors(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
 
 def test_scenes(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
     page = opened(open_page, fresh)
-    play_story(page, "scenes")
+    play_scenario(page, "scenes")
     page.expect_end()
     expect(page.show("Timeline")).to_contain_text("Run over")
     take(page, "playground-scenes")
@@ -115,7 +115,7 @@ def test_scenes(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
 
 def test_a_selection(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
     page = opened(open_page, fresh)
-    play_story(page, "selection")
+    play_scenario(page, "selection")
     page.expect_end()
     expect(page.show("Selection").get_by_role("listitem")).not_to_have_count(0)
     take(page, "playground-selection")
@@ -123,6 +123,6 @@ def test_a_selection(fresh: ServerProcess, open_page: OpenPage, take: Take) -> N
 
 def test_a_narrow_screen(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
     page = opened(open_page, fresh, viewport=SMALL, device_scale_factor=1.5, has_touch=True)
-    play_story(page, "question")
+    play_scenario(page, "question")
     expect_state(page.calls, "awaiting_answer", "awaiting an answer")
     take(page, "playground-narrow")

@@ -110,7 +110,9 @@ async def _play_all(chosen: Sequence[Recording], known: int, speed: float | None
             await player.play(recording, speed)
         printer.write(LineKind.END, f"{len(chosen)} of {known} recordings: {printer.summary()}")
         if len(chosen) < known:
-            printer.write(LineKind.NOTE, "--list names them all, --all plays them, --fast does not wait")
+            printer.write(
+                LineKind.NOTE, "--list names them all, --all plays them, --fast does not wait"
+            )
 
 
 def _ask(options: argparse.Namespace) -> None:

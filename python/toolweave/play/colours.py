@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from .screens import MARGIN, LineKind, Line, harmless, visible
+from .screens import MARGIN, Line, LineKind, harmless, visible
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -253,8 +253,8 @@ def _error_text(err: urllib.error.HTTPError) -> str:
     error: Any = None
     with suppress(ValueError, RecursionError):
         error = field(json.loads(text), "error")
-    said = str(field(error, "message") or error or text or err.reason)
-    return " ".join(said.split())[:300] or str(err.reason)
+    message = str(field(error, "message") or error or text or err.reason)
+    return " ".join(message.split())[:300] or str(err.reason)
 
 
 async def first_model(url: str, key: str | None) -> str:

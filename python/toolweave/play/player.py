@@ -70,8 +70,12 @@ class Player:
         second = [number for number, line in enumerate(lines) if line.startswith("## ")][1]
         printer.write(LineKind.TITLE, "what the model is told")
         printer.write(LineKind.PROMPT, "\n".join(lines[:second]).rstrip())
-        printer.write(LineKind.NOTE, f"and {len(lines) - second} more lines: a section for each tool")
-        printer.write(LineKind.NOTE, "the models of the recordings were told the same in other words")
+        printer.write(
+            LineKind.NOTE, f"and {len(lines) - second} more lines: a section for each tool"
+        )
+        printer.write(
+            LineKind.NOTE, "the models of the recordings were told the same in other words"
+        )
 
     async def play(self, recording: Recording, speed: float | None) -> None:
         """Run an agent on a recording, from the question to the consolidated text."""

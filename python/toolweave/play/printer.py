@@ -20,7 +20,7 @@ from .. import (
     ToolResult,
     ToolStarted,
 )
-from .screens import LineKind, Line, Screen, visible
+from .screens import Line, LineKind, Screen, visible
 
 if TYPE_CHECKING:
     from .. import Event, Repair
@@ -136,10 +136,14 @@ class EventPrinter:
                 cut = event.kind == "unclosed"
                 self._report_held("the reply ended" if cut else "it ended the call")
                 self._invalid[event.kind] += 1
-                self.write(LineKind.INVALID, f"{event.name} ({event.id}) does not run: {event.kind}")
+                self.write(
+                    LineKind.INVALID, f"{event.name} ({event.id}) does not run: {event.kind}"
+                )
             case Discarded(raw=raw, reason=reason):
                 self._report_held("it was markup")
-                self.write(LineKind.SKIPPED, f"{visible(raw)}   {DISCARD_EXPLANATIONS.get(reason, reason)}")
+                self.write(
+                    LineKind.SKIPPED, f"{visible(raw)}   {DISCARD_EXPLANATIONS.get(reason, reason)}"
+                )
             case FabricatedResult(name=name, raw=raw):
                 self._report_held("it was an invented result")
                 self._seen["invented"] += 1

@@ -18,7 +18,7 @@ class ClientError(Exception):
     """The server did not do what was asked."""
 
 
-class Told(NamedTuple):
+class ReceivedEvent(NamedTuple):
     """One event of a stream."""
 
     id: int
@@ -27,7 +27,7 @@ class Told(NamedTuple):
     """The event."""
 
 
-class ChatClient:
+class PlaygroundClient:
     """Speaks to one server, one request after another; blocks.
 
     Args:
@@ -57,7 +57,7 @@ class ChatClient:
         finally:
             connection.close()
 
-    def events(self, chat_id: str, after: int) -> Generator[Told, None, None]:
+    def events(self, chat_id: str, after: int) -> Generator[ReceivedEvent, None, None]:
         """What happens in a chat, until nothing goes on any more.
 
         Leaving the iteration drops the connection.
@@ -79,7 +79,7 @@ class ChatClient:
             if response.status != 200:
                 text = response.read().decode()
                 raise ClientError(f"the events were answered with {response.status}: {text}")
-            yield from _told(response)
+            yield from _parse_events(response)
         finally:
             connection.close()
 
@@ -87,7 +87,7 @@ class ChatClient:
         return http.client.HTTPConnection(self._host, self._port, timeout=TIMEOUT)
 
 
-def _told(lines: Iterable[bytes]) -> Iterator[Told]:
+def _parse_events(lines: Iterable[bytes]) -> Iterator[ReceivedEvent]:
     fields: dict[str, str] = {}
     for raw in lines:
         line = raw.decode().rstrip("\r\n")
@@ -96,5 +96,5 @@ def _told(lines: Iterable[bytes]) -> Iterator[Told]:
             fields[name] = value.removeprefix(" ")
             continue
         if "data" in fields:
-            yield Told(int(fields["id"]), json.loads(fields["data"]))
+            yield ReceivedEvent(int(fields["id"]), json.loads(fields["data"]))
         fields = {}

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 from .._core import StreamReducer, TextMessage, ToolAggregateMessage
 from ..play.screens import LineKind, PlainScreen
-from .client import ChatClient, ClientError
+from .client import ClientError, PlaygroundClient
 from .model import pace
+from .scenarios import scenarios
 from .server import serving
-from .stories import stories
 from .view import View
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ SPEED = 30.0
 """How many times the recorded pace: fast, but slow enough that a run goes on while a client
 is away."""
 
-SHOWN = ("stations", "repairs", "approval", "question", "selection", "scenes")
-"""The stories that are told."""
+SCENARIOS_PLAYED = ("stations", "repairs", "approval", "question", "selection", "scenes")
+"""The scenarios that are received."""
 
 DROPPED_AFTER = 5
 """After how many events of the first run the connection is dropped."""
 
-ENOUGH = 2_000
+EVENTS_PER_PAGE = 2_000
 """How many events of the store are read at a time."""
 
 Event: TypeAlias = "dict[str, Any]"
@@ -54,9 +54,9 @@ async def play(settings: Settings, model: ChatModel | None, out: TextIO) -> int:
         async with serving(settings, model) as server:
             played = "" if model is not None else f", replies {pace(settings.speed)}"
             view.write(LineKind.TITLE, f"one conversation over {server.url}{played}")
-            conversation = Conversation(ChatClient(server.url), view)
+            conversation = Conversation(PlaygroundClient(server.url), view)
             try:
-                await asyncio.to_thread(conversation.hold)
+                await asyncio.to_thread(conversation.run)
                 found = await check(server.store, conversation.chat_id, conversation.events)
             except (ClientError, OSError, http.client.HTTPException) as err:
                 found = [str(err) or type(err).__name__]
@@ -76,10 +76,10 @@ class Conversation:
 
     Args:
         client: Speaks to the server.
-        view: Is told what happens.
+        view: Is received what happens.
     """
 
-    def __init__(self, client: ChatClient, view: View) -> None:
+    def __init__(self, client: PlaygroundClient, view: View) -> None:
         self._client = client
         self._view = view
         self.chat_id = ""
@@ -87,7 +87,7 @@ class Conversation:
         self.events: list[Event] = []
         """What has come over the wire."""
 
-    def hold(self) -> None:
+    def run(self) -> None:
         """Says one thing after another; blocks.
 
         Raises:
@@ -95,8 +95,8 @@ class Conversation:
             OSError: It cannot be reached.
         """
         self.chat_id = self._client.ask("POST", "/chats", {})["chatId"]
-        by_name = {story.name: story for story in stories()}
-        for number, name in enumerate(SHOWN):
+        by_name = {scenario.name: scenario for scenario in scenarios()}
+        for number, name in enumerate(SCENARIOS_PLAYED):
             self._view.write(LineKind.TITLE, f"{by_name[name].label}: {by_name[name].source}")
             path = f"/chats/{self.chat_id}/messages"
             self._client.ask("POST", path, {"text": by_name[name].prompt})
@@ -119,12 +119,12 @@ class Conversation:
     def _read(self) -> Generator[Event, None, None]:
         last = self.events[-1]["sequenceNumber"] if self.events else 0
         with contextlib.closing(self._client.events(self.chat_id, last)) as stream:
-            for told in stream:
-                if told.id != told.event.get("sequenceNumber"):
-                    raise ClientError(f"an event has the id {told.id}: {told.event}")
-                self.events.append(told.event)
-                self._view.tell(told.event)
-                yield told.event
+            for received in stream:
+                if received.id != received.event.get("sequenceNumber"):
+                    raise ClientError(f"an event has the id {received.id}: {received.event}")
+                self.events.append(received.event)
+                self._view.show_event(received.event)
+                yield received.event
 
     def _answer(self, event: Mapping[str, Any]) -> None:
         """Answers where somebody is waited for."""
@@ -150,7 +150,7 @@ async def check(store: MessageStore, chat_id: str, events: Sequence[Event]) -> l
         events: What came over the wire.
     """
     stored: list[Event] = []
-    while part := await store.events(chat_id, after=len(stored), limit=ENOUGH):
+    while part := await store.events(chat_id, after=len(stored), limit=EVENTS_PER_PAGE):
         stored += [dict(event) for event in part]
     found: list[str] = []
     numbers = [event["sequenceNumber"] for event in events]
@@ -172,7 +172,7 @@ async def check(store: MessageStore, chat_id: str, events: Sequence[Event]) -> l
         seen = shown.get(message.id or "")
         if isinstance(message, TextMessage) and (seen or {}).get("text") != message.text:
             found.append(f"the text {message.id} is not what came: {seen}")
-        # How scenes were chosen is told as steps, without messages.
+        # How scenes were chosen is received as steps, without messages.
         if isinstance(message, ToolAggregateMessage) and seen is not None:
             calls: list[Event] = seen.get("toolCalls", [])
             results = {call["toolCallId"]: call.get("result") for call in calls}

@@ -1,4 +1,4 @@
-"""The model of the playground, which tells a story."""
+"""The model of the playground, which tells a scenario."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from .. import FunctionContract, Message, Update
     from ..protocols import ModelOptions
-    from .stories import Story
+    from .scenarios import Scenario
 
 MAX_PAUSE = 0.15
 """The longest pause between two pieces of a recorded reply, in seconds: the recorded models ran on
@@ -33,14 +33,14 @@ def pace(speed: float | None) -> str:
     return f"played {times}with pauses shortened to at most {MAX_PAUSE / speed:.2g} s"
 
 
-class StoryModel:
-    """A model that says what a story has it say.
+class ScenarioModel:
+    """A model that says what a scenario has it say.
 
     Args:
-        story: The story.
-        said: The conversation so far, with the results that a reply may depend on.
+        scenario: The scenario.
+        messages_so_far: The conversation so far, with the results that a reply may depend on.
         speed: How many times as fast as it was recorded; None for at once.
-        turn: How far the story was told before.
+        turn: How far the scenario was told before.
     """
 
     native_tools = False
@@ -48,17 +48,17 @@ class StoryModel:
 
     def __init__(
         self,
-        story: Story,
-        said: Callable[[], Sequence[Message]],
+        scenario: Scenario,
+        messages_so_far: Callable[[], Sequence[Message]],
         *,
         speed: float | None,
         turn: int = 0,
     ) -> None:
-        self._story = story
-        self._said = said
+        self._scenario = scenario
+        self._messages = messages_so_far
         self._speed = speed
         self._turn = turn
-        self.name: str = story.turns[0][0].model or "script"
+        self.name: str = scenario.turns[0][0].model or "script"
         """The model whose replies they are."""
 
     async def stream(
@@ -68,8 +68,8 @@ class StoryModel:
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,
     ) -> AsyncIterator[Update]:
-        """Gives the reply that comes next in the story."""
-        reply = self._story.reply(self._turn, _results(self._said()))
+        """Gives the reply that comes next in the scenario."""
+        reply = self._scenario.reply(self._turn, _results(self._messages()))
         self._turn += 1
         replay = ReplayModel(
             [reply],

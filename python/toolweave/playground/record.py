@@ -1,4 +1,4 @@
-"""Asks a live model for the replies of the stories, and writes them down.
+"""Asks a live model for the replies of the scenarios, and writes them down.
 
     python -m toolweave.playground.record URL NAME FOLDER
 
@@ -23,9 +23,9 @@ from ..models.replay import ReplayModel
 from ..play.endpoint import model_at
 from ..play.recordings import RECORDED_ON
 from ..protocols import ModelOptions
-from .kitchen import ITEM_TYPE, open_kitchen
+from .recipes import ITEM_TYPE, load_recipe_tools
 from .responder import instructions
-from .stories import alternatives, reply_of
+from .scenarios import alternatives, reply_of
 from .tools import Tools
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 OPTIONS = ModelOptions(temperature=0.0, max_tokens=300)
 
 
-class _Known:
+class _ContinuingModel:
     """A model that gives the replies that are known, and asks another for the next one."""
 
     native_tools = False
 
     def __init__(self, known: Sequence[RecordedReply], model: ChatModel) -> None:
         self._known = list(known)
-        self.heard = StreamRecorder(model)
+        self.recorder = StreamRecorder(model)
         self.name = "known"
 
     async def stream(
@@ -55,7 +55,7 @@ class _Known:
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,
     ) -> AsyncIterator[Update]:
-        model: ChatModel = self.heard
+        model: ChatModel = self.recorder
         if self._known:
             model = ReplayModel([self._known.pop(0)], match="order")
         async for update in model.stream(messages, tools=tools, options=options):
@@ -63,14 +63,14 @@ class _Known:
 
 
 async def record(model: ChatModel, name: str, fields: dict[str, Any]) -> None:
-    """Records what is missing of a story."""
+    """Records what is missing of a scenario."""
     known: list[RecordedReply] = []
     for turn in fields["replies"]:
         replies = alternatives(turn)
         for each in replies:
             if "record" in each and "deltas" not in each:
-                heard = await _next(model, fields, known, each["record"])
-                each.update(_written(heard, name))
+                recorded = await _next(model, fields, known, each["record"])
+                each.update(_written(recorded, name))
         reply = reply_of(fields["prompt"], replies[0])
         if isinstance(reply, str):
             # What follows on what is written by hand is, too.
@@ -86,8 +86,8 @@ async def _next(
 ) -> RecordedReply:
     toolset = Tools(RECORDED_ON).tools
     if fields.get("kind") == "selection":
-        toolset = tuple(open_kitchen().toolset(ITEM_TYPE))
-    asked = _Known(known, model)
+        toolset = tuple(load_recipe_tools().toolset(ITEM_TYPE))
+    asked = _ContinuingModel(known, model)
     agent = Agent(
         asked,
         [each for each in toolset if each.name in fields["tools"]],
@@ -100,8 +100,8 @@ async def _next(
         async for event in run:
             if isinstance(event, ToolQuestion):
                 agent.resolve(event.key, user.get("answer", "small"))
-            if asked.heard.replies:
-                return asked.heard.replies[0]
+            if asked.recorder.replies:
+                return asked.recorder.replies[0]
     raise SystemExit(f"{fields['prompt']!r} is answered after {len(known)} replies")
 
 
@@ -116,11 +116,11 @@ async def _main(url: str, name: str, files: Sequence[Path]) -> None:
         for file in files:
             fields = json.loads(file.read_text(encoding="utf-8"))
             await record(model, name, fields)
-            file.write_text(spelled(fields), encoding="utf-8")
+            file.write_text(scenario_json(fields), encoding="utf-8")
 
 
-def spelled(fields: Mapping[str, Any]) -> str:
-    """A story as JSON, with each turn on a line of its own."""
+def scenario_json(fields: Mapping[str, Any]) -> str:
+    """A scenario as JSON, with each turn on a line of its own."""
     turns = [json.dumps(turn, ensure_ascii=False) for turn in fields["replies"]]
     rest = {key: value for key, value in fields.items() if key != "replies"}
     head = json.dumps(rest, ensure_ascii=False, indent=2).removesuffix("\n}")

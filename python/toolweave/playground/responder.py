@@ -1,4 +1,4 @@
-"""What the playground answers: stories that it knows by heart, or what a live model says."""
+"""What the playground answers: scenarios that it knows by heart, or what a live model says."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from ..kinds import Role
 from ..play.recordings import RECORDED_ON
 from ..scenes import SceneManager
 from ..web.raw_text import OpenedRun, RawTextModel, RawTextRun
-from .model import StoryModel, position
+from .model import ScenarioModel, position
 from .routing import STRATEGY, Router
-from .stories import Alternative, Story, story_for
+from .scenarios import Alternative, Scenario, scenario_for
 from .tools import STEP, Tools
 
 if TYPE_CHECKING:
@@ -93,24 +93,24 @@ class Playground:
         asked = _asked((*turn.history, *turn.messages))
         if self._model is not None:
             return self._live(turn, self._model, asked)
-        story = story_for(asked)
-        if story is None:
+        scenario = scenario_for(asked)
+        if scenario is None:
             return self._unknown(turn, asked)
-        if story.kind == "scenes":
-            return RawTextRun(self._scenes(turn, story))
-        if story.kind == "selection":
-            router = Router.recorded(story)
-            return RawTextRun(self._told(turn, story, router), lambda: router.select(asked))
-        return RawTextRun(self._told(turn, story))
+        if scenario.kind == "scenes":
+            return RawTextRun(self._scenes(turn, scenario))
+        if scenario.kind == "selection":
+            router = Router.recorded(scenario)
+            return RawTextRun(self._replay(turn, scenario, router), lambda: router.select(asked))
+        return RawTextRun(self._replay(turn, scenario))
 
     def _live(self, turn: Turn, model: ChatModel, asked: str) -> RawTextRun:
         router = self._router
         name: str = getattr(model, "name", "model")
         today = datetime.date.today()  # noqa: DTZ011 - where the user is
 
-        def open_run(hear: OnText, _: Selection | None) -> OpenedRun:
+        def open_run(on_text: OnText, _: Selection | None) -> OpenedRun:
             agent = Agent(
-                RawTextModel(model, hear),
+                RawTextModel(model, on_text),
                 self._tools_of(turn.chat_id, today).tools if router is None else router.toolset(),
                 name=name,
                 instructions=instructions(today),
@@ -127,33 +127,33 @@ class Playground:
         """Says honestly that there is nothing to say."""
         router = self._router
         if router is None:
-            return RawTextRun(self._told(turn, _by_hand(asked, UNKNOWN)))
+            return RawTextRun(self._replay(turn, _by_hand(asked, UNKNOWN)))
 
-        def open_run(hear: OnText, selection: Selection | None) -> OpenedRun:
+        def open_run(on_text: OnText, selection: Selection | None) -> OpenedRun:
             chosen = "No tool fits."
             if selection is not None and selection.tool is not None:
                 chosen = f"It would be {selection.tool.name}, which was not run."
-            story = _by_hand(asked, ROUTED.replace("{chosen}", chosen))
-            return self._told(turn, story)(hear, selection)
+            scenario = _by_hand(asked, ROUTED.replace("{chosen}", chosen))
+            return self._replay(turn, scenario)(on_text, selection)
 
         return RawTextRun(open_run, lambda: router.select(asked))
 
-    def _told(self, turn: Turn, story: Story, router: Router | None = None) -> OpenRun:
-        """An agent that tells a story."""
+    def _replay(self, turn: Turn, scenario: Scenario, router: Router | None = None) -> OpenRun:
+        """An agent that tells a scenario."""
 
-        def open_run(hear: OnText, _: Selection | None) -> OpenedRun:
+        def open_run(on_text: OnText, _: Selection | None) -> OpenedRun:
             runs: list[AgentRun] = []
 
-            def said() -> Sequence[Message]:
+            def messages_so_far() -> Sequence[Message]:
                 return runs[0].messages if runs else ()
 
-            told = position((*turn.history, *turn.messages))
-            model = StoryModel(story, said, speed=self._speed, turn=told)
+            turns = position((*turn.history, *turn.messages))
+            model = ScenarioModel(scenario, messages_so_far, speed=self._speed, turn=turns)
             tools = Tools(RECORDED_ON, step=self._step).tools
             agent = Agent(
-                RawTextModel(model, hear),
+                RawTextModel(model, on_text),
                 tools if router is None else router.toolset(),
-                name=story.source,
+                name=scenario.source,
                 instructions=instructions(RECORDED_ON),
                 approver=self._approver,
             )
@@ -163,14 +163,14 @@ class Playground:
 
         return open_run
 
-    def _scenes(self, turn: Turn, story: Story) -> OpenRun:
-        """Scenes that tell a story."""
+    def _scenes(self, turn: Turn, scenario: Scenario) -> OpenRun:
+        """Scenes that tell a scenario."""
 
-        def open_run(hear: OnText, _: Selection | None) -> OpenedRun:
-            model = StoryModel(story, lambda: (), speed=self._speed)
+        def open_run(on_text: OnText, _: Selection | None) -> OpenedRun:
+            model = ScenarioModel(scenario, lambda: (), speed=self._speed)
             manager = SceneManager(
-                RawTextModel(model, hear),
-                name=story.source,
+                RawTextModel(model, on_text),
+                name=scenario.source,
                 prices={model.name: PRICE},
                 budget=BUDGET,
                 streaming=True,
@@ -226,5 +226,5 @@ def _asked(messages: Sequence[Message]) -> str:
     return ""
 
 
-def _by_hand(asked: str, text: str) -> Story:
-    return Story("unknown", "unknown", asked, "agent", ((Alternative(None, text),),))
+def _by_hand(asked: str, text: str) -> Scenario:
+    return Scenario("unknown", "unknown", asked, "agent", ((Alternative(None, text),),))

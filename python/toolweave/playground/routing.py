@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ..selection import ScorerReply, SelectionPolicy, ToolSelector
 from ..selection.words import WordScorer
-from .kitchen import ITEM_TYPE, open_kitchen
-from .stories import BY_HAND
+from .recipes import ITEM_TYPE, load_recipe_tools
+from .scenarios import BY_HAND
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..selection.policy import Strategy
     from ..selection.scorers import AnyScorer
     from ..tools import Toolset
-    from .stories import Story
+    from .scenarios import Scenario
 
 STRATEGY: Strategy = "batch"
 """One call for the scores of all tools: there is something to see."""
@@ -59,9 +59,9 @@ class Router:
         self._selector = ToolSelector(registry, chosen, policy, cache_ttl=0)
 
     @classmethod
-    def recorded(cls, story: Story) -> Router:
-        """The registry of the playground, with the scores of a story."""
-        return cls(open_kitchen(), ITEM_TYPE, StoryScorer(story.scores or {}))
+    def recorded(cls, scenario: Scenario) -> Router:
+        """The registry of the playground, with the scores of a scenario."""
+        return cls(load_recipe_tools(), ITEM_TYPE, ScenarioScorer(scenario.scores or {}))
 
     async def select(self, question: str) -> Selection:
         """Finds the tool for a question."""
@@ -72,8 +72,8 @@ class Router:
         return self._registry.toolset(self._item_type, allowed_handlers=self._allowed_handlers)
 
 
-class StoryScorer:
-    """A scorer that says what a story has it say.
+class ScenarioScorer:
+    """A scorer that says what a scenario has it say.
 
     Args:
         scores: The members of its reply, by tool.

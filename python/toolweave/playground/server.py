@@ -29,7 +29,7 @@ from ..web import Page, Suggestion, ask_in_chat, chat_app  # noqa: E402
 from .model import pace  # noqa: E402
 from .responder import Playground  # noqa: E402
 from .routing import STRATEGY, widest_type  # noqa: E402
-from .stories import stories  # noqa: E402
+from .scenarios import scenarios  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from ..registry import ToolRegistry
     from ..selection.policy import Strategy
 
-GRACE = 2
+GRACEFUL_SHUTDOWN = 2
 """How many seconds streams have to end when the server does."""
 
 LIVE = ("call", "stations", "failure", "timeout", "approval", "question", "deferred")
-"""The stories whose prompts are worth asking a live model: what they show is up to the tools."""
+"""The scenarios whose prompts are worth asking a live model: what they show is up to the tools."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 
@@ -127,7 +127,7 @@ async def serving(settings: Settings, model: ChatModel | None) -> AsyncGenerator
                 allowed_hosts=_hosts(settings.host),
             )
             config = uvicorn.Config(
-                app, log_level="warning", lifespan="on", timeout_graceful_shutdown=GRACE
+                app, log_level="warning", lifespan="on", timeout_graceful_shutdown=GRACEFUL_SHUTDOWN
             )
             server = uvicorn.Server(config)
             task = asyncio.get_running_loop().create_task(server.serve([listener]))
@@ -192,11 +192,13 @@ def _responder(settings: Settings, model: ChatModel | None) -> Playground:
 
 def _page(settings: Settings, model: ChatModel | None) -> Page:
     about = _about(settings, model)
-    return Page(title="toolweave", suggestions=suggestions(settings, model), extra_settings={"about": about})
+    return Page(
+        title="toolweave", suggestions=suggestions(settings, model), extra_settings={"about": about}
+    )
 
 
 def suggestions(settings: Settings, model: ChatModel | None) -> Sequence[Suggestion]:
-    """What the page offers to say: examples of the user's own tools, then the stories."""
+    """What the page offers to say: examples of the user's own tools, then the scenarios."""
     own: list[Suggestion] = []
     registry = settings.registry
     if registry is not None:
@@ -211,16 +213,16 @@ def suggestions(settings: Settings, model: ChatModel | None) -> Sequence[Suggest
             return own
     if model is not None:
         return [
-            Suggestion(label=story.label, text=story.prompt)
-            for story in stories()
-            if story.name in LIVE
+            Suggestion(label=scenario.label, text=scenario.prompt)
+            for scenario in scenarios()
+            if scenario.name in LIVE
         ]
     return [
         *own,
         *(
-            Suggestion(label=story.title, text=story.prompt)
-            for story in stories()
-            if not (own and story.kind == "selection")
+            Suggestion(label=scenario.title, text=scenario.prompt)
+            for scenario in scenarios()
+            if not (own and scenario.kind == "selection")
         ),
     ]
 

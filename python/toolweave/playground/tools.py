@@ -30,7 +30,7 @@ TIMEOUT = 4 * STEP
 
 SENSORS = {"Oslo": 15, "Rome": 8, "Tokyo": 2, "Lima": 6, "Lisbon": 2}
 """How many sensors the station of a city has; those of other cities have three. The first that is
-asked for in the stories takes so long that the others, asked for seconds later, answer before."""
+asked for in the scenarios takes so long that the others, asked for seconds later, answer before."""
 
 SIZES = ("small", "medium", "large")
 
@@ -59,7 +59,7 @@ class Tools:
             *self.box.tools,
             self.read_station,
             self.divide,
-            self.track_parcel.replace(timeout=TIMEOUT * self._step / STEP),
+            self.track_shipment.replace(timeout=TIMEOUT * self._step / STEP),
             self.transfer_money,
             self.order_pizza,
             self.ask_colleague,
@@ -96,7 +96,7 @@ class Tools:
         return a / b
 
     @tool("TrackParcel")
-    async def track_parcel(self, number: str, context: ToolContext) -> str:
+    async def track_shipment(self, number: str, context: ToolContext) -> str:
         """Asks the carrier where a parcel is.
 
         Args:

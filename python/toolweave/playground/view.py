@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ..play.screens import LineKind, Line, Screen, visible
+from ..play.screens import Line, LineKind, Screen, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,35 +45,35 @@ class View:
         for line in text.split("\n"):
             self._screen.show(Line(kind, line))
 
-    def tell(self, event: Mapping[str, Any]) -> None:
+    def show_event(self, event: Mapping[str, Any]) -> None:
         """Tells one event; kinds that it does not know are not told."""
         match event["kind"]:
             case "text" | "reasoning":
-                self._said(event)
+                self._show_text(event)
             case "tools_call":
                 for call in event["toolCalls"]:
-                    self._called(call)
+                    self._show_call(call)
             case "tool_state":
-                self._state(event)
+                self._show_state(event)
             case "tool_result":
-                self._result(event)
+                self._show_result(event)
             case "tools_aggregate":
-                self._aggregate(event)
+                self._show_aggregate(event)
             case "selection":
-                self._selection(event)
+                self._show_selection(event)
             case "scene":
-                self._scene(event["step"])
+                self._show_scene(event["step"])
             case "usage":
                 tokens = f"{event['inputTokens']} tokens read, {event['outputTokens']} written"
                 self.write(LineKind.NOTE, tokens)
             case "error":
                 self.write(LineKind.FAILED, event["message"])
             case "run":
-                self._ran(event)
+                self._show_run(event)
             case _:
                 pass
 
-    def _said(self, event: Mapping[str, Any]) -> None:
+    def _show_text(self, event: Mapping[str, Any]) -> None:
         kind = LineKind.THINKS if event["kind"] == "reasoning" else LineKind.TEXT
         kind = LineKind.USER if event.get("role") == "user" else kind
         if kind is not self._kind:
@@ -91,17 +91,19 @@ class View:
         if text.strip():
             self._screen.show(Line(self._kind, text))
 
-    def _called(self, call: Mapping[str, Any]) -> None:
+    def _show_call(self, call: Mapping[str, Any]) -> None:
         self._end_line()
         name = self._names[call["toolCallId"]] = f"{call['name']} {len(self._names) + 1}"
         arguments = call.get("arguments", call.get("raw", ""))
         self.write(LineKind.CALL, f"{name}  {_short(json.dumps(arguments, ensure_ascii=False))}")
         for repair in call.get("repairs", ()):
-            self.write(LineKind.REPAIRED, f"{name}  {repair['kind']} {repair.get('path', '')}".rstrip())
+            self.write(
+                LineKind.REPAIRED, f"{name}  {repair['kind']} {repair.get('path', '')}".rstrip()
+            )
         if "invalid" in call:
             self.write(LineKind.INVALID, f"{name}  {call['invalid']['message']}")
 
-    def _state(self, event: Mapping[str, Any]) -> None:
+    def _show_state(self, event: Mapping[str, Any]) -> None:
         name = self._name(event)
         if event["state"] == "running":
             self.write(LineKind.STARTS, name)
@@ -109,20 +111,26 @@ class View:
         if event["state"] == "awaiting_approval" and "key" not in event:
             # Who is asked has not been told yet.
             return
-        told: list[str] = [_STATES.get(event["state"]) or event["state"]]
-        told += [str(event[key]) for key in ("question", "reason") if key in event]
-        self.write(LineKind.NOTE, f"{name} {': '.join(told)}")
+        parts: list[str] = [_STATES.get(event["state"]) or event["state"]]
+        parts += [str(event[key]) for key in ("question", "reason") if key in event]
+        self.write(LineKind.NOTE, f"{name} {': '.join(parts)}")
 
-    def _result(self, event: Mapping[str, Any]) -> None:
-        kind = LineKind.FAILED if event["isError"] else LineKind.RESULT if event["done"] else LineKind.WORKS
+    def _show_result(self, event: Mapping[str, Any]) -> None:
+        kind = (
+            LineKind.FAILED
+            if event["isError"]
+            else LineKind.RESULT
+            if event["done"]
+            else LineKind.WORKS
+        )
         self.write(kind, f"{self._name(event)}  {_short(event['result'])}")
 
-    def _aggregate(self, event: Mapping[str, Any]) -> None:
+    def _show_aggregate(self, event: Mapping[str, Any]) -> None:
         done = {result["toolCallId"] for result in event["toolResults"]}
         names = [self._name(call) for call in event["toolCalls"]]
         self.write(LineKind.ALL, f"{len(done)} of {len(names)}  {', '.join(names)}")
 
-    def _selection(self, event: Mapping[str, Any]) -> None:
+    def _show_selection(self, event: Mapping[str, Any]) -> None:
         for one in event["ranking"]:
             score = one.get("score")
             bar = "" if score is None else "#" * round(score * BAR / 100)
@@ -130,17 +138,19 @@ class View:
             self.write(LineKind.NOTE, f"{bar:>{BAR}} {shown:>5}  {one['tool']}")
         self.write(LineKind.NOTE, f"selected: {event.get('tool', 'no tool')}")
 
-    def _scene(self, step: Mapping[str, Any]) -> None:
+    def _show_scene(self, step: Mapping[str, Any]) -> None:
         if step["status"] == "Streaming":
             return
         cost = f"  {step['cost']} USD" if "cost" in step else ""
         self.write(LineKind.NOTE, f"{step['status']}: {_short(step.get('message', ''))}{cost}")
 
-    def _ran(self, event: Mapping[str, Any]) -> None:
+    def _show_run(self, event: Mapping[str, Any]) -> None:
         if event["status"] == "finished":
             self._end_line()
             why = f": {event['error']}" if "error" in event else ""
-            self.write(LineKind.NOTE, f"the run has ended, {event.get('stopReason', 'completed')}{why}")
+            self.write(
+                LineKind.NOTE, f"the run has ended, {event.get('stopReason', 'completed')}{why}"
+            )
 
     def _name(self, event: Mapping[str, Any]) -> str:
         call_id: str = event["toolCallId"]

@@ -123,7 +123,7 @@ def test_ones_own_tools_and_model_are_handed_on(
     assert settings.strategy == "choose"
 
 
-def test_a_tools_file_with_errors_is_told_of_with_their_places(
+def test_errors_of_a_tools_file_are_reported_with_their_places(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "tools.xml"

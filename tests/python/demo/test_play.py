@@ -16,8 +16,8 @@ from toolweave.executor import ToolProgress, ToolStarted
 from toolweave.models import complete
 from toolweave.play.colours import ColourScreen
 from toolweave.play.held_text import HeldText
-from toolweave.play.printer import LEGEND, REPAIR_EXPLANATIONS, EventPrinter, describe_repair
 from toolweave.play.player import Player
+from toolweave.play.printer import LEGEND, REPAIR_EXPLANATIONS, EventPrinter, describe_repair
 from toolweave.play.recordings import RECORDED_ON, SELECTION, Recording, recordings
 from toolweave.play.screens import LineKind, PlainScreen, harmless, visible
 from toolweave.play.tools import ToolBox
@@ -256,7 +256,7 @@ def test_a_stream_that_cannot_encode_a_character_gets_an_escape(
     assert b"Nice: 18 \\xb0C" in raw.getvalue()
 
 
-def test_control_characters_are_spelled_out() -> None:
+def test_control_characters_are_escaped() -> None:
     assert visible("a\n\t\x1b[31mé\xa0") == "a↵⇥\\x1b[31mé\xa0"
     assert harmless("\t\x1b[31mé\u202e\r") == "\t\\x1b[31mé\\u202e\\r"
     out = io.StringIO()
@@ -264,7 +264,7 @@ def test_control_characters_are_spelled_out() -> None:
     assert out.getvalue() == "  result \\x1b]0;owned\\x07\n  result second line\n"
 
 
-def tell(reply: str) -> list[str]:
+def lines_of(reply: str) -> list[str]:
     """The lines for a reply that comes character by character."""
     out = io.StringIO()
     printer = EventPrinter(PlainScreen(out))
@@ -282,13 +282,13 @@ def tell(reply: str) -> list[str]:
     return out.getvalue().splitlines()
 
 
-def test_text_is_told_line_by_line_without_the_blank_lines_around_it() -> None:
-    assert tell("\n\none\n\ntwo\n \n") == ["    text one", "    text", "    text two"]
+def test_text_is_shown_line_by_line_without_the_blank_lines_around_it() -> None:
+    assert lines_of("\n\none\n\ntwo\n \n") == ["    text one", "    text", "    text two"]
 
 
-def test_what_was_held_back_is_told_with_what_became_of_it() -> None:
-    assert tell("a < b\n")[1:] == ["    held <   for 1 delta, then it was text"]
-    assert tell('<Add>{"a": 1, "b": 2}</Add>') == [
+def test_held_back_text_is_shown_with_its_outcome() -> None:
+    assert lines_of("a < b\n")[1:] == ["    held <   for 1 delta, then it was text"]
+    assert lines_of('<Add>{"a": 1, "b": 2}</Add>') == [
         "    held <Add>   for 5 deltas, then it began a call",
         "    call Add (call_0)",
         '    args {"a": 1, "b": 2}',
@@ -296,14 +296,14 @@ def test_what_was_held_back_is_told_with_what_became_of_it() -> None:
     ]
 
 
-def test_what_the_model_made_up_or_thought_is_told_as_such() -> None:
-    assert tell("<tool_response>42</tool_response>")[-1] == (
+def test_invented_results_and_reasoning_are_labelled() -> None:
+    assert lines_of("<tool_response>42</tool_response>")[-1] == (
         "invented a result that no tool gave: <tool_response>42</tool_response>"
     )
-    assert "  thinks hm" in tell("<think>hm</think>ok")
+    assert "  thinks hm" in lines_of("<think>hm</think>ok")
 
 
-def test_what_becomes_of_a_call_is_told_above_the_line_that_grows() -> None:
+def test_progress_and_results_are_shown_above_the_growing_line() -> None:
     out = io.StringIO()
     printer = EventPrinter(PlainScreen(out))
     (text, *_, call) = parse('On it<Add>{"a": 1, "b": 2}</Add>', CONTRACTS)

@@ -132,8 +132,8 @@ def ask(*parts: bytes, **how: Any) -> tuple[str, str, FinishReason]:
     """Text, thinking and the finish reason of one request by our own means."""
     with serving(Answer(*parts, **how)) as served:
         reply = asyncio.run(complete(Endpoint(served.url, "m", KEY), "x"))
-    said = {type(message): message for message in reply.messages}
-    text, thought = said.get(TextMessage), said.get(ReasoningMessage)
+    by_type = {type(message): message for message in reply.messages}
+    text, thought = by_type.get(TextMessage), by_type.get(ReasoningMessage)
     assert reply.finish_reason is not None
     return (
         text.text if isinstance(text, TextMessage) else "",
@@ -203,7 +203,7 @@ def test_a_stream_that_is_none_is_an_error(parts: tuple[bytes, ...], message: st
         (503, "[" * 10_000, "status 503: "),
     ],
 )
-def test_an_http_error_says_what_the_server_said_but_never_the_key(
+def test_an_http_error_shows_the_server_message_but_never_the_key(
     status: int, body: str, message: str
 ) -> None:
     with pytest.raises(ModelError, match=message) as raised:
@@ -236,7 +236,7 @@ def test_an_endpoint_names_its_first_model() -> None:
         (b"no", 404, "answered with status 404"),
     ],
 )
-def test_an_endpoint_that_names_none_is_told_of(body: bytes, status: int, message: str) -> None:
+def test_an_endpoint_without_models_is_reported(body: bytes, status: int, message: str) -> None:
     with (
         serving(Answer(body, status=status, kind="application/json")) as served,
         pytest.raises(ModelError, match=message),
@@ -321,7 +321,7 @@ def test_a_model_that_only_calls_tools_is_stopped(
 
 
 @pytest.mark.usefixtures("client")
-def test_a_reply_that_is_cut_off_and_what_it_cost_are_told(
+def test_a_truncated_reply_and_its_usage_are_shown(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     usage = b'data: {"choices": [], "usage": {"prompt_tokens": 1200, "completion_tokens": 7}}\n\n'

@@ -23,7 +23,7 @@ def answer(name: str, **arguments: Any) -> str:
     return run(ToolBox(RECORDED_ON), name, **arguments).result
 
 
-def test_the_tools_are_those_that_the_recorded_models_were_told_of() -> None:
+def test_the_tools_are_those_of_the_recorded_prompts() -> None:
     for recording in recordings():
         for tool in ToolBox(RECORDED_ON).tools:
             assert f"## {tool.name}\nDescription: {tool.description}\n" in recording.system
@@ -32,8 +32,8 @@ def test_the_tools_are_those_that_the_recorded_models_were_told_of() -> None:
             for name, argument in schema["properties"].items():
                 needed = "required" if name in schema["required"] else "optional"
                 kind = argument["type"]
-                told = f"- {name} ({needed}, {kind}"
-                [line] = [line for line in _section(recording.system, tool.name) if told in line]
+                entry = f"- {name} ({needed}, {kind}"
+                [line] = [line for line in _section(recording.system, tool.name) if entry in line]
                 assert line.endswith(f": {argument['description']}")
                 assert all(value in line for value in argument.get("enum", ()))
 

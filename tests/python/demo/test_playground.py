@@ -1,4 +1,4 @@
-"""What the playground answers: its stories, and what a live model says."""
+"""What the playground answers: its scenarios, and what a live model says."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from toolweave.lifecycle import RawText, StreamEventMapper, TurnEvent
 from toolweave.play.recordings import recordings
 from toolweave.playground.model import MAX_PAUSE, pace
 from toolweave.playground.responder import MAX_CHATS, Playground
-from toolweave.playground.stories import NOT_RECORDED, Story, stories, story_for, written
+from toolweave.playground.scenarios import NOT_RECORDED, Scenario, scenario_for, scenarios, written
 from toolweave.protocols import Approval
 from toolweave.scenes import SceneStep
 from toolweave.testing import ScriptedModel
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from toolweave import FunctionContract
     from toolweave.web.raw_text import RawTextRun
 
-EACH = pytest.mark.parametrize("story", stories(), ids=lambda story: story.name)
+EACH = pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)
 
 
 async def yes(_call: ToolCall, _contract: FunctionContract) -> Approval:
@@ -55,23 +55,23 @@ async def no(_call: ToolCall, _contract: FunctionContract) -> Approval:
 
 
 class Journal:
-    """Remembers what it is told, and what had been read by then."""
+    """A journal that records its calls and how many events had been read by then."""
 
     def __init__(self, read: list[TurnEvent]) -> None:
         self._read = read
-        self.told: list[tuple[str, str, int]] = []
+        self.calls: list[tuple[str, str, int]] = []
         self.reply: RawTextRun | None = None
 
     async def started(self, call: ToolCall) -> None:
         assert self.reply is not None
         await self.reply.caught_up()
-        self.told.append(("started", call.id, len(self._read)))
+        self.calls.append(("started", call.id, len(self._read)))
 
     async def finished(self, call: ToolCall, result: ToolResult) -> None:
         assert result.tool_call_id == call.id
         assert self.reply is not None
         await self.reply.caught_up()
-        self.told.append(("finished", call.id, len(self._read)))
+        self.calls.append(("finished", call.id, len(self._read)))
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Asked:
 
 
 @dataclass
-class Heard:
+class TurnOutcome:
     """What came of a turn."""
 
     events: list[TurnEvent] = field(default_factory=list)
@@ -118,14 +118,14 @@ class Heard:
 def begin(
     playground: Playground,
     prompt: str | None,
-    heard: Heard,
+    outcome: TurnOutcome,
     *,
     history: Sequence[Message] = (),
     chat_id: str = "chat",
 ) -> RawTextRun:
-    said = () if prompt is None else (TextMessage(prompt, id="said"),)
-    reply = heard.journal.reply = playground(
-        Asked(chat_id, "run", None, tuple(history), said, heard.journal)  # type: ignore[arg-type]
+    messages = () if prompt is None else (TextMessage(prompt, id="said"),)
+    reply = outcome.journal.reply = playground(
+        Asked(chat_id, "run", None, tuple(history), messages, outcome.journal)  # type: ignore[arg-type]
     )
     return reply
 
@@ -137,140 +137,148 @@ async def answered(
     answer: object = "medium",
     slowly: bool = False,
     **more: Any,
-) -> Heard:
-    heard = Heard()
+) -> TurnOutcome:
+    outcome = TurnOutcome()
     mapper = StreamEventMapper("chat", "run")
-    async with begin(playground, prompt, heard, **more) as reply:
+    async with begin(playground, prompt, outcome, **more) as reply:
         async for event in reply:
-            heard.events.append(event)
-            heard.generations.append(reply.generation_id)
-            heard.drafts += mapper.map(event, generation_id=reply.generation_id)
+            outcome.events.append(event)
+            outcome.generations.append(reply.generation_id)
+            outcome.drafts += mapper.map(event, generation_id=reply.generation_id)
             if isinstance(event, ToolQuestion):
                 assert reply.deferred is not None
                 reply.deferred.resolve(event.key, answer)
             if slowly:
                 await asyncio.sleep(0.001)
-        heard.messages = tuple(reply.finished_messages)
-    return heard
+        outcome.messages = tuple(reply.finished_messages)
+    return outcome
 
 
 def recorded(**options: Any) -> Playground:
     return Playground(options.pop("approver", yes), speed=None, **options)
 
 
-def told(story: Story | str, **more: Any) -> Heard:
-    if isinstance(story, str):
-        [story] = [each for each in stories() if each.name == story]
+def replayed(scenario: Scenario | str, **more: Any) -> TurnOutcome:
+    if isinstance(scenario, str):
+        [scenario] = [each for each in scenarios() if each.name == scenario]
     # Virtual time does not wait for threads, and would be past the timeout of a tool in one.
-    loop = asyncio.new_event_loop() if story.name == "failure" else None
-    return run(answered(recorded(), story.prompt, **more), loop)
+    loop = asyncio.new_event_loop() if scenario.name == "failure" else None
+    return run(answered(recorded(), scenario.prompt, **more), loop)
 
 
-def results(heard: Heard) -> list[ToolResult]:
-    found: list[ToolResult] = heard.of(ToolResult)
+def results(outcome: TurnOutcome) -> list[ToolResult]:
+    found: list[ToolResult] = outcome.of(ToolResult)
     return found
 
 
 @EACH
-def test_a_story_is_told_to_its_end(story: Story) -> None:
-    heard = told(story)
-    if story.kind == "scenes":
-        assert heard.last.stop_reason == "completed"
+def test_a_scenario_runs_to_its_end(scenario: Scenario) -> None:
+    outcome = replayed(scenario)
+    if scenario.kind == "scenes":
+        assert outcome.last.stop_reason == "completed"
     else:
-        assert isinstance(heard.last, AgentResult)
-        assert heard.last.stop_reason == ("deferred" if story.name == "deferred" else "completed")
-    assert NOT_RECORDED not in heard.raw
-    assert heard.messages[0] == TextMessage(story.prompt, id="said")
-    assert all(draft["chatId"] == "chat" for draft in heard.drafts)
+        assert isinstance(outcome.last, AgentResult)
+        assert outcome.last.stop_reason == (
+            "deferred" if scenario.name == "deferred" else "completed"
+        )
+    assert NOT_RECORDED not in outcome.raw
+    assert outcome.messages[0] == TextMessage(scenario.prompt, id="said")
+    assert all(draft["chatId"] == "chat" for draft in outcome.drafts)
 
 
 @EACH
-def test_what_the_model_wrote_comes_before_the_calls_that_were_made_of_it(story: Story) -> None:
+def test_what_the_model_wrote_comes_before_the_calls_that_were_made_of_it(
+    scenario: Scenario,
+) -> None:
     raw = ""
-    heard = told(story)
-    for event in heard.events:
+    outcome = replayed(scenario)
+    for event in outcome.events:
         if isinstance(event, RawText):
             raw += event.delta
         elif isinstance(event, ToolCall):
             assert event.raw in raw
-    updates = [story.reply(turn, [r.result for r in results(heard)]).updates for turn in range(9)]
-    said = ["".join(u.text for u in each if isinstance(u, TextDelta)) for each in updates]
-    assert said[0] in raw
-    assert raw.startswith(said[0])
+    updates = [
+        scenario.reply(turn, [r.result for r in results(outcome)]).updates for turn in range(9)
+    ]
+    replies = ["".join(u.text for u in each if isinstance(u, TextDelta)) for each in updates]
+    assert replies[0] in raw
+    assert raw.startswith(replies[0])
     # Told piece by piece, it would keep the events from being stored together.
-    assert len(heard.of(RawText)) < len(heard.events) / 3 + 5
+    assert len(outcome.of(RawText)) < len(outcome.events) / 3 + 5
 
 
 @EACH
-def test_a_story_says_who_wrote_it(story: Story) -> None:
-    assert "recorded repl" in story.source or "written by hand" in story.source
-    if story.turns[0][0].model is None or story.scores is not None:
-        assert "written by hand" in story.title
-    if story.scores is not None:
-        assert "the scores are written by hand" in story.source
-    by_hand = [each.reply for turn in story.turns for each in turn if isinstance(each.reply, str)]
+def test_a_story_says_who_wrote_it(scenario: Scenario) -> None:
+    assert "recorded repl" in scenario.source or "written by hand" in scenario.source
+    if scenario.turns[0][0].model is None or scenario.scores is not None:
+        assert "written by hand" in scenario.title
+    if scenario.scores is not None:
+        assert "the scores are written by hand" in scenario.source
+    by_hand = [
+        each.reply for turn in scenario.turns for each in turn if isinstance(each.reply, str)
+    ]
     if by_hand:
         assert "written by hand" in by_hand[-1]
 
 
 @given(st.floats(0.01, 1000))
 def test_the_pace_says_how_long_the_longest_pause_is(speed: float) -> None:
-    said = pace(speed)
-    [longest] = re.findall(r"pauses shortened to at most (\S+) s$", said)
+    sentence = pace(speed)
+    [longest] = re.findall(r"pauses shortened to at most (\S+) s$", sentence)
     assert float(longest) == pytest.approx(MAX_PAUSE / speed, rel=0.06)
-    assert ("times their pace" in said) == (speed != 1)
+    assert ("times their pace" in sentence) == (speed != 1)
     assert "pauses" in pace(None)
 
 
 def test_the_stories_show_what_the_page_is_to_show() -> None:
-    assert 8 <= len(stories()) <= 12
-    assert len({story.prompt for story in stories()}) == len(stories())
-    assert sum("recorded" in story.source for story in stories()) > 8
+    assert 8 <= len(scenarios()) <= 12
+    assert len({scenario.prompt for scenario in scenarios()}) == len(scenarios())
+    assert sum("recorded" in scenario.source for scenario in scenarios()) > 8
 
 
 @EACH
 def test_a_tool_starts_when_its_call_has_been_read_however_slow_the_reader_is(
-    story: Story,
+    scenario: Scenario,
 ) -> None:
-    heard = told(story, slowly=True)
-    entered = [each for each in heard.journal.told if each[0] == "started"]
-    if story.name not in ("invalid", "unknown"):
+    outcome = replayed(scenario, slowly=True)
+    entered = [each for each in outcome.journal.calls if each[0] == "started"]
+    if scenario.name not in ("invalid", "unknown"):
         assert entered
     for _, call_id, read in entered:
-        seen = heard.events[:read]
+        seen = outcome.events[:read]
         assert any(
             (isinstance(event, ToolCall) and event.id == call_id)
             # Scenes tell of a call when it runs.
             or isinstance(event, SceneStep)
             for event in seen
         )
-    ended = [each[1] for each in heard.journal.told if each[0] == "finished"]
-    later = [event.tool_call_id for event in heard.of(ToolDeferred)]
-    assert sorted(ended + later) == sorted(each[1] for each in entered)
+    ended = [each[1] for each in outcome.journal.calls if each[0] == "finished"]
+    deferred = [event.tool_call_id for event in outcome.of(ToolDeferred)]
+    assert sorted(ended + deferred) == sorted(each[1] for each in entered)
 
 
 @pytest.mark.parametrize("speed", [None, 1.0, 10.0])
 def test_results_come_in_another_order_than_the_calls_at_any_pace(speed: float | None) -> None:
-    heard = run(answered(Playground(yes, speed=speed), stories()[1].prompt))
-    calls = [call.arguments["city"] for call in heard.of(ToolCall)]
+    outcome = run(answered(Playground(yes, speed=speed), scenarios()[1].prompt))
+    calls = [call.arguments["city"] for call in outcome.of(ToolCall)]
     assert calls == ["Oslo", "Rome", "Tokyo"]
-    assert [result.result.partition(":")[0] for result in results(heard)] == [
+    assert [result.result.partition(":")[0] for result in results(outcome)] == [
         "Tokyo",
         "Rome",
         "Oslo",
     ]
-    assert len(heard.of(ToolProgress)) == 25
-    [aggregate] = heard.of(ToolAggregateMessage)
+    assert len(outcome.of(ToolProgress)) == 25
+    [aggregate] = outcome.of(ToolAggregateMessage)
     assert [result.result.partition(":")[0] for result in aggregate.tool_results] == calls
 
 
 def test_arguments_are_repaired() -> None:
-    kinds = {repair.kind for call in told("repairs").of(ToolCall) for repair in call.repairs}
+    kinds = {repair.kind for call in replayed("repairs").of(ToolCall) for repair in call.repairs}
     assert {"trailing_comma", "quotes", "name_case", "enum_case", "wrap_in_array"} <= kinds
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "said"),
+    ("name", "code", "expected"),
     [
         ("invalid", "invalid_arguments", "kelvin"),
         ("unknown", "unknown_tool", "not found"),
@@ -279,16 +287,16 @@ def test_arguments_are_repaired() -> None:
     ],
 )
 def test_what_goes_wrong_is_a_result_and_the_model_says_something_to_it(
-    name: str, code: str, said: str
+    name: str, code: str, expected: str
 ) -> None:
-    heard = told(name)
-    [result] = results(heard)
+    outcome = replayed(name)
+    [result] = results(outcome)
     assert result.is_error
     assert result.error_code == code
-    assert said in heard.last.text
+    assert expected in outcome.last.text
 
 
-def test_money_is_transferred_only_where_somebody_approves() -> None:
+def test_money_is_transferred_only_after_approval() -> None:
     prompt = "transfer  250 EUROS to ada."
     allowed = run(answered(recorded(), prompt))
     assert results(allowed)[0].result.endswith("750.00 euros are left")
@@ -301,28 +309,28 @@ def test_money_is_transferred_only_where_somebody_approves() -> None:
 
 @pytest.mark.parametrize(("size", "minutes"), [("small", 20), ("medium", 25), ("large", 30)])
 def test_a_tool_asks_and_the_reply_depends_on_the_answer(size: str, minutes: int) -> None:
-    heard = told("question", answer=size)
-    [question] = heard.of(ToolQuestion)
+    outcome = replayed("question", answer=size)
+    [question] = outcome.of(ToolQuestion)
     assert question.schema == {"enum": ["small", "medium", "large"]}
-    assert f"{minutes} minutes" in heard.last.text
+    assert f"{minutes} minutes" in outcome.last.text
 
 
-def test_a_result_that_comes_later_is_told_in_the_next_run() -> None:
-    heard = told("deferred")
-    [deferred] = heard.of(ToolDeferred)
-    [aggregate] = [each for each in heard.messages if isinstance(each, ToolAggregateMessage)]
+def test_a_deferred_result_is_reported_in_the_next_run() -> None:
+    outcome = replayed("deferred")
+    [deferred] = outcome.of(ToolDeferred)
+    [aggregate] = [each for each in outcome.messages if isinstance(each, ToolAggregateMessage)]
     late = ToolResult(deferred.tool_call_id, "AskColleague", "Tuesday")
     history = [
         each.__replace__(tool_results=[late]) if each is aggregate else each
-        for each in heard.messages
+        for each in outcome.messages
     ]
     after = run(answered(recorded(), None, history=history))
     assert after.last.text.startswith("The answer to your question has come: Tuesday (")
     assert after.last.stop_reason == "completed"
 
 
-def test_scenes_tell_their_steps_with_what_they_cost() -> None:
-    steps: list[SceneStep] = told("scenes").of(SceneStep)
+def test_steps_of_scenes_report_their_costs() -> None:
+    steps: list[SceneStep] = replayed("scenes").of(SceneStep)
     entered = [step.scene for step in steps if step.status == "ExecutingScene"]
     assert entered == ["Calculator", "Weather"]
     assert steps[-1].total_cost > 0
@@ -330,35 +338,37 @@ def test_scenes_tell_their_steps_with_what_they_cost() -> None:
 
 
 def test_a_tool_is_selected_and_then_called() -> None:
-    heard = told("selection")
-    selection = heard.events[0]
+    outcome = replayed("selection")
+    selection = outcome.events[0]
     assert isinstance(selection, Selection)
     assert selection.tool is not None
     assert selection.tool.name == "scale_recipe"
     assert [one.score for one in selection.ranking] == [95, 75, 30, 10, 5]
-    assert "1200 g spaghetti" in results(heard)[0].result
-    assert "1200 g spaghetti" in heard.last.text
+    assert "1200 g spaghetti" in results(outcome)[0].result
+    assert "1200 g spaghetti" in outcome.last.text
 
 
 @pytest.mark.parametrize("recording", recordings(), ids=lambda recording: recording.name)
 def test_every_recording_is_known_by_its_prompt(recording: Any) -> None:
-    story = story_for(recording.prompt)
-    assert story is not None
-    first = story.reply(0, ())
+    scenario = scenario_for(recording.prompt)
+    assert scenario is not None
+    first = scenario.reply(0, ())
     # Two of them answer the same question.
     prompts = [each.prompt for each in recordings()]
     if prompts.count(recording.prompt) == 1:
         assert first == recording.reply
-    heard = run(answered(recorded(), recording.prompt))
-    assert heard.raw.startswith("".join(u.text for u in first.updates if isinstance(u, TextDelta)))
-    assert heard.last.stop_reason in ("completed", "length")
+    outcome = run(answered(recorded(), recording.prompt))
+    assert outcome.raw.startswith(
+        "".join(u.text for u in first.updates if isinstance(u, TextDelta))
+    )
+    assert outcome.last.stop_reason in ("completed", "length")
 
 
 def test_to_anything_else_the_answer_is_that_there_is_no_model() -> None:
-    heard = run(answered(recorded(), "What is the meaning of life?"))
-    assert "There is no model behind this page" in heard.last.text
-    assert "toolweave demo --model http://127.0.0.1:8080/v1" in heard.last.text
-    assert not heard.of(ToolCall)
+    outcome = run(answered(recorded(), "What is the meaning of life?"))
+    assert "There is no model behind this page" in outcome.last.text
+    assert "toolweave demo --model http://127.0.0.1:8080/v1" in outcome.last.text
+    assert not outcome.of(ToolCall)
 
 
 TOOLS_XML = """
@@ -385,34 +395,34 @@ def films() -> ToolRegistry:
     return registry
 
 
-def test_without_a_model_ones_own_tools_are_scored_by_words_and_that_is_said() -> None:
+def test_without_a_model_ones_own_tools_are_scored_by_words_and_the_reply_says_so() -> None:
     playground = recorded(registry=films(), item_type="Movie")
-    heard = run(answered(playground, "How long is Alien?"))
-    selection = heard.events[0]
+    outcome = run(answered(playground, "How long is Alien?"))
+    selection = outcome.events[0]
     assert isinstance(selection, Selection)
     assert selection.tool is not None
     assert selection.tool.name == "runtime"
-    assert "It would be runtime, which was not run." in heard.last.text
-    assert "No model was asked" in heard.last.text
+    assert "It would be runtime, which was not run." in outcome.last.text
+    assert "No model was asked" in outcome.last.text
 
 
 def test_a_live_model_chooses_among_ones_own_tools_and_calls_them() -> None:
     scores = '{"runtime": {"score": 90, "title": "Alien"}, "cast": {"score": 10, "title": "A"}}'
     model = ScriptedModel(scores, '<runtime>{"title": "Alien"}</runtime>', "117 minutes.")
     playground = recorded(model=model, registry=films(), item_type="Movie")
-    heard = run(answered(playground, "How long is Alien?"))
-    assert isinstance(heard.events[0], Selection)
-    assert [one.score for one in heard.events[0].ranking] == [90, 10]
-    assert results(heard)[0].result == "Alien: 117 minutes"
-    assert heard.last.text == "117 minutes."
+    outcome = run(answered(playground, "How long is Alien?"))
+    assert isinstance(outcome.events[0], Selection)
+    assert [one.score for one in outcome.events[0].ranking] == [90, 10]
+    assert results(outcome)[0].result == "Alien: 117 minutes"
+    assert outcome.last.text == "117 minutes."
 
 
 def test_a_live_model_answers_everything_with_the_tools_of_the_playground() -> None:
     model = ScriptedModel('<Add>{"a": 1, "b": 2}</Add>', "It is 3.", name="mine")
-    heard = run(answered(recorded(model=model), "What is 15 + 27?"))
-    assert heard.raw == '<Add>{"a": 1, "b": 2}</Add>It is 3.'
-    assert heard.last.text == "It is 3."
-    assert heard.messages[-1].from_agent == "mine"
+    outcome = run(answered(recorded(model=model), "What is 15 + 27?"))
+    assert outcome.raw == '<Add>{"a": 1, "b": 2}</Add>It is 3.'
+    assert outcome.last.text == "It is 3."
+    assert outcome.messages[-1].from_agent == "mine"
 
 
 def test_with_a_live_model_each_chat_has_an_account_of_its_own() -> None:
@@ -422,8 +432,8 @@ def test_with_a_live_model_each_chat_has_an_account_of_its_own() -> None:
         playground = recorded(model=model)
 
         async def transfer(chat_id: str) -> str:
-            heard = await answered(playground, "go", chat_id=chat_id)
-            return results(heard)[0].result
+            outcome = await answered(playground, "go", chat_id=chat_id)
+            return results(outcome)[0].result
 
         assert "400.00" in await transfer("one")
         assert "400.00" in await transfer("two")
@@ -436,16 +446,16 @@ def test_with_a_live_model_each_chat_has_an_account_of_its_own() -> None:
 
 def test_a_run_that_is_cancelled_says_so_and_leaves_a_history_to_go_on_with() -> None:
     async def main() -> None:
-        heard = Heard()
+        outcome = TurnOutcome()
         playground = Playground(yes, speed=1.0)
-        [story] = [each for each in stories() if each.name == "timeout"]
-        async with begin(playground, story.prompt, heard) as reply:
+        [scenario] = [each for each in scenarios() if each.name == "timeout"]
+        async with begin(playground, scenario.prompt, outcome) as reply:
             async for event in reply:
-                heard.events.append(event)
+                outcome.events.append(event)
                 if isinstance(event, ToolStarted):
                     await reply.cancel()
             messages = reply.finished_messages
-        assert heard.last.stop_reason == "cancelled"
+        assert outcome.last.stop_reason == "cancelled"
         [aggregate] = [each for each in messages if isinstance(each, ToolAggregateMessage)]
         assert aggregate.tool_results[0].error_code == "interrupted"
 
@@ -465,8 +475,8 @@ def test_a_selection_that_is_cancelled_asks_no_model() -> None:
                 yield
 
         playground = recorded(model=Waiting(), registry=films(), item_type="Movie")
-        heard = Heard()
-        async with begin(playground, "How long is Alien?", heard) as reply:
+        outcome = TurnOutcome()
+        async with begin(playground, "How long is Alien?", outcome) as reply:
             reading = asyncio.ensure_future(anext(reply))
             await asked.wait()
             await reply.cancel()
@@ -481,9 +491,9 @@ def test_a_selection_that_is_cancelled_asks_no_model() -> None:
 @given(st.integers(0, 60))
 def test_who_leaves_at_any_event_leaves_nothing_behind(count: int) -> None:
     async def main() -> None:
-        heard = Heard()
+        outcome = TurnOutcome()
         before = asyncio.all_tasks()
-        async with begin(recorded(), stories()[1].prompt, heard) as reply:
+        async with begin(recorded(), scenarios()[1].prompt, outcome) as reply:
             for _ in range(count):
                 try:
                     await anext(reply)
@@ -504,13 +514,13 @@ def test_what_a_model_raises_is_raised_for_who_reads() -> None:
 
 
 def test_the_reply_that_an_event_belongs_to_is_known_when_it_is_read() -> None:
-    heard = told("call")
-    begun = [heard.generations[0]]
-    for generation in heard.generations[1:]:
+    outcome = replayed("call")
+    begun = [outcome.generations[0]]
+    for generation in outcome.generations[1:]:
         if generation != begun[-1]:
             begun.append(generation)
     assert len(begun) == 2
-    finished = {message.generation_id for message in heard.messages if message.generation_id}
+    finished = {message.generation_id for message in outcome.messages if message.generation_id}
     assert finished == set(begun)
 
 

@@ -1,4 +1,4 @@
-"""Recording the replies of stories."""
+"""Recording the replies of scenarios."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from toolweave.playground.record import record, spelled
+from toolweave.playground.record import record, scenario_json
 from toolweave.testing import ScriptedModel
 
 CALL = '<OrderPizza>{"kind": "Funghi"}</OrderPizza>'
 
 
-def story() -> dict[str, Any]:
+def scenario() -> dict[str, Any]:
     return {
         "label": "A tool that asks back",
         "prompt": "A pizza, please.",
@@ -30,17 +30,17 @@ def story() -> dict[str, Any]:
 
 
 def test_what_is_missing_of_a_story_is_asked_for_with_what_the_user_answers() -> None:
-    fields = story()
+    fields = scenario()
     model = ScriptedModel(CALL, "In 20 minutes.", "In 30 minutes.", name="m")
     asyncio.run(record(model, "m", fields))
     (first, (small, large)) = fields["replies"]
     assert first["deltas"] == [CALL]
     assert (small["deltas"], large["deltas"]) == (["In 20 minutes."], ["In 30 minutes."])
     assert {each["model"] for each in (first, small, large)} == {"m"}
-    said = [request.messages[-1].text for request in model.requests]
-    assert "one small Funghi" in said[1]
-    assert "one large Funghi" in said[2]
-    assert json.loads(spelled(fields)) == fields
+    results = [request.messages[-1].text for request in model.requests]
+    assert "one small Funghi" in results[1]
+    assert "one large Funghi" in results[2]
+    assert json.loads(scenario_json(fields)) == fields
     # What is there already is not asked for again.
     asyncio.run(record(ScriptedModel(), "other", fields))
     assert first["model"] == "m"
@@ -48,4 +48,4 @@ def test_what_is_missing_of_a_story_is_asked_for_with_what_the_user_answers() ->
 
 def test_a_reply_behind_the_answer_cannot_be_recorded() -> None:
     with pytest.raises(SystemExit, match="is answered after 1 replies"):
-        asyncio.run(record(ScriptedModel("No pizza today."), "m", story()))
+        asyncio.run(record(ScriptedModel("No pizza today."), "m", scenario()))

@@ -23,10 +23,10 @@ from toolweave import TextMessage, ToolAggregateMessage, ToolCall, ToolRegistry,
 from toolweave.cli import main
 from toolweave.play.screens import LineKind, PlainScreen
 from toolweave.playground import headless
-from toolweave.playground.client import ChatClient, ClientError
+from toolweave.playground.client import ClientError, PlaygroundClient
 from toolweave.playground.model import pace
+from toolweave.playground.scenarios import scenarios
 from toolweave.playground.server import ServerError, Settings, serving, suggestions
-from toolweave.playground.stories import stories
 from toolweave.playground.view import View
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FAST = Settings(speed=None)
-PATIENCE = 60.0
+TEST_TIMEOUT = 60.0
 
 
-def ask(client: ChatClient, chat_id: str, text: str) -> list[dict[str, Any]]:
+def ask(client: PlaygroundClient, chat_id: str, text: str) -> list[dict[str, Any]]:
     """The events of one turn."""
     first = client.ask("POST", f"/chats/{chat_id}/messages", {"text": text})["sequenceNumber"]
-    return [told.event for told in client.events(chat_id, first - 1)]
+    return [received.event for received in client.events(chat_id, first - 1)]
 
 
 def of(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
@@ -50,7 +50,7 @@ def of(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 
 
 def prompt_of(name: str) -> str:
-    return next(story.prompt for story in stories() if story.name == name)
+    return next(scenario.prompt for scenario in scenarios() if scenario.name == name)
 
 
 def test_the_page_is_served_with_what_it_suggests() -> None:
@@ -58,24 +58,28 @@ def test_the_page_is_served_with_what_it_suggests() -> None:
         async with serving(FAST, None) as server:
 
             def read(path: str) -> str:
-                with urllib.request.urlopen(f"{server.url}{path}", timeout=PATIENCE) as response:
+                with urllib.request.urlopen(
+                    f"{server.url}{path}", timeout=TEST_TIMEOUT
+                ) as response:
                     text: str = response.read().decode()
                     return text
 
             page = await asyncio.to_thread(read, "/")
             return page, json.loads(await asyncio.to_thread(read, "/playground.json"))
 
-    page, told = asyncio.run(asyncio.wait_for(look(), PATIENCE))
+    page, settings = asyncio.run(asyncio.wait_for(look(), TEST_TIMEOUT))
     assert "<html" in page.lower()
-    assert [each["text"] for each in told["suggestions"]] == [each.prompt for each in stories()]
-    labels = [each["label"] for each in told["suggestions"]]
+    assert [each["text"] for each in settings["suggestions"]] == [
+        each.prompt for each in scenarios()
+    ]
+    labels = [each["label"] for each in settings["suggestions"]]
     assert "Broken arguments, repaired (written by hand)" in labels
-    assert told["about"].endswith(f"that the page suggests, {pace(FAST.speed)}")
+    assert settings["about"].endswith(f"that the page suggests, {pace(FAST.speed)}")
 
 
-def test_a_result_that_comes_later_is_answered_over_http_and_gone_on_with() -> None:
+def test_a_deferred_result_is_resolved_over_http_and_the_chat_continues() -> None:
     def talk(url: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        client = ChatClient(url)
+        client = PlaygroundClient(url)
         chat_id = client.ask("POST", "/chats", {})["chatId"]
         before = ask(client, chat_id, prompt_of("deferred"))
         [waits] = [each for each in of(before, "tool_state") if each["state"] == "deferred"]
@@ -83,23 +87,23 @@ def test_a_result_that_comes_later_is_answered_over_http_and_gone_on_with() -> N
         assert client.ask("POST", path, {"result": "On Tuesday."}) == {"outcome": "resolved"}
         # The answer starts a run of its own.
         last = before[-1]["sequenceNumber"]
-        return before, [told.event for told in client.events(chat_id, last)]
+        return before, [received.event for received in client.events(chat_id, last)]
 
     async def both() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         async with serving(FAST, None) as server:
             return await asyncio.to_thread(talk, server.url)
 
-    before, after = asyncio.run(asyncio.wait_for(both(), PATIENCE))
+    before, after = asyncio.run(asyncio.wait_for(both(), TEST_TIMEOUT))
     assert before[-1]["stopReason"] == "deferred"
     assert after[-1]["stopReason"] == "completed"
     text = "".join(event["delta"] for event in of(after, "text"))
     assert "has come: On Tuesday." in text
 
 
-def test_results_of_scenes_are_told_once_and_with_the_reply_of_their_call() -> None:
+def test_results_of_scenes_are_emitted_once_and_with_the_reply_of_their_call() -> None:
     async def look() -> list[dict[str, Any]]:
         async with serving(FAST, None) as server:
-            client = ChatClient(server.url)
+            client = PlaygroundClient(server.url)
 
             def talk() -> list[dict[str, Any]]:
                 chat_id = client.ask("POST", "/chats", {})["chatId"]
@@ -134,7 +138,7 @@ def test_a_live_model_answers_with_ones_own_tools() -> None:
     assert [(each.label, each.text) for each in suggestions(own, model)] == [("a of Movie", "A?")]
     without = [each.label for each in suggestions(own, None)]
     assert without[0] == "a of Movie"
-    assert len(without) == len(stories())
+    assert len(without) == len(scenarios())
     live = [each.label for each in suggestions(Settings(), model)]
     assert live[:2] == ["A call", "Three calls, answered out of order"]
     assert not any("written by hand" in label for label in live)
@@ -143,12 +147,12 @@ def test_a_live_model_answers_with_ones_own_tools() -> None:
         async with serving(own, model) as server:
 
             def converse() -> list[dict[str, Any]]:
-                client = ChatClient(server.url)
+                client = PlaygroundClient(server.url)
                 return ask(client, client.ask("POST", "/chats", {})["chatId"], "Hi!")
 
             return await asyncio.to_thread(converse)
 
-    events = asyncio.run(asyncio.wait_for(talk(), PATIENCE))
+    events = asyncio.run(asyncio.wait_for(talk(), TEST_TIMEOUT))
     [selection] = of(events, "selection")
     assert selection["tool"] == "a"
     assert "".join(event["delta"] for event in of(events, "raw")) == "Hello."
@@ -159,7 +163,7 @@ def test_without_a_terminal_one_conversation_is_played_and_checked(
 ) -> None:
     assert main(["demo"]) == 0
     out = capsys.readouterr().out
-    for name in headless.SHOWN:
+    for name in headless.SCENARIOS_PLAYED:
         assert f"    user {prompt_of(name)}" in out
     assert "the connection is dropped; the next one goes on after event " in out
     assert "answered over HTTP: {'approved': True} (resolved)" in out
@@ -230,16 +234,16 @@ def test_what_came_is_held_against_what_is_stored() -> None:
     assert any("the text g.0 is not what came" in each for each in wrong)
 
 
-def test_a_server_that_refuses_is_told_of() -> None:
+def test_a_server_that_refuses_is_reported() -> None:
     async def talk() -> None:
         async with serving(FAST, None) as server:
-            client = ChatClient(server.url)
+            client = PlaygroundClient(server.url)
             with pytest.raises(ClientError, match="404"):
                 await asyncio.to_thread(client.ask, "GET", "/chats/nothing")
             with pytest.raises(ClientError, match="404"):
                 await asyncio.to_thread(lambda: list(client.events("nothing", 0)))
 
-    asyncio.run(asyncio.wait_for(talk(), PATIENCE))
+    asyncio.run(asyncio.wait_for(talk(), TEST_TIMEOUT))
 
 
 def test_a_page_of_another_site_cannot_ask_by_a_name_of_its_own() -> None:
@@ -248,7 +252,7 @@ def test_a_page_of_another_site_cannot_ask_by_a_name_of_its_own() -> None:
 
             def status(host: str) -> int:
                 address = urllib.parse.urlsplit(server.url).netloc
-                connection = http.client.HTTPConnection(address, timeout=PATIENCE)
+                connection = http.client.HTTPConnection(address, timeout=TEST_TIMEOUT)
                 with contextlib.closing(connection):
                     connection.request("GET", "/healthz", headers={"Host": host})
                     return connection.getresponse().status
@@ -257,7 +261,7 @@ def test_a_page_of_another_site_cannot_ask_by_a_name_of_its_own() -> None:
                 status, "evil.example"
             )
 
-    assert asyncio.run(asyncio.wait_for(look(), PATIENCE)) == (200, 400)
+    assert asyncio.run(asyncio.wait_for(look(), TEST_TIMEOUT)) == (200, 400)
 
 
 def test_a_port_that_is_taken_and_a_store_that_is_none_are_explained(
@@ -298,18 +302,18 @@ def server(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 def test_ctrl_c_ends_the_server_cleanly_and_a_store_is_kept(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'chats.db'}"
     with server("--store", url, "--speed", "1000") as (process, address):
-        client = ChatClient(address)
+        client = PlaygroundClient(address)
         chat_id = client.ask("POST", "/chats", {})["chatId"]
         events = ask(client, chat_id, prompt_of("call"))
         assert events[-1]["stopReason"] == "completed"
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=PATIENCE)
+        out, err = process.communicate(timeout=TEST_TIMEOUT)
         assert process.returncode == 0, err
         assert "Traceback" not in err
         assert out.endswith("stopped\n")
     with server("--store", url) as (_, address):
-        client = ChatClient(address)
-        again = [told.event for told in client.events(chat_id, 0)]
+        client = PlaygroundClient(address)
+        again = [received.event for received in client.events(chat_id, 0)]
         assert again == events
 
 
@@ -327,7 +331,7 @@ def test_without_the_extras_the_command_says_what_to_install(
     assert "pip install 'toolweave[demo]'" in capsys.readouterr().err
 
 
-def test_events_are_told_as_lines() -> None:
+def test_events_are_shown_as_lines() -> None:
     out = io.StringIO()
     view = View(PlainScreen(out))
     call = {"toolCallId": "c", "name": "Add", "index": 0, "arguments": {"a": 1}}
@@ -352,14 +356,14 @@ def test_events_are_told_as_lines() -> None:
         {"kind": "newer", "anything": 1},
         {"kind": "run", "status": "finished", "stopReason": "error", "error": "broken"},
     ):
-        view.tell(event)
+        view.show_event(event)
     view.write(LineKind.END, "the end")
     assert out.getvalue().splitlines() == [
         "  thinks hm",
         "    text one",
         "    text two",
         '    call Add 1  {"a": 1}',
-        "  mended Add 1  type /a",
+        "repaired Add 1  type /a",
         "    note Add 1 is denied: too much",
         "   works Add 1  1\\x1b[31m",
         f"  result Add 1  {'x' * 199}…",

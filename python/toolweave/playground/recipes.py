@@ -20,7 +20,7 @@ ITEM_TYPE = "Recipe"
 _DATA = files("toolweave.playground") / "data"
 
 
-def open_kitchen() -> ToolRegistry:
+def load_recipe_tools() -> ToolRegistry:
     """The registry, with a handler for each tool."""
     with as_file(_DATA / "tools.xml") as path:
         registry = ToolRegistry.load(path)
@@ -54,7 +54,7 @@ async def compare(first: str, second: str) -> str:
         first: The name of one.
         second: The name of the other.
     """
-    return "\n".join(_told(_recipe(name)) for name in (first, second))
+    return "\n".join(_describe(_recipe(name)) for name in (first, second))
 
 
 async def recipe_details(recipe: str) -> str:
@@ -63,7 +63,7 @@ async def recipe_details(recipe: str) -> str:
     Args:
         recipe: The name of the recipe.
     """
-    return _told(_recipe(recipe))
+    return _describe(_recipe(recipe))
 
 
 async def scale_recipe(recipe: str, people: int) -> str:
@@ -114,7 +114,7 @@ def _names() -> str:
     return ", ".join(recipe["name"] for recipe in _recipes())
 
 
-def _told(recipe: dict[str, Any]) -> str:
+def _describe(recipe: dict[str, Any]) -> str:
     needs = ", ".join(_lines(recipe))
     return f"{recipe['name']}: {recipe['minutes']} minutes, for {recipe['people']}; {needs}"
 

@@ -1,6 +1,6 @@
 """The prompts that the playground knows the replies to, and who wrote these.
 
-A story is a JSON file: a prompt, what it shows, and what the model says each time that it is
+A scenario is a JSON file: a prompt, what it shows, and what the model says each time that it is
 asked, which may depend on the results. Most replies are recorded: a real model wrote them, and
 they come as they came. The rest is written by hand, for what no model could be made to do, and says
 so. A reply by hand may tell the result that it is about, as ``{result}``.
@@ -47,7 +47,7 @@ class Alternative:
         """Whether it is a reply to these results."""
         return self.text is None or any(self.text in result for result in results)
 
-    def told(self, prompt: str, results: Sequence[str]) -> RecordedReply:
+    def reply_to(self, prompt: str, results: Sequence[str]) -> RecordedReply:
         """The reply to these results."""
         if isinstance(self.reply, RecordedReply):
             return self.reply
@@ -60,7 +60,7 @@ class Alternative:
 
 
 @dataclass(frozen=True)
-class Story:
+class Scenario:
     """A prompt with what is said to it."""
 
     name: str
@@ -105,37 +105,37 @@ class Story:
         """What the model says.
 
         Args:
-            turn: How often it was asked before in this story.
+            turn: How often it was asked before in this scenario.
             results: The results that it is to answer to.
         """
         if turn < len(self.turns):
             for each in self.turns[turn]:
                 if each.fits(results):
-                    return each.told(self.prompt, results)
+                    return each.reply_to(self.prompt, results)
         return written(self.prompt, NOT_RECORDED)
 
 
 @functools.cache
-def stories() -> tuple[Story, ...]:
-    """The stories that are suggested, in that order."""
-    folder = files("toolweave.playground") / "data" / "stories"
+def scenarios() -> tuple[Scenario, ...]:
+    """The scenarios that are suggested, in that order."""
+    folder = files("toolweave.playground") / "data" / "scenarios"
     found = sorted(folder.iterdir(), key=lambda file: file.name)
     return tuple(
-        _story(file.name.removesuffix(".json"), json.loads(file.read_text(encoding="utf-8")))
+        _scenario(file.name.removesuffix(".json"), json.loads(file.read_text(encoding="utf-8")))
         for file in found
         if file.name.endswith(".json")
     )
 
 
-def story_for(prompt: str) -> Story | None:
-    """The story that begins with a prompt, whatever its case and spaces.
+def scenario_for(prompt: str) -> Scenario | None:
+    """The scenario that begins with a prompt, whatever its case and spaces.
 
-    Prompts of the recordings that no story begins with are known as well.
+    Prompts of the recordings that no scenario begins with are known as well.
     """
     wanted = _folded(prompt)
-    for story in stories():
-        if _folded(story.prompt) == wanted:
-            return story
+    for scenario in scenarios():
+        if _folded(scenario.prompt) == wanted:
+            return scenario
     for recording in recordings():
         if _folded(recording.prompt) == wanted:
             return _of_recording(recording)
@@ -143,12 +143,12 @@ def story_for(prompt: str) -> Story | None:
 
 
 def alternatives(turn: object) -> list[dict[str, Any]]:
-    """The replies of a turn, in the file of a story: one, or a list of them."""
+    """The replies of a turn, in the file of a scenario: one, or a list of them."""
     return cast("list[dict[str, Any]]", turn if isinstance(turn, list) else [turn])
 
 
 def reply_of(prompt: str, fields: Mapping[str, Any]) -> RecordedReply | str:
-    """A reply as a story has it: one of the recordings, a text by hand, or recorded here."""
+    """A reply as a scenario has it: one of the recordings, a text by hand, or recorded here."""
     if "recording" in fields:
         return _recording(fields["recording"]).reply
     if "text" in fields:
@@ -177,18 +177,18 @@ def _recording(name: str) -> Recording:
     return next(each for each in recordings() if each.name == name)
 
 
-def _of_recording(recording: Recording) -> Story:
+def _of_recording(recording: Recording) -> Scenario:
     first = Alternative(None, recording.reply)
-    return Story(recording.name, recording.shows, recording.prompt, "agent", ((first,),))
+    return Scenario(recording.name, recording.shows, recording.prompt, "agent", ((first,),))
 
 
-def _story(name: str, fields: Mapping[str, Any]) -> Story:
+def _scenario(name: str, fields: Mapping[str, Any]) -> Scenario:
     prompt: str = fields["prompt"]
     turns = [
         tuple(Alternative(each.get("if"), reply_of(prompt, each)) for each in alternatives(turn))
         for turn in fields["replies"]
     ]
-    return Story(
+    return Scenario(
         name=name.partition("-")[2],
         label=fields["label"],
         prompt=prompt,

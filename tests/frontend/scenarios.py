@@ -1,0 +1,19 @@
+"""The recorded scenarios of the playground, and how a person asks for one."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+from paging import ChatPage
+
+SCENARIOS = {
+    file.name.partition("-")[2].removesuffix(".json"): json.loads(file.read_text("utf-8"))
+    for file in (files("toolweave.playground") / "data" / "scenarios").iterdir()
+    if file.name.endswith(".json")
+}
+
+
+def play_scenario(page: ChatPage, name: str) -> None:
+    """Takes the suggestion of a scenario."""
+    page.take(SCENARIOS[name]["prompt"])
