@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-from coroutine_tests import PATIENCE
+from coroutine_tests import TEST_TIMEOUT
 from toolweave import SceneManager, SceneResult, SceneStep, ToolCall, tool
 from toolweave.conversations import Conversation, MemoryConversations
 from toolweave.testing import ScriptedModel
@@ -64,7 +64,7 @@ async def steps_of(manager: SceneManager, *args: Any, **options: Any) -> list[Sc
 
 
 async def result_of(manager: SceneManager, *args: Any, **options: Any) -> SceneResult:
-    return await asyncio.wait_for(manager.run(*args, **options), PATIENCE)
+    return await asyncio.wait_for(manager.run(*args, **options), TEST_TIMEOUT)
 
 
 def told(steps: Iterable[SceneStep]) -> list[tuple[str, str | None]]:

@@ -20,7 +20,7 @@ from toolweave import Agent
 from toolweave.store import MessageStore
 from toolweave.web import AgentResponder, WebLimits, chat_app
 
-PATIENCE = 20.0
+TEST_TIMEOUT = 20.0
 """Seconds until a test that waits for something that does not come fails."""
 
 QUICK = WebLimits(batch=0.005, shutdown_grace=0.0, requests=None)
@@ -43,11 +43,11 @@ async def serve(app: Starlette) -> AsyncIterator[httpx.AsyncClient]:
         task = asyncio.get_running_loop().create_task(server.serve(sockets=[bound]))
         url = f"http://127.0.0.1:{bound.getsockname()[1]}"
         try:
-            async with httpx.AsyncClient(base_url=url, timeout=PATIENCE) as client:
+            async with httpx.AsyncClient(base_url=url, timeout=TEST_TIMEOUT) as client:
                 yield client
         finally:
             server.should_exit = True
-            await asyncio.wait_for(task, PATIENCE)
+            await asyncio.wait_for(task, TEST_TIMEOUT)
 
 
 def app_of(path: Path, agent: Agent, **options: Any) -> Starlette:
@@ -122,7 +122,7 @@ async def all_events(client: httpx.AsyncClient, chat: str, after: int = 0) -> li
     async def read() -> list[Event]:
         return [event async for event in events(client, chat, after)]
 
-    return await asyncio.wait_for(read(), PATIENCE)
+    return await asyncio.wait_for(read(), TEST_TIMEOUT)
 
 
 async def until(
@@ -136,7 +136,7 @@ async def until(
                 return event
         raise AssertionError(f"the stream ended without {kind} {fields}")
 
-    return await asyncio.wait_for(read(), PATIENCE)
+    return await asyncio.wait_for(read(), TEST_TIMEOUT)
 
 
 async def finished(client: httpx.AsyncClient, chat: str, run_id: str) -> Event:
@@ -160,7 +160,7 @@ def numbers(told: Sequence[Event]) -> list[int]:
 
 async def soon(happening: asyncio.Event) -> None:
     """Waits for what a test knows to happen."""
-    await asyncio.wait_for(happening.wait(), PATIENCE)
+    await asyncio.wait_for(happening.wait(), TEST_TIMEOUT)
 
 
 def on_a_server(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
@@ -168,6 +168,6 @@ def on_a_server(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[...,
 
     @functools.wraps(test)
     def run(*args: Any, **kwargs: Any) -> None:
-        asyncio.run(asyncio.wait_for(test(*args, **kwargs), 2 * PATIENCE))
+        asyncio.run(asyncio.wait_for(test(*args, **kwargs), 2 * TEST_TIMEOUT))
 
     return run

@@ -7,7 +7,7 @@ import functools
 from collections.abc import AsyncIterable, Callable, Coroutine
 from typing import Any
 
-PATIENCE = 20.0
+TEST_TIMEOUT = 20.0
 """Seconds after which a test that waits has failed."""
 
 
@@ -15,12 +15,12 @@ def on_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., N
     """Runs a test on an event loop of its own. It must end in time and leave no task behind."""
 
     async def watched(*args: Any, **kwargs: Any) -> None:
-        await asyncio.wait_for(test(*args, **kwargs), PATIENCE)
+        await asyncio.wait_for(test(*args, **kwargs), TEST_TIMEOUT)
         left = asyncio.all_tasks() - {asyncio.current_task()}
         # The loop closes generators that nobody has read to the end, such as those of clients.
         closing = {task for task in left if _closes_a_generator(task)}
         if closing:
-            await asyncio.wait(closing, timeout=PATIENCE)
+            await asyncio.wait(closing, timeout=TEST_TIMEOUT)
         assert not left - closing, left
 
     @functools.wraps(test)

@@ -21,7 +21,7 @@ from toolweave import to_anthropic, to_openai
 from toolweave.store import MessageStore
 
 SERVERS = Path(__file__).parent / "servers"
-PATIENCE = 90.0
+TEST_TIMEOUT = 90.0
 """Seconds until a test that waits for something that does not come fails."""
 
 
@@ -46,7 +46,7 @@ class FaultServer:
     async def line(self) -> str:
         """What it prints next."""
         assert self.process.stdout is not None
-        line = await asyncio.wait_for(asyncio.to_thread(self.process.stdout.readline), PATIENCE)
+        line = await asyncio.wait_for(asyncio.to_thread(self.process.stdout.readline), TEST_TIMEOUT)
         assert line, "the server has died"
         return line.strip()
 
@@ -87,7 +87,7 @@ class Site:
     """
 
     def __init__(self, url: str) -> None:
-        self.client = httpx.AsyncClient(timeout=PATIENCE, limits=httpx.Limits(max_connections=None))
+        self.client = httpx.AsyncClient(timeout=TEST_TIMEOUT, limits=httpx.Limits(max_connections=None))
         self.url = url
 
     async def new_chat(self) -> str:
@@ -146,7 +146,7 @@ class Follower:
                     # The server is dead, and the next one not there yet.
                     await asyncio.sleep(0.02)
 
-        return await asyncio.wait_for(read(), PATIENCE)
+        return await asyncio.wait_for(read(), TEST_TIMEOUT)
 
     async def until_end(self) -> Event:
         """Reads on until a run has ended."""
@@ -156,7 +156,7 @@ class Follower:
         """Waits until so many events have come while somebody else reads on."""
         while sum(map(is_it, self.events)) < count:
             self._news.clear()
-            await asyncio.wait_for(self._news.wait(), PATIENCE)
+            await asyncio.wait_for(self._news.wait(), TEST_TIMEOUT)
 
     async def connected(self) -> AsyncIterator[Event]:
         """The events of one connection."""

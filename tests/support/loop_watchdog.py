@@ -78,7 +78,7 @@ class Watchdog:
         """Take no note of tasks whose names begin so: those of other packages."""
         self._others += tasks
 
-    def is_ours(self, handle: asyncio.Handle) -> bool:
+    def owns(self, handle: asyncio.Handle) -> bool:
         """Whether a callback is to be noted."""
         owner = getattr(handle._callback, "__self__", None)
         return not (
@@ -145,7 +145,7 @@ def _measured(handle: asyncio.Handle) -> None:
         seconds = time.thread_time() - began
         if seconds > 0.001:
             seconds -= getattr(_collecting, "seconds", 0.0) - before
-        if _current and len(sys.modules) == modules and _current[-1].is_ours(handle):
+        if _current and len(sys.modules) == modules and _current[-1].owns(handle):
             _current[-1].took(seconds, lambda: _described(handle))
 
 

@@ -19,7 +19,7 @@ SERVERS = Path(__file__).parent / "mcp_servers"
 SDK_SERVER = str(SERVERS / "sdk_server.py")
 PLAIN_SERVER = str(SERVERS / "plain_server.py")
 
-SERVE_OURS = ["-W", "error", "-m", "toolweave", "mcp", "our_tools:tools"]
+SERVE_TOOLS = ["-W", "error", "-m", "toolweave", "mcp", "our_tools:tools"]
 """The arguments of Python that serve our tools, in the folder of the servers."""
 
 
@@ -41,7 +41,7 @@ def sdk_server(port: int = 0) -> Iterator[tuple[str, subprocess.Popen[str]]]:
 @contextmanager
 def our_server(*arguments: str) -> Iterator[str]:
     """Our own server over HTTP: where it is."""
-    command = [*SERVE_OURS, "--http", "0", *arguments]
+    command = [*SERVE_TOOLS, "--http", "0", *arguments]
     with _process(command, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         for line in process.stderr:

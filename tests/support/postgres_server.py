@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 60.0
+TEST_TIMEOUT = 60.0
 """For how many seconds the server may start or stop."""
 
 # Stops the server once nobody holds the other end of the pipe any more.
@@ -105,7 +105,7 @@ class PostgresServer:
             stdin=subprocess.PIPE,
             start_new_session=True,
         )
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TEST_TIMEOUT
         while not self._answers():
             assert self._process.poll() is None, (self.home / "log").read_text("utf-8")
             assert time.monotonic() < deadline, "PostgreSQL does not answer"
@@ -121,7 +121,7 @@ class PostgresServer:
             keeper.communicate()
         if process is not None:
             process.send_signal(signal.SIGQUIT)
-            process.wait(PATIENCE)
+            process.wait(TEST_TIMEOUT)
 
     def close(self) -> None:
         """Stops it for good."""

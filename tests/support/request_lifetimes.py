@@ -16,7 +16,7 @@ from effort import effort
 from servers.dialects import delta, openai_text
 from servers.raw import RawServer, raw_server
 from servers.scripts import events
-from servers.sse import PATIENCE, Do
+from servers.sse import TEST_TIMEOUT, Do
 from toolweave import TextDelta, Update
 from toolweave.models import as_messages
 from toolweave.models.http import HttpModel
@@ -96,7 +96,7 @@ async def until(holds: Callable[[], bool]) -> None:
         while not holds():  # noqa: ASYNC110 - nothing says so
             await asyncio.sleep(0)
 
-    await asyncio.wait_for(wait(), PATIENCE)
+    await asyncio.wait_for(wait(), TEST_TIMEOUT)
 
 
 @contextmanager
@@ -105,7 +105,7 @@ def nothing_left() -> Any:
     before = open_files(), threads()
     yield
     gc.collect()
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TEST_TIMEOUT
     while (files := open_files()) > before[0] or threads() > before[1]:
         now = files, threads()
         assert time.monotonic() < deadline, f"{before} files and threads have become {now}"

@@ -6,7 +6,7 @@ import asyncio
 import subprocess
 import sys
 
-from stored_runs import PATIENCE
+from stored_runs import TEST_TIMEOUT
 
 WRITER = """
 import asyncio, sys
@@ -46,4 +46,4 @@ class StoreProcess:
         await asyncio.to_thread(self.hears, "done")
 
     def close(self) -> None:
-        self.process.communicate(timeout=PATIENCE)
+        self.process.communicate(timeout=TEST_TIMEOUT)

@@ -16,7 +16,7 @@ from toolweave import (
 )
 from toolweave.store import MessageStore
 
-PATIENCE = 60.0
+TEST_TIMEOUT = 60.0
 """For how many seconds anything may take."""
 
 OWNER = "server-1"
@@ -29,7 +29,7 @@ def with_store(
 
     async def main() -> None:
         async with MessageStore(url, **options) as store:
-            await asyncio.wait_for(scenario(store), PATIENCE)
+            await asyncio.wait_for(scenario(store), TEST_TIMEOUT)
 
     asyncio.run(main())
 

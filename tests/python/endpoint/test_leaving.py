@@ -17,7 +17,7 @@ from servers.http_models import model
 from servers.model_answers import HI, read
 from servers.raw import Connection, RawServer, Script, deaf_server, occurred, raw_server
 from servers.scripts import document, events, raw, refusal
-from servers.sse import PATIENCE, Do
+from servers.sse import TEST_TIMEOUT, Do
 from toolweave import FinishUpdate, TextDelta, TextMessage
 from toolweave.models import closing as closing_stream
 
@@ -101,7 +101,7 @@ async def test_a_reader_that_is_cancelled_closes_its_connection(
                 came.set()
 
     task = asyncio.create_task(read_on())
-    await asyncio.wait_for(came.wait(), PATIENCE)
+    await asyncio.wait_for(came.wait(), TEST_TIMEOUT)
     await asyncio.sleep(0)  # so that it waits for data that does not arrive
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -223,7 +223,7 @@ def test_a_connection_is_not_used_again_after_a_fault(fault: Script) -> None:
     with raw_server(fault, WHOLE) as server:
         on_a_loop(main)()
         assert len(server.connections) == 2
-        assert server.connections[0].over.wait(PATIENCE)
+        assert server.connections[0].over.wait(TEST_TIMEOUT)
 
 
 def test_a_connection_that_the_server_has_closed_is_made_anew() -> None:
@@ -270,7 +270,7 @@ def test_one_model_can_be_used_on_several_loops_in_threads_at_once() -> None:
                 assert came.error is None
                 replies.append(came.text)
 
-        together.wait(PATIENCE)
+        together.wait(TEST_TIMEOUT)
         asyncio.run(main())
 
     with raw_server(WHOLE) as server:
@@ -353,6 +353,6 @@ def test_it_runs_on_other_loops_as_well() -> None:
             assert [came.text for came in replies] == ["Hi"] * 20
 
     with raw_server(WHOLE) as server, closing(uvloop.new_event_loop()) as loop:
-        loop.run_until_complete(asyncio.wait_for(main(), PATIENCE))
+        loop.run_until_complete(asyncio.wait_for(main(), TEST_TIMEOUT))
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.run_until_complete(loop.shutdown_default_executor())

@@ -26,7 +26,7 @@ from request_lifetimes import (
 from servers.dialects import DONE, delta, openai_text
 from servers.raw import Connection, Request, occurred, raw_server
 from servers.scripts import events
-from servers.sse import PATIENCE
+from servers.sse import TEST_TIMEOUT
 from toolweave import FinishUpdate, TextDelta, Update
 from toolweave.models.http import HttpLimits
 from toolweave.models.http.wakeup import open_wakeup
@@ -107,7 +107,7 @@ def test_a_loop_that_is_busy_does_not_keep_replies_from_coming(loop: str) -> Non
         assert await anext(stream) == TextDelta("a")
         # The loop is blocked until the server has sent everything.
         go.set()
-        assert sent.wait(PATIENCE)
+        assert sent.wait(TEST_TIMEOUT)
         return await text_of(stream)
 
     go = threading.Event()

@@ -19,7 +19,7 @@ from request_lifetimes import HELLO, LOOPS, TIMES, model_at, run, text_of, warm
 from servers.dialects import DONE, delta, openai_text
 from servers.raw import Connection, RawServer, Request, raw_server
 from servers.scripts import events
-from servers.sse import PATIENCE
+from servers.sse import TEST_TIMEOUT
 from toolweave import TextDelta, Update
 from toolweave.models import as_messages
 from toolweave.models.http import HttpModel
@@ -52,7 +52,7 @@ def child_of(work: Callable[[], object]) -> int:
 
 def wait_for_success(child: int) -> None:
     """Wait for a child process, which must succeed."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TEST_TIMEOUT
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
@@ -83,7 +83,7 @@ def slow_server() -> Iterator[RawServer]:
         known = len(server.requests)
 
         def wait(_: Connection) -> None:
-            deadline = time.monotonic() + PATIENCE
+            deadline = time.monotonic() + TEST_TIMEOUT
             while len(server.requests) == known:
                 assert time.monotonic() < deadline
                 time.sleep(0.001)
@@ -135,7 +135,7 @@ def test_a_fork_of_multiprocessing_does_too() -> None:
                 children.append(child)
             assert await asyncio.gather(*map(text_of, streams)) == ["b"] * 4
             for child in children:
-                await asyncio.to_thread(child.join, PATIENCE)
+                await asyncio.to_thread(child.join, TEST_TIMEOUT)
                 assert child.exitcode == 0
 
     with slow_server() as server:

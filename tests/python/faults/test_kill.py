@@ -6,10 +6,10 @@ import asyncio
 from pathlib import Path
 
 from fault_scenarios.killed_servers import kill_everywhere
-from killable_servers import PATIENCE
+from killable_servers import TEST_TIMEOUT
 
 
 def test_a_server_killed_anywhere_in_a_run_loses_nothing_and_runs_no_tool_twice(
     store_url: str, tmp_path: Path
 ) -> None:
-    asyncio.run(asyncio.wait_for(kill_everywhere(store_url, tmp_path, 20), PATIENCE))
+    asyncio.run(asyncio.wait_for(kill_everywhere(store_url, tmp_path, 20), TEST_TIMEOUT))

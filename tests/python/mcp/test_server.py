@@ -15,7 +15,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client import ClientRequestContext, IncomingMessage
 
-from mcp_processes import SERVE_OURS, SERVERS, appears, our_server
+from mcp_processes import SERVE_TOOLS, SERVERS, appears, our_server
 from toolweave import ToolCall, ToolResult, cli
 from toolweave.executor import ToolExecutor, ToolProgress
 from toolweave.mcp import connect_http, connect_stdio
@@ -32,7 +32,7 @@ def url() -> Iterator[str]:
 
 @asynccontextmanager
 async def client_of(way: str, url: str, mode: Mode, **options: Any) -> AsyncIterator[Client]:
-    stdio = StdioServerParameters(command=sys.executable, args=SERVE_OURS, cwd=SERVERS)
+    stdio = StdioServerParameters(command=sys.executable, args=SERVE_TOOLS, cwd=SERVERS)
     async with Client(url if way == "http" else stdio, mode=mode, cache=None, **options) as client:
         yield client
 
@@ -188,7 +188,7 @@ def test_our_client_is_served_as_if_the_tools_were_here(way: str, url: str) -> N
         here = (
             connect_http(url)
             if way == "http"
-            else connect_stdio(sys.executable, SERVE_OURS, cwd=SERVERS)
+            else connect_stdio(sys.executable, SERVE_TOOLS, cwd=SERVERS)
         )
         async with here as tools:
             calls = [

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coroutine_tests import PATIENCE, on_a_loop
+from coroutine_tests import TEST_TIMEOUT, on_a_loop
 from toolweave import RateLimit, RateLimitedError, RateLimiter
 
 
@@ -96,7 +96,7 @@ def test_requests_pass_in_order_in_time_and_within_the_limit(
         await clock.advance(1e4)
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    asyncio.run(asyncio.wait_for(main(), TEST_TIMEOUT))
     numbers = [number for number, _ in through]
     assert numbers == sorted(numbers)
     assert {*numbers, *refused, *left} == set(range(len(arrivals)))
@@ -221,8 +221,8 @@ def in_threads(count: int, work: Any) -> list[Any]:
     barrier = threading.Barrier(count)
 
     def run(number: int) -> None:
-        barrier.wait(PATIENCE)
-        results[number] = asyncio.run(asyncio.wait_for(work(number), PATIENCE))
+        barrier.wait(TEST_TIMEOUT)
+        results[number] = asyncio.run(asyncio.wait_for(work(number), TEST_TIMEOUT))
 
     threads = [threading.Thread(target=run, args=[number]) for number in range(count)]
     for thread in threads:
@@ -275,7 +275,7 @@ def test_a_closed_loop_does_not_block_others() -> None:
     loop.close()
 
     async def main() -> None:
-        await asyncio.wait_for(limit.acquire(), PATIENCE)
+        await asyncio.wait_for(limit.acquire(), TEST_TIMEOUT)
 
     asyncio.run(main())
     for task in tasks[1:]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from coroutine_tests import PATIENCE
+from coroutine_tests import TEST_TIMEOUT
 from sample_registries import DETAILS, SEARCH, names, registry_of
 from toolweave import Scene, SceneManager
 from toolweave.cli import main
@@ -280,10 +280,10 @@ def test_a_folder_and_a_url_are_watched(tmp_path: Path) -> None:
             async with registry.watch(poll=0.02) as reloads:
                 (tmp_path / "more.xml").write_text(registry_of(Movie=DETAILS), "utf-8")
                 while "details" not in names(registry, "Movie"):
-                    await asyncio.wait_for(anext(reloads), PATIENCE)
+                    await asyncio.wait_for(anext(reloads), TEST_TIMEOUT)
                 served.text = registry_of(Thing=SEARCH + DETAILS)
                 while "details" not in names(registry, "Thing"):
-                    await asyncio.wait_for(anext(reloads), PATIENCE)
+                    await asyncio.wait_for(anext(reloads), TEST_TIMEOUT)
 
     asyncio.run(main())
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import toolweave as tw
 from calculator_scenes import Calculator, WatchedStore, call
-from coroutine_tests import PATIENCE
+from coroutine_tests import TEST_TIMEOUT
 from toolweave import Scene, SceneManager, SceneRun, SceneStatus, SceneStep, SceneStopReason
 from toolweave.costs import Price
 from toolweave.testing import ScriptedModel
@@ -189,7 +189,7 @@ def test_every_run_has_one_last_step_and_consistent_totals(
         check(steps, run, store)
         event(f"{options['mode']}: {run.result.stop_reason}")  # type: ignore[union-attr]
 
-    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    asyncio.run(asyncio.wait_for(main(), TEST_TIMEOUT))
 
 
 @settings(deadline=None)
@@ -218,7 +218,7 @@ def test_a_run_stopped_at_any_time_has_one_last_step(
             assert [step.status for step in steps][-1:] == [SceneStatus.COMPLETED]
             assert run.result.stop_reason is SceneStopReason.CANCELLED
 
-    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    asyncio.run(asyncio.wait_for(main(), TEST_TIMEOUT))
 
 
 @settings(deadline=None)
@@ -239,7 +239,7 @@ def test_leaving_a_stream_at_any_step_stops_everything(
         # On Python 3.10 and 3.11 `wait_for` has a task of its own.
         assert len(asyncio.all_tasks()) <= 2
 
-    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    asyncio.run(asyncio.wait_for(main(), TEST_TIMEOUT))
 
 
 @pytest.mark.parametrize("mode", ["direct", "planning", "chaining"])
@@ -259,4 +259,4 @@ def test_conversations_continue_after_any_run(mode: str) -> None:
             result = await manager.run(f"Question {number}", conversation="c")
             assert result.messages[-len(result.new_messages)].text == f"Question {number}"
 
-    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    asyncio.run(asyncio.wait_for(main(), TEST_TIMEOUT))

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coroutine_tests import PATIENCE, on_a_loop
+from coroutine_tests import TEST_TIMEOUT, on_a_loop
 from effort import effort
 from toolweave import Agent, SceneManager, SceneStatus, ToolContext
 from toolweave.lifecycle import StreamEventMapper
@@ -122,7 +122,7 @@ async def test_a_slow_reader_misses_progress_and_nothing_else() -> None:
     run = manager.open("Go.")
     async for _ in run:
         break
-    await asyncio.wait_for(flooded.wait(), PATIENCE)
+    await asyncio.wait_for(flooded.wait(), TEST_TIMEOUT)
     rest = [step async for step in run]
     assert len(rest) < 10_000
     assert rest[-1].message == "Done."

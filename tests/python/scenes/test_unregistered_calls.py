@@ -21,7 +21,7 @@ from calculator_scenes import (
     steps_of,
     told,
 )
-from coroutine_tests import PATIENCE, on_a_loop
+from coroutine_tests import TEST_TIMEOUT, on_a_loop
 from effort import effort
 from toolweave import SceneStatus, SceneStep
 from toolweave.kinds import ErrorCode
@@ -74,7 +74,7 @@ def cut(text: str, pieces: int) -> list[str]:
 async def run_steps(*replies: Any, **options: Any) -> tuple[list[SceneStep], list[str]]:
     """Return the steps of a run, and the last message of each request."""
     manager = manager_of(*replies, **options)
-    steps = await asyncio.wait_for(steps_of(manager, "Go.", verbose=False), PATIENCE)
+    steps = await asyncio.wait_for(steps_of(manager, "Go.", verbose=False), TEST_TIMEOUT)
     return steps, [request.messages[-1].text for request in model_of(manager).requests]
 
 

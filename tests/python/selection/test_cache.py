@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from coroutine_tests import PATIENCE, on_a_loop
+from coroutine_tests import TEST_TIMEOUT, on_a_loop
 from sample_selections import ITEMS, Scores, ScriptedScorer, entry, named, tools
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, ToolSelector, UsageUpdate
 from toolweave.selection import ScorerReply, ScorerRequest
@@ -155,7 +155,7 @@ class Held:
         self.asked += 1
         self.entered.set()
         try:
-            await asyncio.wait_for(self.let.wait(), PATIENCE)
+            await asyncio.wait_for(self.let.wait(), TEST_TIMEOUT)
         except asyncio.CancelledError:
             self.cancelled += 1
             raise
@@ -232,7 +232,7 @@ def test_several_event_loops_may_use_one_selector_at_once() -> None:
                 await asyncio.gather(*(selector.select(str(number % 7)) for _ in range(3)))
 
         try:
-            asyncio.run(asyncio.wait_for(main(), PATIENCE))
+            asyncio.run(asyncio.wait_for(main(), TEST_TIMEOUT))
         except BaseException as err:  # noqa: BLE001 - of another thread
             errors.append(err)
 

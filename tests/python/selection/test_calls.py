@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from coroutine_tests import PATIENCE, on_a_loop
+from coroutine_tests import TEST_TIMEOUT, on_a_loop
 from sample_selections import ITEMS, Scores, ScriptedScorer, named, tools
 from servers.dialects import openai_text
 from servers.sse import Answer, Do, serving
@@ -58,18 +58,18 @@ class Open:
         """Answer the oldest open call, waiting for one if necessary."""
         while not self.open:
             self.changed.clear()
-            await asyncio.wait_for(self.changed.wait(), PATIENCE)
+            await asyncio.wait_for(self.changed.wait(), TEST_TIMEOUT)
         reply = self.open[0]
         reply.set_result(ScorerReply({"score": 50}))
         while reply in self.open:
             self.changed.clear()
-            await asyncio.wait_for(self.changed.wait(), PATIENCE)
+            await asyncio.wait_for(self.changed.wait(), TEST_TIMEOUT)
 
     async def until(self, count: int) -> None:
         """Wait until `count` calls are open."""
         while len(self.open) != count:
             self.changed.clear()
-            await asyncio.wait_for(self.changed.wait(), PATIENCE)
+            await asyncio.wait_for(self.changed.wait(), TEST_TIMEOUT)
 
 
 @pytest.mark.parametrize("strategy", ["each", "batch", "choose"])
@@ -203,7 +203,7 @@ async def test_a_selection_has_no_more_calls_in_flight_than_the_policy_says() ->
     task = asyncio.create_task(selector.select("x"))
     for _ in range(6):
         await scorer.answer_one()
-    assert (await asyncio.wait_for(task, PATIENCE)).calls == 6
+    assert (await asyncio.wait_for(task, TEST_TIMEOUT)).calls == 6
     assert scorer.most == 2
 
 
@@ -214,7 +214,7 @@ async def test_all_selections_together_have_no_more_than_the_limiter() -> None:
     every = asyncio.gather(*(selector.select("x") for selector in selectors))
     for _ in range(20):
         await scorer.answer_one()
-    assert [found.calls for found in await asyncio.wait_for(every, PATIENCE)] == [4] * 5
+    assert [found.calls for found in await asyncio.wait_for(every, TEST_TIMEOUT)] == [4] * 5
     assert (scorer.most, limiter.free) == (3, 3)
 
 
@@ -237,7 +237,7 @@ async def test_slots_are_granted_in_order_and_returned_on_cancellation() -> None
     # The first is granted the slot, but cancelled before it is woken.
     first.cancel()
     await asyncio.gather(first, second, return_exceptions=True)
-    await asyncio.wait_for(third, PATIENCE)
+    await asyncio.wait_for(third, TEST_TIMEOUT)
     assert got == ["c"]
     limiter.release()
     assert limiter.free == 1
@@ -265,7 +265,7 @@ def test_a_limiter_serves_several_event_loops_at_once() -> None:
             made = await asyncio.gather(*(selector.select(str(number)) for number in range(10)))
             found.append(sum(selection.calls for selection in made))
 
-        asyncio.run(asyncio.wait_for(main(), PATIENCE))
+        asyncio.run(asyncio.wait_for(main(), TEST_TIMEOUT))
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
@@ -303,7 +303,7 @@ def test_slots_of_calls_that_never_begin_are_returned() -> None:
         every = asyncio.all_tasks() - {asyncio.current_task()}
         for one in every:
             one.cancel()
-        await asyncio.wait(every, timeout=PATIENCE)
+        await asyncio.wait(every, timeout=TEST_TIMEOUT)
         assert task.cancelled()
 
     asyncio.run(main())
@@ -388,7 +388,7 @@ async def test_a_server_sees_the_connection_close_when_the_caller_is_cancelled()
         OpenAIModel("m", base_url=f"{served.url}/v1", api_key="k", max_retries=0) as model,
     ):
         task = asyncio.create_task(ToolSelector(ITEMS, model).select("x"))
-        await asyncio.wait_for(began.wait(), PATIENCE)
+        await asyncio.wait_for(began.wait(), TEST_TIMEOUT)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from coroutine_tests import PATIENCE, on_a_loop
+from coroutine_tests import TEST_TIMEOUT, on_a_loop
 from sample_selections import ITEMS, named, tools
 from servers.scorers import Clock, Scoring, refused, scored, scoring
 from servers.sse import Answer, Do, serving
@@ -46,7 +46,7 @@ in_every_way = pytest.mark.parametrize("way", [native, tasks, openai])
 
 async def over(task: asyncio.Task[Any]) -> Any:
     """Return the result of a task, with a timeout."""
-    return await asyncio.wait_for(task, PATIENCE)
+    return await asyncio.wait_for(task, TEST_TIMEOUT)
 
 
 class Watched(CallLimiter):
@@ -116,7 +116,7 @@ def test_a_call_that_takes_too_long_is_given_up_and_harms_no_other(way: Any) -> 
             await served.until_open("a", "b")
             clock.advance(4)
             served.answer("b", scored(80))
-            await asyncio.wait_for(limiter.released.wait(), PATIENCE)
+            await asyncio.wait_for(limiter.released.wait(), TEST_TIMEOUT)
             clock.advance(4)
             selection = await over(task)
             assert [one.error for one in selection.ranking] == [None, "no reply within 8 s"]
@@ -231,7 +231,7 @@ async def test_all_scorers_share_the_slots_of_one_limiter() -> None:
             slots = min(3, 20 - answered)
             await served.until(lambda slots=slots: len(served.open) == slots)
             served.answer(next(iter(served.open)), scored(20))
-        found = await asyncio.wait_for(asyncio.gather(*selecting), PATIENCE)
+        found = await asyncio.wait_for(asyncio.gather(*selecting), TEST_TIMEOUT)
     assert [selection.calls for selection in found] == [4] * 5
     assert (served.most, limiter.free) == (3, 3)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from coroutine_tests import PATIENCE, on_a_loop
+from coroutine_tests import TEST_TIMEOUT, on_a_loop
 from sample_selections import ITEMS, named, tools
 from servers.dialects import delta
 from servers.scorers import refused, scored, scoring
@@ -76,7 +76,7 @@ async def test_a_stopped_request_reports_no_outcome() -> None:
         batch.stop(1)
         await served.until_left("a")
         served.answer("b", scored("Hm."))
-        await asyncio.wait_for(notified.wait(), PATIENCE)
+        await asyncio.wait_for(notified.wait(), TEST_TIMEOUT)
         assert batch.take() == [
             BatchResult(2, "Hm.", FinishReason.STOP, UsageUpdate(7, 5, 2), None)
         ]
@@ -101,7 +101,7 @@ def test_a_loop_that_cannot_watch_sockets_still_receives_replies() -> None:
                 for count in (20, 30, 95):
                     await served.until(lambda: len(served.open) == 3)
                     served.answer(next(iter(served.open)), scored(count))
-                selection = await asyncio.wait_for(task, PATIENCE)
+                selection = await asyncio.wait_for(task, TEST_TIMEOUT)
                 assert (selection.score, selection.calls, limiter.free) == (95, 5, 3)
                 await served.until(lambda: not served.open)
 
@@ -180,7 +180,7 @@ async def test_every_request_is_a_span_in_that_of_the_selection() -> None:
         # The third request starts once the first has ended.
         await served.until_open(*"bc")
         served.answer("b", scored(95))
-        await asyncio.wait_for(task, PATIENCE)
+        await asyncio.wait_for(task, TEST_TIMEOUT)
     *chats, select = exporter().get_finished_spans()
     assert (select.name, [chat.name for chat in chats]) == ("select_tool Thing", ["chat m"] * 3)
     for chat in chats:
@@ -214,7 +214,7 @@ def test_one_model_selects_on_several_loops_at_once_and_one_after_another() -> N
     async def serve(ready: Callable[[str], None], over: threading.Event) -> None:
         async with serving(Answer(scored(20)[2])) as served:
             ready(f"{served.url}/v1")
-            await asyncio.to_thread(over.wait, PATIENCE)
+            await asyncio.to_thread(over.wait, TEST_TIMEOUT)
 
     over = threading.Event()
     there = threading.Event()
@@ -230,15 +230,15 @@ def test_one_model_selects_on_several_loops_at_once_and_one_after_another() -> N
     serving_thread = threading.Thread(target=lambda: asyncio.run(serve(ready, over)))
     serving_thread.start()
     try:
-        assert there.wait(PATIENCE)
+        assert there.wait(TEST_TIMEOUT)
         model = HttpModel(urls[0], "m")
         threads = [threading.Thread(target=work, args=(model,)) for _ in range(3)]
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(PATIENCE)
+            thread.join(TEST_TIMEOUT)
         asyncio.run(model.aclose())
     finally:
         over.set()
-        serving_thread.join(PATIENCE)
+        serving_thread.join(TEST_TIMEOUT)
     assert (found, limiter.free) == ([18] * 9, 4)

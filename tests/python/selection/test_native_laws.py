@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from coroutine_tests import PATIENCE
+from coroutine_tests import TEST_TIMEOUT
 from effort import effort
 from sample_selections import tools
 from servers.scorers import Clock, Director, Said, refused, scored, scoring
@@ -65,7 +65,7 @@ def select(
             selector = ToolSelector(REGISTRY, scorer, asked, limiter=limiter)
             task = asyncio.create_task(selector.select("?"))
             director = Director(served, limiter, replies, order, TIMEOUT, most)
-            await asyncio.wait_for(director.direct(task), PATIENCE * 5)
+            await asyncio.wait_for(director.direct(task), TEST_TIMEOUT * 5)
             selection = await task
             # Nothing is left: all slots are free, and no connection is open.
             assert limiter.free == slots

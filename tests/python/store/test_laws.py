@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 )
 
 from effort import effort
-from stored_runs import PATIENCE, text, with_store
+from stored_runs import TEST_TIMEOUT, text, with_store
 from toolweave import (
     ChatBusyError,
     Message,
@@ -93,7 +93,7 @@ class Chats(RuleBasedStateMachine):
             self.run(self.stores[0].create_chat(chat_id))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        return self.loop.run_until_complete(asyncio.wait_for(work, PATIENCE))
+        return self.loop.run_until_complete(asyncio.wait_for(work, TEST_TIMEOUT))
 
     def teardown(self) -> None:
         if hasattr(self, "stores"):
@@ -298,7 +298,7 @@ def test_processes_that_write_at_once_leave_no_gap(store_url: str) -> None:
         process.stdin.write("go\n")
         process.stdin.flush()
     for process in processes:
-        process.communicate(timeout=PATIENCE)
+        process.communicate(timeout=TEST_TIMEOUT)
     assert [process.returncode for process in processes] == [0] * writers
 
     async def scenario(store: MessageStore) -> None:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from store_processes import StoreProcess
-from stored_runs import BOOK, OWNER, PATIENCE, begin, carry_out, with_store
+from stored_runs import BOOK, OWNER, TEST_TIMEOUT, begin, carry_out, with_store
 from toolweave import ChatNotFoundError, Outcome, SchemaError, StoreError, ToolCall, ValidationError
 from toolweave.store import MessageStore, PendingInput
 
@@ -26,7 +26,7 @@ def test_another_process_resolves_a_pending_input(store_url: str) -> None:
                     answer = other.does(f"resolve({key!r}, {value!r}, chat_id='c')")
                     answering = asyncio.create_task(answer)
                     while (found := await store.resolution(key, chat_id="c")) is None:
-                        assert await watch.changed(PATIENCE)
+                        assert await watch.changed(TEST_TIMEOUT)
                     assert (found.value, found.is_error) == (value, False)
                     await answering
             assert await store.pending("c") == []

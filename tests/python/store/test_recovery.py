@@ -15,7 +15,7 @@ from stored_runs import (
     BOOKED,
     FETCH,
     OWNER,
-    PATIENCE,
+    TEST_TIMEOUT,
     answered,
     begin,
     called,
@@ -227,7 +227,7 @@ def test_two_processes_that_recover_at_once_end_a_run_once(store_url: str) -> No
         assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    recovered = [json.loads(process.communicate(timeout=PATIENCE)[0]) for process in processes]
+    recovered = [json.loads(process.communicate(timeout=TEST_TIMEOUT)[0]) for process in processes]
     assert sorted(recovered) == [[], [], ["r"]]
 
     async def scenario(store: MessageStore) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stored_runs import PATIENCE, text, with_store
+from stored_runs import TEST_TIMEOUT, text, with_store
 from toolweave import (
     ChatBusyError,
     ChatNotFoundError,
@@ -121,11 +121,11 @@ def test_a_watch_is_notified_of_changes_in_this_process_immediately(store_url: s
         async with store.watch("c") as watch:
             assert not await watch.changed(0)
             await store.write("c", events=[text("a")])
-            assert await watch.changed(PATIENCE)
+            assert await watch.changed(TEST_TIMEOUT)
             await store.start_run("c", "r", owner="me")
-            assert await watch.changed(PATIENCE)
+            assert await watch.changed(TEST_TIMEOUT)
             assert await store.request_stop("r")
-            assert await watch.changed(PATIENCE)
+            assert await watch.changed(TEST_TIMEOUT)
         assert not await store.request_stop("nothing")
 
     with_store(store_url, scenario, poll=1000.0)

@@ -9,7 +9,7 @@ from sqlalchemy import text as sql
 
 from postgres_server import PostgresServer
 from store_processes import StoreProcess
-from stored_runs import PATIENCE, text, with_store
+from stored_runs import TEST_TIMEOUT, text, with_store
 from toolweave import StoreError
 from toolweave.store import MessageStore
 from toolweave.store.database import TransactionRef
@@ -36,7 +36,7 @@ def test_a_watch_is_notified_of_changes_by_another_process(store_url: str) -> No
                 ):
                     await other.does(change)
                     if not change.startswith("create"):
-                        assert await watch.changed(PATIENCE), change
+                        assert await watch.changed(TEST_TIMEOUT), change
                 assert not await quiet.changed(0)
         finally:
             await asyncio.to_thread(other.close)
@@ -85,7 +85,7 @@ def test_watches_survive_a_restart_of_the_server(
             other = await asyncio.to_thread(StoreProcess, postgres_url)
             try:
                 await other.does("write('c')")
-                assert await watch.changed(PATIENCE)
+                assert await watch.changed(TEST_TIMEOUT)
                 await until_listening(store)
             finally:
                 await asyncio.to_thread(other.close)
@@ -113,12 +113,12 @@ def test_writes_wait_for_a_restart_of_the_server_and_are_committed_once(
             await asyncio.to_thread(postgres_server.stop)
             await asyncio.to_thread(postgres_server.start)
         stopped.set()
-        count = await asyncio.wait_for(writing, PATIENCE)
+        count = await asyncio.wait_for(writing, TEST_TIMEOUT)
         events = await store.events("c", limit=None)
         assert [event["delta"] for event in events] == [str(n) for n in range(count)]
         assert [event["sequenceNumber"] for event in events] == list(range(1, count + 1))
 
-    with_store(postgres_url, scenario, retry_timeout=PATIENCE)
+    with_store(postgres_url, scenario, retry_timeout=TEST_TIMEOUT)
 
 
 class Proxy:
@@ -176,7 +176,7 @@ def test_a_write_without_confirmation_is_committed_once(
                 assert [event["sequenceNumber"] for event in written.events] == [count]
             assert await store.events("c") == [*await store.events("c", limit=1), *written.events]
 
-    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    asyncio.run(asyncio.wait_for(main(), TEST_TIMEOUT))
 
 
 def test_without_a_retry_timeout_the_error_is_transient(
@@ -206,7 +206,7 @@ def test_closing_a_store_wakes_its_watches(store_url: str) -> None:
             await watch.__aenter__()
             waiting = asyncio.create_task(watch.changed())
             await asyncio.sleep(0)
-        assert await asyncio.wait_for(waiting, PATIENCE)
+        assert await asyncio.wait_for(waiting, TEST_TIMEOUT)
         with pytest.raises(StoreError, match="must be open"):
             await store.events("c")
 

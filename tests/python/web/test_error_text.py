@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from chat_servers import PATIENCE, QUICK, all_events, app_of, new_chat, say, serve
+from chat_servers import TEST_TIMEOUT, QUICK, all_events, app_of, new_chat, say, serve
 from toolweave import Agent, ModelRetry, SceneManager, ToolContext, ToolError, tool
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
@@ -167,7 +167,7 @@ def test_no_response_has_the_text_of_an_exception(
             assert len(references) >= len(WAYS) - 1, (name, read[name])
 
     with caplog.at_level(logging.INFO, "toolweave"):
-        asyncio.run(asyncio.wait_for(main(tmp_path), 3 * PATIENCE))
+        asyncio.run(asyncio.wait_for(main(tmp_path), 3 * TEST_TIMEOUT))
     # The model has read the text, in the first run and from the store.
     for request in (model.requests[len(replies) - 1], model.requests[-1]):
         assert any(secret in each.to_json() for each in request.messages)

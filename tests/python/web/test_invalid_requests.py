@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_servers import PATIENCE, QUICK, app_of, finished, new_chat, on_a_server, say, serve_agent
+from chat_servers import TEST_TIMEOUT, QUICK, app_of, finished, new_chat, on_a_server, say, serve_agent
 from toolweave import Agent, Message
 from toolweave.tools import RateLimit
 from toolweave.web import HttpError, WebLimits
@@ -108,7 +108,7 @@ async def test_a_slow_body_times_out(tmp_path: Path) -> None:
         reader, writer = await asyncio.open_connection(host, port)
         head = f"POST {chat}/messages HTTP/1.1\r\nHost: {host}\r\nContent-Length: 100\r\n"
         writer.write(f"{head}Content-Type: application/json\r\n\r\n{{".encode())
-        line = await asyncio.wait_for(reader.readline(), PATIENCE)
+        line = await asyncio.wait_for(reader.readline(), TEST_TIMEOUT)
         assert line.startswith(b"HTTP/1.1 408 ")
         writer.close()
 

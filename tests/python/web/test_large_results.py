@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chat_servers import PATIENCE, QUICK
+from chat_servers import TEST_TIMEOUT, QUICK
 from effort import effort
 from toolweave import (
     Agent,
@@ -129,7 +129,7 @@ def test_results_of_any_size_and_sum_are_stored_published_and_read_alike(
                     assert text.startswith(beginning)
                     assert notice.endswith(f" of {len(text)} characters left out]")
 
-        asyncio.run(asyncio.wait_for(main(), PATIENCE))
+        asyncio.run(asyncio.wait_for(main(), TEST_TIMEOUT))
 
     with caplog.at_level(logging.WARNING):
         law()
@@ -152,7 +152,7 @@ def test_only_the_text_that_cannot_be_saved_is_lost(
         assert results_in(model.requests[-1].messages) == {"call0": "xxxxxxx"}
 
     with caplog.at_level(logging.ERROR):
-        asyncio.run(asyncio.wait_for(main(), PATIENCE))
+        asyncio.run(asyncio.wait_for(main(), TEST_TIMEOUT))
     assert [
         record.getMessage() for record in caplog.records if "athrow" in str(record.exc_info)
     ] == []
@@ -194,6 +194,6 @@ def test_a_call_that_is_too_long_does_not_affect_finished_calls(
         assert received[0] == "7 paid"
 
     with caplog.at_level(logging.ERROR):
-        asyncio.run(asyncio.wait_for(main(), PATIENCE))
+        asyncio.run(asyncio.wait_for(main(), TEST_TIMEOUT))
     assert "athrow" not in caplog.text
     assert "could not be stopped" not in caplog.text

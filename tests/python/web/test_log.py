@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from chat_servers import PATIENCE, QUICK
+from chat_servers import TEST_TIMEOUT, QUICK
 from effort import effort
 from event_snapshots import FINAL, calls_of, snapshot_of
 from run_scripts import ECHOES, agent_scripts, calculator_manager, scene_pieces
@@ -29,7 +29,7 @@ def law_of(check: Callable[[Callable[[Responder], list[Event]]], None]) -> None:
     loop = asyncio.new_event_loop()
 
     def wait(coroutine: Coroutine[Any, Any, Any]) -> Any:
-        return loop.run_until_complete(asyncio.wait_for(coroutine, PATIENCE))
+        return loop.run_until_complete(asyncio.wait_for(coroutine, TEST_TIMEOUT))
 
     store = MessageStore("sqlite://")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chat_servers import PATIENCE, all_events, finished, new_chat, on_a_server, say, text_of, until
+from chat_servers import TEST_TIMEOUT, all_events, finished, new_chat, on_a_server, say, text_of, until
 
 SERVER = textwrap.dedent(
     """
@@ -70,7 +70,7 @@ class Process:
     async def end(self, how: signal.Signals) -> int:
         """Send a signal to the process, and return its exit status."""
         self.process.send_signal(how)
-        return await asyncio.wait_for(self.process.wait(), PATIENCE)
+        return await asyncio.wait_for(self.process.wait(), TEST_TIMEOUT)
 
 
 @asynccontextmanager
@@ -88,9 +88,9 @@ async def process(url: str, folder: Path, *, lease: float = 30) -> AsyncIterator
     )
     assert started.stdout is not None
     try:
-        port = int(await asyncio.wait_for(started.stdout.readline(), PATIENCE))
+        port = int(await asyncio.wait_for(started.stdout.readline(), TEST_TIMEOUT))
         address = f"http://127.0.0.1:{port}"
-        async with httpx.AsyncClient(base_url=address, timeout=PATIENCE) as client:
+        async with httpx.AsyncClient(base_url=address, timeout=TEST_TIMEOUT) as client:
             yield Process(started, client)
     finally:
         if started.returncode is None:
@@ -107,7 +107,7 @@ async def entered(folder: Path, name: str) -> None:
         while not (folder / f"{name} entered").exists():  # noqa: ASYNC110 - another process makes it
             await asyncio.sleep(0.01)
 
-    await asyncio.wait_for(look(), PATIENCE)
+    await asyncio.wait_for(look(), TEST_TIMEOUT)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -14,7 +14,7 @@ import pytest
 from typing_extensions import Self
 
 from chat_servers import (
-    PATIENCE,
+    TEST_TIMEOUT,
     QUICK,
     Event,
     all_events,
@@ -328,7 +328,7 @@ async def test_a_run_that_is_stopped_before_it_begins_is_abandoned_as_well(
                 )
                 run.stop("cancelled")
                 executing = asyncio.ensure_future(run.execute())
-                done, _ = await asyncio.wait([executing], timeout=PATIENCE)
+                done, _ = await asyncio.wait([executing], timeout=TEST_TIMEOUT)
                 assert done
             assert run.stop_reason == "cancelled"
 

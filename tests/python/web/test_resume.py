@@ -14,7 +14,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from chat_servers import (
-    PATIENCE,
+    TEST_TIMEOUT,
     QUICK,
     Event,
     all_events,
@@ -93,7 +93,7 @@ def test_wherever_a_client_is_cut_off_it_reads_exactly_the_log(tmp_path: Path) -
     loop = asyncio.new_event_loop()
 
     def wait(coroutine: Coroutine[Any, Any, Any]) -> Any:
-        return loop.run_until_complete(asyncio.wait_for(coroutine, PATIENCE))
+        return loop.run_until_complete(asyncio.wait_for(coroutine, TEST_TIMEOUT))
 
     servers = AsyncExitStack()
     clients = [
@@ -140,7 +140,7 @@ async def test_another_process_streams_an_active_run(tmp_path: Path) -> None:
         text = ""
         for number, each in enumerate(go):
             while not text.endswith(f"{number} "):
-                event = await asyncio.wait_for(anext(reading), PATIENCE)
+                event = await asyncio.wait_for(anext(reading), TEST_TIMEOUT)
                 text += event.get("delta", "") if event.get("role") == "assistant" else ""
             each.set()
         rest = [event async for event in reading]
@@ -172,7 +172,7 @@ async def test_a_client_that_reads_nothing_does_not_delay_the_run(tmp_path: Path
         # The client then gets all of it.
         body = b""
         while b'"finished"' not in body:
-            piece = await asyncio.wait_for(reader.read(1 << 20), PATIENCE)
+            piece = await asyncio.wait_for(reader.read(1 << 20), TEST_TIMEOUT)
             assert piece
             body += piece
         writer.close()

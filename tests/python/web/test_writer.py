@@ -9,7 +9,7 @@ from typing import Any
 
 from typing_extensions import Self
 
-from chat_servers import PATIENCE, QUICK
+from chat_servers import TEST_TIMEOUT, QUICK
 from toolweave import TextDelta, ToolCall, ToolResult
 from toolweave.lifecycle import StreamEventMapper, TurnEvent
 from toolweave.store import MessageStore, WriteResult
@@ -69,7 +69,7 @@ def test_an_event_of_a_call_is_never_stored_before_the_state_of_the_call(tmp_pat
                 await asyncio.sleep(4 * QUICK.batch)
                 writer.add(mapper.map(TextDelta("And"), generation_id="h"))
                 store.may_write.set()
-                await asyncio.wait_for(asyncio.gather(first, *steps), PATIENCE)
+                await asyncio.wait_for(asyncio.gather(first, *steps), TEST_TIMEOUT)
                 await writer.finish("completed", mapper.run_finished("completed"))
             assert errors == []
             states: list[tuple[str, str]] = []
@@ -135,8 +135,8 @@ def test_a_call_is_stored_after_all_events_before_it_were_read(tmp_path: Path) -
                 )
                 reading = asyncio.ensure_future(writer.consume(CatchingUpRun(), (), lambda _: None))
                 await asyncio.sleep(0)
-                await asyncio.wait_for(writer.started(ToolCall("a", "look", {})), PATIENCE)
-                await asyncio.wait_for(reading, PATIENCE)
+                await asyncio.wait_for(writer.started(ToolCall("a", "look", {})), TEST_TIMEOUT)
+                await asyncio.wait_for(reading, TEST_TIMEOUT)
                 await writer.finish("completed", mapper.run_finished("completed"))
             assert errors == []
             [both] = [written for written in store.writes if written["started"]]

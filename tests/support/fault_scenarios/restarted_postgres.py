@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from chat_servers import Event
-from killable_servers import PATIENCE, Follower, Site, check_chats, effects_of, serving
+from killable_servers import TEST_TIMEOUT, Follower, Site, check_chats, effects_of, serving
 from postgres_server import PostgresServer
 
 CHATS = 5
@@ -29,9 +29,9 @@ async def restart_under(
     config: dict[str, Any] = {
         "url": url,
         "effects": str(effects),
-        "options": {"retry_timeout": PATIENCE, "poll": 0.05},
+        "options": {"retry_timeout": TEST_TIMEOUT, "poll": 0.05},
         # Nobody else looks after these runs while nobody can be told that they are alive.
-        "limits": {"lease": PATIENCE},
+        "limits": {"lease": TEST_TIMEOUT},
     }
     async with (
         serving(**config) as one,

@@ -23,7 +23,7 @@ from toolweave.testing import ScriptedModel
 
 from . import dialects
 from .model_answers import in_use
-from .sse import PATIENCE, Answer, Do, serving
+from .sse import TEST_TIMEOUT, Answer, Do, serving
 
 KEY = "sk-very-secret-0123456789"
 
@@ -99,7 +99,7 @@ async def _said(reply: Reply, left: asyncio.Event) -> AsyncIterator[Any]:
         if reply.call is not None:
             yield ToolCallUpdate("c1", 0, "Add", reply.call)
         if reply.end == "hold":
-            await asyncio.sleep(PATIENCE)
+            await asyncio.sleep(TEST_TIMEOUT)
         elif reply.end == "cut":
             raise ModelError("the connection broke", "test")
         elif reply.end == "missing":
@@ -151,13 +151,13 @@ async def replayed(reply_to: Callable[[str], Reply]) -> AsyncIterator[Asked]:
             updates.append(FinishUpdate("stop"))
         times = [0.0] * len(updates)
         if reply.end == "hold":
-            times[-1] = PATIENCE
+            times[-1] = TEST_TIMEOUT
         return RecordedReply((TextMessage(text),), tuple(updates), tuple(times), error=error)
 
     replies = [await recorded(text) for text in ("Hi", *map(str, range(50)))]
     left = asyncio.Event()
     left.set()  # there is nobody who could know
-    yield Asked(ReplayModel(replies, speed=1, max_pause=PATIENCE, native_tools=True), left.wait)
+    yield Asked(ReplayModel(replies, speed=1, max_pause=TEST_TIMEOUT, native_tools=True), left.wait)
 
 
 def _openai(url: str) -> OpenAIModel:

@@ -18,7 +18,7 @@ from h2.events import DataReceived, Event, RequestReceived, StreamEnded, StreamR
 from h2.exceptions import ProtocolError
 
 from .raw import Connection, RawServer, Request, raw_server
-from .sse import PATIENCE
+from .sse import TEST_TIMEOUT
 
 Act = Callable[[H2Connection], object]
 
@@ -57,7 +57,7 @@ class Stream:
 
     def wait_until_left(self) -> None:
         """Waits until the client has had enough."""
-        assert self.left.wait(PATIENCE), "the client holds the stream"
+        assert self.left.wait(TEST_TIMEOUT), "the client holds the stream"
 
 
 StreamScript = Callable[[Stream], object]
@@ -135,7 +135,7 @@ class _Talk:
             for stream in self._streams.values():
                 stream.left.set()
             for thread in self._threads:
-                thread.join(PATIENCE)
+                thread.join(TEST_TIMEOUT)
             self._acts.close()
             self._connection.close()
 

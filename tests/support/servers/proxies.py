@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 from .raw import Connection, RawServer, Request, raw_server
-from .sse import PATIENCE
+from .sse import TEST_TIMEOUT
 
 
 def _pump(source: Connection, target: socket.socket) -> None:
@@ -32,19 +32,19 @@ def _relay(connection: Connection, upstream: socket.socket) -> None:
             upstream.shutdown(socket.SHUT_RDWR)
         with suppress(OSError):
             connection.socket.shutdown(socket.SHUT_RDWR)
-        pump.join(PATIENCE)
+        pump.join(TEST_TIMEOUT)
         connection.close()
 
 
 def _proxied(connection: Connection, request: Request) -> None:
     if request.method == "CONNECT":
         host, _, port = request.target.rpartition(":")
-        with socket.create_connection((host.strip("[]"), int(port)), PATIENCE) as upstream:
+        with socket.create_connection((host.strip("[]"), int(port)), TEST_TIMEOUT) as upstream:
             connection.head(200)
             _relay(connection, upstream)
         return
     parts = urlsplit(request.target)
-    with socket.create_connection((parts.hostname, parts.port or 80), PATIENCE) as upstream:
+    with socket.create_connection((parts.hostname, parts.port or 80), TEST_TIMEOUT) as upstream:
         lines = "".join(f"{name}: {value}\r\n" for name, value in request.fields)
         target = parts._replace(scheme="", netloc="").geturl() or "/"
         head = f"{request.method} {target} HTTP/1.1\r\n{lines}\r\n"

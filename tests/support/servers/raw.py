@@ -25,7 +25,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from .sse import PATIENCE
+from .sse import TEST_TIMEOUT
 
 LARGEST_HEAD = 1 << 20
 
@@ -116,11 +116,11 @@ class Connection:
         except OSError as error:
             raise self._gone() from error
         finally:
-            self.socket.settimeout(PATIENCE)
+            self.socket.settimeout(TEST_TIMEOUT)
 
     def wait(self, event: threading.Event) -> None:
         """Waits until a test sets the event."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TEST_TIMEOUT
         while not event.wait(0.02):
             if self._stopping.is_set():
                 raise Over
@@ -225,7 +225,7 @@ class RawServer:
 
     def left(self, number: int = -1) -> None:
         """Waits until the client has closed a connection; the last one if not told which."""
-        assert self.connections[number].left.wait(PATIENCE), "the client holds the connection"
+        assert self.connections[number].left.wait(TEST_TIMEOUT), "the client holds the connection"
 
     async def client_left(self, number: int = -1) -> None:
         """The same, for whoever is on an event loop."""
@@ -234,12 +234,12 @@ class RawServer:
     def all_left(self) -> None:
         """Waits until no connection is open any more."""
         for connection in self.connections:
-            assert connection.over.wait(PATIENCE), f"connection {connection.number} is open"
+            assert connection.over.wait(TEST_TIMEOUT), f"connection {connection.number} is open"
 
 
 async def occurred(event: threading.Event) -> None:
     """Waits for an event of a server without stopping the loop."""
-    assert await asyncio.to_thread(event.wait, PATIENCE), "it did not occur"
+    assert await asyncio.to_thread(event.wait, TEST_TIMEOUT), "it did not occur"
 
 
 @contextmanager
@@ -288,7 +288,7 @@ def raw_server(
                 sock.close()
                 return
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            sock.settimeout(PATIENCE)
+            sock.settimeout(TEST_TIMEOUT)
             if tls is not None:
                 sock = tls.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
             connection = Connection(sock, len(server.connections), stopping)

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from toolweave.selection import CallLimiter
 
 from .dialects import openai_text
-from .sse import PATIENCE
+from .sse import TEST_TIMEOUT
 
 Said: TypeAlias = "tuple[int, str, Sequence[bytes]]"
 """A status, a content type, and the body in pieces."""
@@ -67,7 +67,7 @@ class Scoring:
                 self._changed.clear()
                 await self._changed.wait()
 
-        await asyncio.wait_for(wait(), PATIENCE)
+        await asyncio.wait_for(wait(), TEST_TIMEOUT)
 
     async def until_open(self, *tools: str) -> None:
         """Waits until exactly these are open."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-PATIENCE = 10.0
+TEST_TIMEOUT = 10.0
 """Seconds until a test that waits for something that does not come fails."""
 
 
@@ -50,7 +50,7 @@ class Served:
 
     async def client_left(self) -> None:
         """Waits until a client has gone away."""
-        await asyncio.wait_for(self.left.wait(), PATIENCE)
+        await asyncio.wait_for(self.left.wait(), TEST_TIMEOUT)
 
 
 @asynccontextmanager
@@ -128,9 +128,9 @@ async def _answer(
             # So that each step reaches the client on its own.
             await asyncio.sleep(0)
         elif isinstance(step, asyncio.Event):
-            await asyncio.wait_for(step.wait(), PATIENCE)
+            await asyncio.wait_for(step.wait(), TEST_TIMEOUT)
         elif step is Do.HOLD:
-            more = await asyncio.wait_for(reader.read(1), PATIENCE)
+            more = await asyncio.wait_for(reader.read(1), TEST_TIMEOUT)
             assert not more, "the client sent a second request into the answer to its first"
             raise ConnectionResetError
         else:
