@@ -123,7 +123,7 @@ def feed(chunks: Iterable[str], *, truncated: bool = False, **options: Any) -> l
     return [*events, *parser.finish(truncated=truncated)]
 
 
-def settled(events: Iterable[tw.Event]) -> list[tw.Event]:
+def completed_events(events: Iterable[tw.Event]) -> list[tw.Event]:
     """The events without the news of calls on their way."""
     return joined(e for e in events if not isinstance(e, tw.ToolCallStart | tw.ToolCallDelta))
 
@@ -134,7 +134,7 @@ def read(reply: str, **options: Any) -> list[tw.Event]:
     assert source(events) == reply
     for size in (1, 4):
         assert joined(feed(pieces(reply, size), **options)) == joined(events)
-    return settled(events)
+    return completed_events(events)
 
 
 def pieces(reply: str, size: int) -> list[str]:
@@ -301,7 +301,7 @@ def clean(draw: st.DrawFn) -> tuple[str, list[tuple[str, dict[str, Any], str]]]:
     return reply, calls
 
 
-def spelled(value: Any) -> str:
+def canonical_json(value: Any) -> str:
     """A value so that 1 and 1.0, and 0.0 and -0.0, differ."""
     return json.dumps(value, sort_keys=True)
 

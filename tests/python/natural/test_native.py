@@ -18,8 +18,8 @@ from parser_replies import (
     TOOLS,
     is_inside_escape,
     joined,
-    settled,
-    spelled,
+    completed_events,
+    canonical_json,
 )
 from toolweave.natural import NaturalToolUseParser
 from toolweave.testing import ScriptedModel
@@ -51,13 +51,13 @@ def test_however_calls_are_cut_up_the_same_calls_come_out(
 ) -> None:
     fragments, calls = reply
     *events, finish = events_of([*fragments])
-    found = settled(events)
+    found = completed_events(events)
     assert [(call.id, call.name, call.raw, call.index) for call in found] == [
         (*call, index) for index, call in enumerate(calls)
     ]
     for call in found:
         assert isinstance(call, tw.ToolCall)
-        assert spelled(call.arguments) == spelled(json.loads(call.raw))
+        assert canonical_json(call.arguments) == canonical_json(json.loads(call.raw))
     assert finish == tw.FinishUpdate("tool_calls")
 
 

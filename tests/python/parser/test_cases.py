@@ -11,7 +11,7 @@ import pytest
 
 import toolweave as tw
 from golden_events import exact, written
-from parser_replies import pieces, settled
+from parser_replies import pieces, completed_events
 from paths import CASES
 
 FOLDER = CASES / "calls"
@@ -20,7 +20,7 @@ SIZES = [1, 2, 3, 5, 8, 13, 1 << 20]
 
 def lines(events: list[tw.Event]) -> list[str]:
     """Return the events in the format of the cases."""
-    return [exact(event) for event in written(settled(events))]
+    return [exact(event) for event in written(completed_events(events))]
 
 
 def cases() -> Iterator[Any]:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from parser_replies import FORMS, FRAMES, calls_in, feed, joined, source, spelled, split_at
+from parser_replies import FORMS, FRAMES, calls_in, feed, joined, source, canonical_json, split_at
 from paths import SHARED
 from toolweave.play.recordings import RECORDED_ON
 from toolweave.play.tools import ToolBox
@@ -71,8 +71,8 @@ def test_every_real_call_comes_back_equal_valid_and_unrepaired(form: str, frame:
         if question["id"] in UNFIT:
             assert all(call.repairs for call in found)
             continue
-        assert [(call.name, spelled(call.arguments)) for call in found] == [
-            (call["name"], spelled(call["arguments"])) for call in question["calls"] or ()
+        assert [(call.name, canonical_json(call.arguments)) for call in found] == [
+            (call["name"], canonical_json(call["arguments"])) for call in question["calls"] or ()
         ]
         assert all(call.repairs == () for call in found)
         count += len(found)

@@ -24,7 +24,7 @@ from parser_replies import (
     prose,
     replies,
     source,
-    spelled,
+    canonical_json,
     split_at,
 )
 
@@ -112,8 +112,8 @@ def test_a_clean_reply_records_no_repairs_and_needs_none(
     chunks = split_at(reply, cuts)
     events = joined(feed(chunks))
     found = list(calls_in(events))
-    assert [(call.name, spelled(call.arguments)) for call in found] == [
-        (name, spelled(arguments)) for name, arguments, _ in written
+    assert [(call.name, canonical_json(call.arguments)) for call in found] == [
+        (name, canonical_json(arguments)) for name, arguments, _ in written
     ]
     assert all(call.repairs == () for call in found)
     for mode in ("none", "syntax"):

@@ -19,8 +19,8 @@ from parser_replies import (
     pieces,
     read,
     repairs,
-    settled,
-    spelled,
+    completed_events,
+    canonical_json,
     wrap,
 )
 
@@ -85,7 +85,7 @@ def test_crlf_inside_json_is_white_space(form: str) -> None:
 def test_numbers_are_kept(form: str, number: str) -> None:
     reply = wrap(form, "Any", f'{{"n": {number}}}')
     call = only(reply)
-    assert spelled(call.arguments) == spelled({"n": json.loads(number)})
+    assert canonical_json(call.arguments) == canonical_json({"n": json.loads(number)})
     assert type(call.arguments["n"]) is type(json.loads(number))
     (delta,) = [e for e in tw.parse(reply, TOOLS) if isinstance(e, tw.ToolCallDelta)]
     assert delta.fragment == f'{{"n": {number}}}'
@@ -156,7 +156,7 @@ def test_arguments_beyond_the_depth_limit_are_too_large(
     reply = wrap(form, "Any", payload) + " ok <Ping/>"
     events = joined(tw.parse(reply, TOOLS))
     assert events == joined(feed(pieces(reply, 1 if depth < 1000 else 997)))
-    shown = kinds(settled(events))
+    shown = kinds(completed_events(events))
     wanted = ["Any"] if depth <= 128 else ["too_large", "too_large"]
     assert shown == [*wanted, "' ok '", "Ping"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from parser_replies import FORMS, feed, joined, pieces, settled, source, spelled
+from parser_replies import FORMS, feed, joined, pieces, completed_events, source, canonical_json
 
 Call = tuple[str, dict[str, Any]]
 
@@ -142,7 +142,7 @@ def outcome(event: tw.Event) -> object:
         case tw.TextDelta(text):
             return text
         case tw.ToolCall():
-            return (event.name, spelled(event.arguments))
+            return (event.name, canonical_json(event.arguments))
         case tw.InvalidToolCall():
             return event.kind
         case _:
@@ -163,7 +163,7 @@ def test_known_traps(trap: str, form: str, size: int) -> None:
             case str():
                 expected.append(set_in(form, want))
             case (name, arguments):
-                expected.append((name, set_in(form, spelled(arguments))))
+                expected.append((name, set_in(form, canonical_json(arguments))))
             case _:
                 expected.append(want)
-    assert [outcome(event) for event in joined(settled(events))] == expected
+    assert [outcome(event) for event in joined(completed_events(events))] == expected
