@@ -67,7 +67,7 @@ async def result_of(manager: SceneManager, *args: Any, **options: Any) -> SceneR
     return await asyncio.wait_for(manager.run(*args, **options), TEST_TIMEOUT)
 
 
-def told(steps: Iterable[SceneStep]) -> list[tuple[str, str | None]]:
+def statuses_of(steps: Iterable[SceneStep]) -> list[tuple[str, str | None]]:
     return [(step.status.value, step.message) for step in steps]
 
 

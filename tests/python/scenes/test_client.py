@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from calculator_scenes import WatchedStore, call, manager_of, model_of, result_of, steps_of, told
+from calculator_scenes import WatchedStore, call, manager_of, model_of, result_of, steps_of, statuses_of
 from coroutine_tests import on_a_loop
 from toolweave import SceneManager, SceneStatus, SceneStopReason, ToolContext
 from toolweave.conversations import Conversation, MemoryConversations
@@ -42,7 +42,7 @@ async def test_a_run_pauses_for_its_client_and_resumes_with_the_result() -> None
         if step.status is SceneStatus.AWAITING_CLIENT:
             assert len(store.saved) == 1, "it is saved before it is announced"
         steps.append(step)
-    assert told(steps) == [
+    assert statuses_of(steps) == [
         ("ExecutingScene", "Entering scene: Places"),
         ("FunctionRequest", "Executing tool: ping"),
         ("FunctionCompleted", "Tool ping executed: pong"),
@@ -63,7 +63,7 @@ async def test_a_run_pauses_for_its_client_and_resumes_with_the_result() -> None
     steps = await steps_of(
         manager, conversation="c", results={waiting.interaction_id: {"city": "Oslo"}}
     )
-    assert told(steps) == [
+    assert statuses_of(steps) == [
         ("FunctionCompleted", 'Tool Get_Location executed: {"city":"Oslo"}'),
         ("ExecutingScene", "Entering scene: Places"),
         ("Running", "You are in Oslo."),
@@ -113,7 +113,7 @@ async def test_the_model_reads_a_failure_of_the_client() -> None:
     (waiting,) = paused.awaiting
     results = [ClientResult(str(waiting.interaction_id), "no permission", is_error=True)]
     steps = await steps_of(manager, conversation="c", results=results)
-    assert told(steps)[0] == ("Error", "Error executing tool: no permission")
+    assert statuses_of(steps)[0] == ("Error", "Error executing tool: no permission")
     assert not steps[0].fatal
     assert steps[0].call_id == waiting.call_id
     assert steps[-1].message == "I do not know."
@@ -124,7 +124,7 @@ async def test_continuing_without_results_puts_errors_in_their_place() -> None:
     manager = asking(ENTER, WHERE, "Hello again.")
     await result_of(manager, "Where am I?", conversation="c")
     steps = await steps_of(manager, "Never mind.", conversation="c")
-    assert told(steps) == [
+    assert statuses_of(steps) == [
         ("Error", "Error executing tool: Error: No result received from client for this tool"),
         ("Running", "Hello again."),
         ("Completed", "Hello again."),
@@ -154,7 +154,7 @@ async def test_unexpected_results_are_an_error_that_names_the_pending_ones() -> 
         "No pending client interaction found for conversation 'k'. "
         "The conversation key may be invalid or expired."
     )
-    assert told(steps) == [("Error", sentence), ("Completed", "")]
+    assert statuses_of(steps) == [("Error", sentence), ("Completed", "")]
     assert steps[0].fatal
     paused = await result_of(manager, "Where am I?", conversation="c")
     (waiting,) = paused.awaiting
@@ -215,7 +215,7 @@ async def test_a_tool_that_defers_its_result_pauses_the_run_as_well() -> None:
     manager = SceneManager(ScriptedModel("<S/>", "<book/>", "Booked.", "<S/>", "<book/>"))
     manager.scene("S").tool(book)
     steps = await steps_of(manager, "Book!", conversation="c")
-    assert told(steps)[1:] == [
+    assert statuses_of(steps)[1:] == [
         ("FunctionRequest", "Executing tool: book"),
         ("AwaitingClient", "Awaiting client: book"),
         ("Completed", ""),
@@ -242,7 +242,7 @@ async def test_a_tool_that_asks_the_user_continues_in_the_same_run() -> None:
         steps.append(step)
         if step.status is SceneStatus.AWAITING_CLIENT:
             assert manager.resolve(str(step.interaction_id), "Ann") is tw.Outcome.RESOLVED
-    assert told(steps)[1:4] == [
+    assert statuses_of(steps)[1:4] == [
         ("FunctionRequest", "Executing tool: greet"),
         ("AwaitingClient", "Who are you?"),
         ("FunctionCompleted", "Tool greet executed: Hello, Ann!"),

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
-from calculator_scenes import ENTER, call, manager_of, model_of, result_of, steps_of, told
+from calculator_scenes import ENTER, call, manager_of, model_of, result_of, steps_of, statuses_of
 from coroutine_tests import of_kind, on_a_loop
 from effort import effort
 from toolweave.costs import Price
@@ -101,7 +101,7 @@ async def test_an_empty_reply_that_has_spent_the_budget_is_not_asked_for_again()
 @on_a_loop
 async def test_choosing_a_scene_and_concluding_a_plan_ask_once_more() -> None:
     steps = await steps_of(manager_of([], ENTER, "42."), "15 + 27?")
-    assert told(steps) == [
+    assert statuses_of(steps) == [
         ("ExecutingScene", "Entering scene: Calculator"),
         ("Running", "42."),
         ("Completed", "42."),
@@ -110,7 +110,7 @@ async def test_choosing_a_scene_and_concluding_a_plan_ask_once_more() -> None:
     plan = json.dumps({"answer": None, "steps": [step]})
     manager = manager_of(plan, "It is 42.", [], "In all: 42.", mode="planning")
     steps = await steps_of(manager, "15 + 27?")
-    assert told(steps)[-1] == ("Completed", "In all: 42.")
+    assert statuses_of(steps)[-1] == ("Completed", "In all: 42.")
     assert NOTE in model_of(manager).requests[-1].messages[-1].text
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import openai_endpoint
 import toolweave as tw
-from calculator_scenes import CALCULATOR, DOCUMENTED_STEPS, WholeNumbers, told
+from calculator_scenes import CALCULATOR, DOCUMENTED_STEPS, WholeNumbers, statuses_of
 from coroutine_tests import collect, on_a_loop
 from mcp_processes import SDK_SERVER
 from paths import EXAMPLES
@@ -97,7 +97,7 @@ async def test_every_client_and_mode_gives_the_documented_stream(way: str) -> No
     async with serving(*map(Answer, replies)) as served, in_use(make(served.url)) as model:
         manager = calculator_manager(model, tool_mode=mode, prices=prices)
         steps = await collect(manager.stream("What is 15 + 27?"))
-    assert told(steps) == DOCUMENTED_STEPS
+    assert statuses_of(steps) == DOCUMENTED_STEPS
     assert len(served.requests) == 3
     assert sum(step.cost or 0 for step in steps) == steps[-1].total_cost > Decimal(0)
     assert not any(step.estimated for step in steps)
@@ -131,7 +131,7 @@ async def test_a_refused_request_is_reported_with_its_status(make: Any, message:
     refusal = Answer([REFUSAL], status=429, kind="application/json")
     async with serving(refusal) as served, in_use(make(served.url)) as model:
         steps = await collect(calculator_manager(model).stream("What is 15 + 27?"))
-    [(error, text), ended] = told(steps)
+    [(error, text), ended] = statuses_of(steps)
     assert (error, ended) == ("Error", ("Completed", ""))
     assert text is not None
     assert re.fullmatch(message, text)
@@ -160,7 +160,7 @@ async def test_a_scene_can_use_the_tools_of_an_mcp_server() -> None:
     manager = SceneManager(model).scene("Server", "Has tools").tools(server).manager
     async with server:
         steps = await collect(manager.stream("What is 15 + 27?"))
-    assert ("FunctionCompleted", "Tool add executed: 42") in told(steps)
+    assert ("FunctionCompleted", "Tool add executed: 42") in statuses_of(steps)
     assert steps[-1].stop_reason is SceneStopReason.COMPLETED
     assert isinstance(steps[0], tw.SceneStep)
 
