@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from coroutine_tests import TEST_TIMEOUT
 from effort import effort
 from sample_selections import tools
-from servers.scorers import Clock, Director, Said, refused, scored, scoring
+from servers.scorers import Clock, Director, HttpResponse, refused, scored, scoring
 from toolweave import Selection, SelectionPolicy, ToolSelector
 from toolweave.models.http import HttpModel
 from toolweave.selection import CallLimiter, Scorer, as_scorer
@@ -44,7 +44,7 @@ OUTCOMES = st.lists(SCORED | CUT_OFF | REFUSED | LATE, min_size=5, max_size=5)
 
 def select(
     native: bool,
-    outcomes: Sequence[Said | None],
+    outcomes: Sequence[HttpResponse | None],
     order: Sequence[str],
     slots: int,
     most: int = 8,
@@ -55,7 +55,7 @@ def select(
 
     async def main() -> tuple[Selection, list[str]]:
         limiter = CallLimiter(slots)
-        replies: dict[str, Said | None] = dict(zip(NAMES, outcomes, strict=True))
+        replies: dict[str, HttpResponse | None] = dict(zip(NAMES, outcomes, strict=True))
         async with scoring() as served, HttpModel(served.url, "m", "k", max_retries=0) as model:
             scorer: Scorer = as_scorer(model) if native else ModelScorer(model)
             assert isinstance(scorer, NativeScorer) == native
@@ -94,7 +94,7 @@ def without_server(selection: Selection) -> Selection:
 @example([None] * 5, NAMES, 2, 8)
 @example([scored(95)] * 5, NAMES, 1, 1)
 def test_both_ways_come_to_the_same_for_all_that_a_server_can_do(
-    outcomes: list[Said | None], order: list[str], slots: int, most: int
+    outcomes: list[HttpResponse | None], order: list[str], slots: int, most: int
 ) -> None:
     one, asked = select(True, outcomes, order, slots, most)
     other, also_asked = select(False, outcomes, order, slots, most)
@@ -106,7 +106,7 @@ def test_both_ways_come_to_the_same_for_all_that_a_server_can_do(
 @settings(max_examples=effort(20), deadline=None)
 @given(OUTCOMES, st.permutations(NAMES), st.permutations(NAMES), st.integers(1, 6))
 def test_the_same_outcomes_give_the_same_winner_in_every_order(
-    outcomes: list[Said | None], order: list[str], another: list[str], slots: int
+    outcomes: list[HttpResponse | None], order: list[str], another: list[str], slots: int
 ) -> None:
     # A call that waits for the slot of one that never answers may time out.
     assume(slots >= len(outcomes) or None not in outcomes)

@@ -19,11 +19,11 @@ from toolweave.selection import CallLimiter
 from .dialects import openai_text
 from .sse import TEST_TIMEOUT
 
-Said: TypeAlias = "tuple[int, str, Sequence[bytes]]"
+HttpResponse: TypeAlias = "tuple[int, str, Sequence[bytes]]"
 """A status, a content type, and the body in pieces."""
 
 
-def scored(score: object, *, finish: str = "stop", pieces: int = 2) -> Said:
+def scored(score: object, *, finish: str = "stop", pieces: int = 2) -> HttpResponse:
     """A reply with a score; a text stands for itself."""
     text = score if isinstance(score, str) else json.dumps({"score": score})
     size = max(1, -(-len(text) // pieces))
@@ -31,7 +31,7 @@ def scored(score: object, *, finish: str = "stop", pieces: int = 2) -> Said:
     return 200, "text/event-stream", openai_text(cut, finish)
 
 
-def refused(status: int, message: str = "No.") -> Said:
+def refused(status: int, message: str = "No.") -> HttpResponse:
     """An error as OpenAI's API words it."""
     error = {"message": message, "type": "server_error", "param": None, "code": None}
     return status, "application/json", [json.dumps({"error": error}).encode()]
@@ -45,7 +45,7 @@ class Scoring:
     asked: list[str] = field(default_factory=list)
     """Whom requests were about, as they came."""
     bodies: list[dict[str, Any]] = field(default_factory=list)
-    open: dict[str, asyncio.Future[Said]] = field(default_factory=dict)
+    open: dict[str, asyncio.Future[HttpResponse]] = field(default_factory=dict)
     """Requests that have no answer, in the order in which they came."""
     left: list[str] = field(default_factory=list)
     """Whose clients closed their connections before there was one."""
@@ -55,7 +55,7 @@ class Scoring:
     """How many connections were made."""
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def answer(self, tool: str, said: Said) -> None:
+    def answer(self, tool: str, said: HttpResponse) -> None:
         """Answers a request that is open."""
         self.open.pop(tool).set_result(said)
 
@@ -90,12 +90,12 @@ class Scoring:
                     break
                 await _write(writer, *said)
 
-    async def _ask(self, body: dict[str, Any], reader: asyncio.StreamReader) -> Said | None:
+    async def _ask(self, body: dict[str, Any], reader: asyncio.StreamReader) -> HttpResponse | None:
         found = re.search(r"<(\w+)>", str(body["messages"]))
         tool = found[1] if found else "?"
         self.asked.append(tool)
         self.bodies.append(body)
-        reply: asyncio.Future[Said] = asyncio.get_running_loop().create_future()
+        reply: asyncio.Future[HttpResponse] = asyncio.get_running_loop().create_future()
         self.open[tool] = reply
         self.most = max(self.most, len(self.open))
         self._changed.set()
@@ -173,7 +173,7 @@ class Director:
 
     served: Scoring
     limiter: CallLimiter
-    said: dict[str, Said | None]
+    said: dict[str, HttpResponse | None]
     """By tool; None where no answer ever comes."""
     order: Sequence[str]
     """Of what is open, the first of these is answered next."""
