@@ -187,9 +187,9 @@ def _scenes() -> Scenario:
 
 
 def _told() -> Scenario:
-    log = _run().tell("selection", tool="a", score=0.9, fallback=False, calls=2, ranking=[])
-    log.tell("error", message="A model has failed.", code="model_failed")
-    log.tell("raw", delta="<a>").tell("later_kind", wanted=None)
+    log = _run().emit("selection", tool="a", score=0.9, fallback=False, calls=2, ranking=[])
+    log.emit("error", message="A model has failed.", code="model_failed")
+    log.emit("raw", delta="<a>").emit("later_kind", wanted=None)
     return Scenario(log.text("g", 0, "Another answers.").finished(), text="Another answers.")
 
 

@@ -19,7 +19,7 @@ class EventLog:
         self.run_id = run_id
         self.events: list[dict[str, Any]] = []
 
-    def tell(self, kind: str, **fields: Any) -> Self:
+    def emit(self, kind: str, **fields: Any) -> Self:
         present = {name: value for name, value in fields.items() if value is not None}
         self.events.append(
             {
@@ -34,13 +34,13 @@ class EventLog:
         return self
 
     def asked(self, text: str, message_id: str = "question") -> Self:
-        return self.tell("text", messageId=message_id, role="user", delta=text, done=True)
+        return self.emit("text", messageId=message_id, role="user", delta=text, done=True)
 
     def started(self) -> Self:
-        return self.tell("run", status="started")
+        return self.emit("run", status="started")
 
     def finished(self, stop_reason: str = "completed", error: str | None = None) -> Self:
-        return self.tell("run", status="finished", stopReason=stop_reason, error=error)
+        return self.emit("run", status="finished", stopReason=stop_reason, error=error)
 
     def text(self, generation: str, number: int, *pieces: str, done: bool = True) -> Self:
         return self._prose("text", generation, number, pieces, done=done)
@@ -57,7 +57,7 @@ class EventLog:
         return self._piece(kind, generation, number, last, done=done)
 
     def _piece(self, kind: str, generation: str, number: int, delta: str, *, done: bool) -> Self:
-        return self.tell(
+        return self.emit(
             kind,
             messageId=f"{generation}.{number}",
             generationId=generation,
@@ -81,7 +81,7 @@ class EventLog:
             "functionName": name,
             "functionArgs": arguments,
         }
-        return self.tell(
+        return self.emit(
             "tools_call_update",
             messageId=f"{generation}.calls",
             generationId=generation,
@@ -90,7 +90,7 @@ class EventLog:
         )
 
     def calls(self, generation: str, *calls: dict[str, Any]) -> Self:
-        return self.tell(
+        return self.emit(
             "tools_call",
             messageId=f"{generation}.calls",
             generationId=generation,
@@ -107,7 +107,7 @@ class EventLog:
         error: str | None = None,
         done: bool = True,
     ) -> Self:
-        return self.tell(
+        return self.emit(
             "tool_result",
             messageId=f"{generation}.calls_result_{call_id}",
             generationId=generation,
@@ -119,7 +119,7 @@ class EventLog:
         )
 
     def state(self, generation: str, call_id: str, state: str, **fields: Any) -> Self:
-        return self.tell(
+        return self.emit(
             "tool_state",
             messageId=f"{generation}.calls",
             generationId=generation,
@@ -129,7 +129,7 @@ class EventLog:
         )
 
     def usage(self, generation: str, inputs: int, outputs: int) -> Self:
-        return self.tell(
+        return self.emit(
             "usage",
             messageId=f"{generation}.usage",
             generationId=generation,
@@ -139,7 +139,7 @@ class EventLog:
         )
 
     def scene(self, status: str, **fields: Any) -> Self:
-        return self.tell("scene", step={"status": status, **fields})
+        return self.emit("scene", step={"status": status, **fields})
 
 
 def call(

@@ -103,9 +103,9 @@ def test_the_end_of_a_run_in_ag_ui(stop_reason: str, type_: str) -> None:
 
 
 def test_a_failed_run_has_the_last_error_message() -> None:
-    log = EventLog().tell("error", message="The model is gone.").finished("error")
+    log = EventLog().emit("error", message="The model is gone.").finished("error")
     assert ui(log)[-1]["errorText"] == ag(log)[-1]["message"] == "The model is gone."
-    log = EventLog().tell("error", message="A tool failed.").finished("error", "Out of money.")
+    log = EventLog().emit("error", message="A tool failed.").finished("error", "Out of money.")
     assert ui(log)[-1]["errorText"] == ag(log)[-1]["message"] == "Out of money."
 
 
@@ -213,7 +213,7 @@ def test_only_the_first_result_is_sent() -> None:
 
 def test_results_that_only_the_aggregate_has_are_sent() -> None:
     log = EventLog().calls("g", call("c", "add")).result("g", "c", "1")
-    log.tell(
+    log.emit(
         "tools_aggregate",
         messageId="g.calls",
         generationId="g",
