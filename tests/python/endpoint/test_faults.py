@@ -71,7 +71,7 @@ def test_a_connection_that_is_cut_before_the_reply_is_an_error(how: Do, sent: by
 
 
 @pytest.mark.parametrize("where", ["in a line", "in a character"])
-def test_a_body_that_ends_with_the_connection_is_never_over_in_good_order(where: str) -> None:
+def test_a_body_that_ends_with_the_connection_is_never_complete(where: str) -> None:
     came, _ = ask(events((ONE + TWO)[: CUTS[where]], framing="close"))
     assert came.text == "One "
     if came.error is None:
@@ -81,7 +81,7 @@ def test_a_body_that_ends_with_the_connection_is_never_over_in_good_order(where:
 
 
 @given(at=st.integers(0, 400), how=st.sampled_from([Do.CUT, Do.END]))
-def test_wherever_a_reply_is_cut_nothing_is_made_up_and_nothing_lost(at: int, how: Do) -> None:
+def test_a_reply_that_is_cut_anywhere_yields_exactly_what_arrived(at: int, how: Do) -> None:
     pieces = ["zwölf ", "🌍", "end"]
     steps = openai_text(pieces)
     whole = b"".join(steps)
@@ -98,7 +98,7 @@ def test_wherever_a_reply_is_cut_nothing_is_made_up_and_nothing_lost(at: int, ho
         failed(came)
 
 
-def test_what_breaks_after_the_reason_breaks_nothing() -> None:
+def test_an_error_after_the_finish_reason_is_ignored() -> None:
     for step in (Do.CUT, Do.END, b"data: {\n\n", b"data: \xff\xfe\n\n"):
         came, _ = ask(events(ONE, delta("stop"), step))
         assert (came.text, came.error) == ("One ", None)
@@ -121,7 +121,7 @@ def test_a_chunk_that_cannot_be_read_is_an_error_after_what_came(garbage: bytes)
     broke(came, "chunk", "read")
 
 
-def test_half_a_surrogate_is_read_as_what_stands_for_a_character_that_is_none() -> None:
+def test_a_lone_surrogate_becomes_the_replacement_character() -> None:
     half = b'data: {"choices": [{"index": 0, "delta": {"content": "a\\ud83db"}}]}\n\n'
     came, _ = ask(events(ONE, half, delta("stop"), DONE))
     assert came.error is None
@@ -140,7 +140,7 @@ def test_half_a_surrogate_is_read_as_what_stands_for_a_character_that_is_none() 
     ],
 )
 @pytest.mark.parametrize("streaming", [True, False])
-def test_an_answer_that_is_no_reply_asks_whether_the_url_is_the_right_one(
+def test_a_response_that_is_not_a_reply_is_an_error_that_questions_the_url(
     body: bytes, kind: str | None, streaming: bool
 ) -> None:
     came, _ = ask(answer(body, kind=kind, framing="length"), streaming=streaming)
@@ -157,7 +157,7 @@ def test_an_unrequested_compressed_reply_is_an_error_that_says_so() -> None:
 
 
 @pytest.mark.parametrize("nonsense", [b"SSH-2.0-OpenSSH_9.0\r\n", b"\0" * 100, b"\r\n\r\n\r\n"])
-def test_a_server_that_talks_of_other_things_is_an_error(nonsense: bytes) -> None:
+def test_a_response_that_is_not_http_is_an_error(nonsense: bytes) -> None:
     came, _ = ask(raw(nonsense, Do.END))
     assert came.updates == []
     failed(came)
@@ -183,20 +183,20 @@ def dripping(data: bytes) -> Any:
     return drip
 
 
-def test_a_server_that_never_answers_is_not_waited_for_for_ever() -> None:
+def test_a_server_that_never_answers_times_out() -> None:
     came, _ = ask(raw(Do.HOLD), first_byte_timeout=SHORT)
     assert came.updates == []
     assert failed(came, "0.2 s").transient is True
 
 
-def test_a_head_that_drips_is_not_waited_for_for_ever() -> None:
+def test_slowly_sent_headers_time_out() -> None:
     came, _ = ask(raw(dripping(HEAD * 9)), first_byte_timeout=SHORT)
     assert came.updates == []
     assert failed(came, "0.2 s").transient is True
 
 
 @pytest.mark.parametrize("steps", [[], [ONE], [ONE, TWO[:20]], [b": hello\n\n", ONE]])
-def test_a_reply_that_falls_silent_is_not_waited_for_for_ever(steps: list[bytes]) -> None:
+def test_a_stalled_reply_times_out(steps: list[bytes]) -> None:
     came, _ = ask(events(*steps, Do.HOLD), idle_timeout=SHORT, first_byte_timeout=SHORT)
     error = failed(came, "0.2 s")
     assert came.text == ("One " if ONE in steps else "")
@@ -204,7 +204,7 @@ def test_a_reply_that_falls_silent_is_not_waited_for_for_ever(steps: list[bytes]
         assert received(error) == len(b"".join(steps))
 
 
-def test_a_reply_that_drips_is_not_waited_for_longer_than_it_may_take() -> None:
+def test_a_slow_reply_exceeds_the_total_timeout() -> None:
     slow = dripping(b": still there\n" * 99)
     came, _ = ask(
         events(ONE, slow, framing="length", length=9000), timeout=2 * SHORT, idle_timeout=9.0
@@ -212,12 +212,12 @@ def test_a_reply_that_drips_is_not_waited_for_longer_than_it_may_take() -> None:
     assert broke(came, "0.4 s") >= len(ONE)
 
 
-def test_the_time_that_a_reply_may_take_counts_what_comes_before_it() -> None:
+def test_the_total_timeout_includes_the_time_before_the_reply() -> None:
     came, _ = ask(raw(Do.HOLD), timeout=SHORT, max_retries=5)
     failed(came, "0.2 s")
 
 
-def test_a_pause_that_is_shorter_than_the_time_allowed_is_no_fault() -> None:
+def test_a_pause_shorter_than_the_idle_timeout_is_allowed() -> None:
     go_on = threading.Event()
     timer = threading.Timer(0.1, go_on.set)
     timer.start()
@@ -263,7 +263,7 @@ FLOODS: dict[str, tuple[list[Any], dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", FLOODS)
-def test_a_flood_is_an_error_and_is_not_read_to_its_end(what: str) -> None:
+def test_an_oversized_response_is_an_error_and_is_not_read_to_its_end(what: str) -> None:
     steps, limits, says = FLOODS[what]
     came, server = ask(raw(*steps), limits=HttpLimits(**limits))
     failed(came, says, status=400 if what == "an error" else None)
@@ -309,7 +309,7 @@ def test_a_line_of_100_mb_takes_little_memory() -> None:
     assert grown < 40_000_000
 
 
-def test_a_line_may_be_as_long_as_the_limit_says() -> None:
+def test_a_line_may_have_the_maximum_length() -> None:
     long = "x" * 3_000_000
     came, _ = ask(events(*openai_text([long])))
     assert (came.text, came.error) == (long, None)

@@ -80,7 +80,7 @@ def test_a_reader_that_pauses_holds_its_server_back_and_misses_nothing(loop: str
     assert first + rest == pieces * 4000
 
 
-def test_no_more_waits_than_may_wait() -> None:
+def test_unread_data_is_bounded() -> None:
     async def main() -> list[int]:
         model = model_at(server, limits=HttpLimits(max_queued_bytes=64 << 10))
         stream = model.stream(HELLO)
@@ -121,7 +121,7 @@ def test_a_loop_that_is_busy_does_not_keep_replies_from_coming(loop: str) -> Non
         assert len(run(loop, main())) == 20 * 4000
 
 
-def test_one_round_of_the_loop_wakes_only_so_many_readers() -> None:
+def test_one_iteration_of_the_loop_wakes_a_limited_number_of_readers() -> None:
     readers = 300
 
     async def main() -> list[int]:

@@ -118,7 +118,7 @@ def test_a_fork_asks_for_itself_while_the_replies_of_its_parent_go_on() -> None:
 
 
 @pytest.mark.holds_the_loop("it starts processes by fork, on the loop")
-def test_a_fork_of_multiprocessing_does_too() -> None:
+def test_a_multiprocessing_fork_sends_its_own_requests() -> None:
     context = multiprocessing.get_context("fork")
 
     async def main(model: HttpModel) -> None:

@@ -147,7 +147,7 @@ cuts = st.lists(st.integers(0, 500), max_size=8)
 
 
 @given(reply=replies, cut=cuts, reason=reasons, way=ways)
-def test_text_gives_the_events_that_it_gives_in_any_other_way(
+def test_text_gives_the_same_events_as_in_other_clients(
     both: Both, reply: str, cut: list[int], reason: str | None, way: Any
 ) -> None:
     values = [*texts(split_at(reply, cut)), *ending(reason)]
@@ -157,7 +157,7 @@ def test_text_gives_the_events_that_it_gives_in_any_other_way(
 
 @given(reply=native_replies(), reply_text=replies, reason=reasons, way=ways)
 @settings(max_examples=effort(30))
-def test_native_calls_give_the_events_that_they_give_in_any_other_way(
+def test_native_calls_give_the_same_events_as_in_other_clients(
     both: Both, reply: Any, reply_text: str, reason: str | None, way: Any
 ) -> None:
     fragments, _ = reply
@@ -275,7 +275,7 @@ def test_a_fallback_repairs_an_invalid_call_over_http_as_well() -> None:
     assert aggregate.tool_calls[0].arguments == {"city": "Oslo"}
 
 
-def test_a_call_that_fits_is_a_call_with_its_repairs() -> None:
+def test_a_repaired_call_has_its_repairs() -> None:
     body = openai_text(["<Add>{'a': '1', b: 2,}</Add>"])
     with raw_server(events(*body)) as server:
         parser = NaturalToolUseParser(model(server.url), TOOLS)
@@ -289,7 +289,7 @@ def test_a_call_that_fits_is_a_call_with_its_repairs() -> None:
 
 
 @pytest.mark.parametrize("mode", ["natural", "native"])
-def test_an_agent_asks_until_there_is_an_answer(mode: Any) -> None:
+def test_an_agent_repeats_requests_until_there_is_an_answer(mode: Any) -> None:
     def add(a: int, b: int) -> int:
         return a + b
 

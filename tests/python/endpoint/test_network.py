@@ -59,13 +59,13 @@ def test_a_host_that_has_no_address_is_an_error_that_names_it() -> None:
     assert error.transient is True
 
 
-def test_a_connection_is_not_waited_for_for_ever() -> None:
+def test_connecting_times_out() -> None:
     with deaf_server() as port:
         came = answer_of(f"http://127.0.0.1:{port}", connect_timeout=SHORT)
     assert failed(came, "0.2 s", f"127.0.0.1:{port}").transient is True
 
 
-def test_a_server_whose_authority_is_unknown_is_not_asked(authority: Authority) -> None:
+def test_a_server_with_an_unknown_root_certificate_is_rejected(authority: Authority) -> None:
     with raw_server(WHOLE, tls=authority.server()) as server:
         error = failed(answer_of(server.url), "certificate")
         assert server.requests == []
@@ -73,14 +73,14 @@ def test_a_server_whose_authority_is_unknown_is_not_asked(authority: Authority) 
 
 
 @pytest.mark.parametrize("form", [str, Path, bytes])
-def test_a_server_is_asked_whose_authority_is_given(authority: Authority, form: Any) -> None:
+def test_a_server_with_a_given_root_certificate_is_trusted(authority: Authority, form: Any) -> None:
     roots = authority.pem if form is bytes else form(authority.path)
     with raw_server(WHOLE, tls=authority.server()) as server:
         came = answer_of(server.url, roots=roots)
         assert (came.text, came.error) == ("Hi", None)
 
 
-def test_the_roots_of_the_system_count_where_none_are_given(
+def test_the_root_certificates_of_the_system_are_used_by_default(
     authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.path))
@@ -90,7 +90,7 @@ def test_the_roots_of_the_system_count_where_none_are_given(
 
 
 @pytest.mark.parametrize("fault", [{"host": "other.example"}, {"expired": True}])
-def test_a_certificate_that_does_not_hold_is_not_taken(authority: Authority, fault: Any) -> None:
+def test_an_invalid_certificate_is_rejected(authority: Authority, fault: Any) -> None:
     with raw_server(WHOLE, tls=authority.server(**fault)) as server:
         failed(answer_of(server.url, roots=authority.pem), "certificate")
         assert server.requests == []
@@ -114,7 +114,7 @@ def test_a_reply_over_tls_that_is_cut_keeps_what_came(authority: Authority) -> N
 
 
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
-def test_a_proxy_of_the_environment_is_gone_through(
+def test_a_proxy_of_the_environment_is_used(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with raw_server(WHOLE) as server, proxy() as between:
@@ -124,7 +124,7 @@ def test_a_proxy_of_the_environment_is_gone_through(
         assert len(server.requests) == 1
 
 
-def test_a_server_that_the_environment_excepts_is_asked_without_a_proxy(
+def test_proxy_exceptions_of_the_environment_are_observed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with raw_server(WHOLE) as server, proxy() as between:
@@ -134,7 +134,7 @@ def test_a_server_that_the_environment_excepts_is_asked_without_a_proxy(
         assert between.requests == []
 
 
-def test_the_proxy_that_is_given_counts_and_none_means_none(
+def test_the_proxy_option_overrides_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
@@ -146,7 +146,7 @@ def test_the_proxy_that_is_given_counts_and_none_means_none(
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_tls_goes_through_a_proxy_in_a_tunnel_that_does_not_see_the_key(
+def test_tls_through_a_proxy_uses_a_tunnel_that_hides_the_key(
     authority: Authority, named: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with raw_server(WHOLE, tls=authority.server()) as server, proxy() as between:
@@ -204,7 +204,7 @@ def test_http_2_is_used_if_the_server_supports_it(authority: Authority) -> None:
         assert len(server.raw.connections) == 1
 
 
-def test_http_2_may_be_asked_for_and_refused(authority: Authority) -> None:
+def test_http_2_can_be_required_or_disabled(authority: Authority) -> None:
     with http2_server(speak) as server:
         assert answer_of(server.url, http_version="2").text == "Hello"
     with raw_server(WHOLE, tls=authority.server(protocols=("h2", "http/1.1"))) as old:
@@ -250,7 +250,7 @@ def test_abandoning_a_reply_resets_only_its_own_stream() -> None:
         assert len(server.raw.connections) == 1
 
 
-def test_a_model_needs_no_authorities_for_a_server_without_tls(
+def test_a_server_without_tls_needs_no_root_certificates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))

@@ -135,7 +135,7 @@ FLOODS: dict[str, tuple[list[bytes], list[tuple[str, Any]]]] = {
 
 @every_loop
 @pytest.mark.parametrize("flood", FLOODS)
-def test_more_events_than_may_wait_are_all_read_after_a_pause(loop: str, flood: str) -> None:
+def test_events_beyond_the_queue_limit_are_all_read_after_a_pause(loop: str, flood: str) -> None:
     chunks, wanted = FLOODS[flood]
 
     sent = threading.Event()
@@ -158,7 +158,7 @@ def test_more_events_than_may_wait_are_all_read_after_a_pause(loop: str, flood: 
 
 @pytest.mark.parametrize("seconds", [0, 0.1])
 @pytest.mark.parametrize("native", [True, False], ids=["fragments", "calls"])
-def test_more_native_calls_than_may_wait_come_in_one_chunk(native: bool, seconds: float) -> None:
+def test_native_calls_beyond_the_queue_limit_in_one_chunk_are_all_read(native: bool, seconds: float) -> None:
     calls = [call(n, id=f"c{n}", name="F", arguments="{}") for n in range(MANY)]
 
     async def main() -> list[str | None]:
@@ -184,7 +184,7 @@ def F() -> str:  # noqa: N802 - what the model calls
     return "done"
 
 
-def test_more_calls_in_text_than_may_wait_are_all_found() -> None:
+def test_calls_in_text_beyond_the_queue_limit_are_all_found() -> None:
     async def main() -> int:
         found = 0
         async for _ in NaturalToolUseParser(model_at(server), ["F"]).stream("Hi!"):
@@ -200,7 +200,7 @@ def test_more_calls_in_text_than_may_wait_are_all_found() -> None:
 
 
 @pytest.mark.parametrize("flood", ["usage in every chunk", "text and reasoning in turn", "calls"])
-def test_an_agent_gets_to_the_end_of_more_events_than_may_wait(flood: str) -> None:
+def test_an_agent_reads_all_events_beyond_the_queue_limit(flood: str) -> None:
     chunks = FLOODS[flood][0] if flood in FLOODS else [delta(content="<F/>")] * MANY
     mode: Literal["native", "natural"] = "native" if flood in FLOODS else "natural"
     replies = iter([reply(chunks), reply([delta(content="Done.")])])
@@ -301,7 +301,7 @@ def test_any_mix_of_events_under_any_pauses_ends_and_nothing_is_missing(
     assert asyncio.run(main()) == [*joined(wanted), ("finish", "length")]
 
 
-def test_the_time_for_everything_runs_while_a_reader_pauses() -> None:
+def test_the_total_timeout_includes_pauses_of_the_reader() -> None:
     async def main() -> list[Update]:
         model = model_at(server, timeout=0.15, limits=HttpLimits(max_queued_bytes=1))
         seen: list[Update] = []
@@ -322,7 +322,7 @@ def test_the_time_for_everything_runs_while_a_reader_pauses() -> None:
     assert len(seen) > 1
 
 
-def test_a_pause_of_the_reader_is_no_silence_of_the_server() -> None:
+def test_pauses_of_the_reader_do_not_count_toward_the_idle_timeout() -> None:
     async def main() -> list[Any]:
         model = model_at(server, idle_timeout=0.05, limits=HttpLimits(max_queued_bytes=1))
         updates_seen: list[tuple[str, Any]] = []

@@ -49,7 +49,7 @@ def streamed(*steps: bytes, **options: Any) -> list[Update]:
     return updates(events(*steps), **options)
 
 
-def test_text_comes_as_it_was_sent_then_usage_then_the_end() -> None:
+def test_text_is_followed_by_usage_and_the_end() -> None:
     pieces = ["Hel", "lo ", "wörld 🌍", "\n", '\u2028 \0 \\ "']
     assert streamed(*openai_text(pieces)) == [
         TextDelta("".join(pieces)),
@@ -58,7 +58,7 @@ def test_text_comes_as_it_was_sent_then_usage_then_the_end() -> None:
     ]
 
 
-def test_native_calls_come_in_fragments_with_their_ids_and_numbers() -> None:
+def test_native_calls_arrive_in_fragments_with_ids_and_indices() -> None:
     steps = openai_calls([("c1", "Add", ['{"a"', ": 1}"]), ("c2", "Sub", ["{}"])])
     assert streamed(*steps, asked={"tools": [ADD]}) == [
         ToolCallUpdate("c1", 0, "Add", None),
@@ -87,7 +87,7 @@ def test_arguments_may_be_an_object_instead_of_text() -> None:
         {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]},
     ],
 )
-def test_reasoning_is_found_under_each_of_its_names(fields: dict[str, Any]) -> None:
+def test_reasoning_is_read_from_all_field_names(fields: dict[str, Any]) -> None:
     came = streamed(delta(**fields), delta(content="So."), delta("stop"), DONE)
     assert came == [ReasoningDelta("Hm."), TextDelta("So."), FinishUpdate("stop")]
 
@@ -100,7 +100,7 @@ def test_a_refusal_and_text_in_parts_are_text() -> None:
     ]
 
 
-def test_chunks_that_say_nothing_and_further_choices_are_passed_over() -> None:
+def test_empty_chunks_and_further_choices_are_skipped() -> None:
     other = {"index": 1, "delta": {"content": "Other."}, "finish_reason": "length"}
     came = streamed(
         KEEP_ALIVE,
@@ -156,7 +156,7 @@ INDENTED = json.dumps(json.loads(HELLO), ensure_ascii=False, indent=1)
     ],
 )
 @pytest.mark.parametrize("framing", ["chunked", "length", "close"])
-def test_events_are_read_in_each_of_their_spellings(body: str, framing: Any) -> None:
+def test_all_notations_of_events_are_read(body: str, framing: Any) -> None:
     came = updates(events(body.encode(), framing=framing))
     assert came == [TextDelta("Hé"), FinishUpdate("stop")]
 
@@ -353,7 +353,7 @@ def expected(values: Iterable[Any]) -> list[Update]:
 
 
 @given(values=st.lists(chunks, max_size=8), ascii=st.booleans())
-def test_whatever_chunks_come_they_say_what_they_say_to_every_other_client(
+def test_chunks_are_read_as_in_other_clients(
     shelf: Shelf,
     values: list[Any],
     ascii: bool,  # noqa: A002
@@ -365,7 +365,7 @@ def test_whatever_chunks_come_they_say_what_they_say_to_every_other_client(
 
 
 @given(values=st.lists(st.dictionaries(st.sampled_from(KEYS), json_values), max_size=4))
-def test_whatever_json_comes_it_says_what_it_says_to_every_other_client(
+def test_arbitrary_json_is_read_as_in_other_clients(
     shelf: Shelf, values: list[Any]
 ) -> None:
     came = shelf.read([*(b"data: %b\n\n" % json.dumps(v).encode() for v in values), DONE])
@@ -407,7 +407,7 @@ def test_a_body_may_come_byte_by_byte_with_its_head_and_its_framing() -> None:
     assert came[0] == TextDelta("zwölf 🌍")
 
 
-def test_a_server_may_speak_http_1_0() -> None:
+def test_http_1_0_is_supported() -> None:
     steps = openai_text(["Hi"])
     assert updates(events(*steps, framing="close", version="HTTP/1.0"))[0] == TextDelta("Hi")
 
@@ -415,7 +415,7 @@ def test_a_server_may_speak_http_1_0() -> None:
 @pytest.mark.parametrize(
     "kind", [None, "text/plain", "application/octet-stream", "TEXT/EVENT-STREAM"]
 )
-def test_a_stream_is_read_under_whatever_type_it_comes(kind: str | None) -> None:
+def test_a_stream_is_read_with_any_content_type(kind: str | None) -> None:
     assert streamed(*openai_text(["Hi"]))[0] == TextDelta("Hi")
     assert updates(events(*openai_text(["Hi"]), kind=kind))[0] == TextDelta("Hi")
 

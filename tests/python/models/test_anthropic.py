@@ -54,7 +54,7 @@ def updates(*steps: Any, **asked: Any) -> list[Any]:
     return came.updates
 
 
-def test_text_comes_as_it_was_sent_with_usage_and_the_end_last() -> None:
+def test_text_arrives_unchanged_with_usage_and_the_end_last() -> None:
     ping = anthropic_event("ping")
     start, *rest = anthropic_text(["Hel", "lo ", "wörld 🌍", "\n"])
     assert updates(start, ping, KEEP_ALIVE, *rest) == [
@@ -88,7 +88,7 @@ def test_thinking_is_reasoning_and_its_signature_is_left_out() -> None:
     ]
 
 
-def test_native_calls_come_in_fragments_with_their_ids_and_numbers() -> None:
+def test_native_calls_arrive_in_fragments_with_ids_and_indices() -> None:
     came = updates(
         *anthropic_calls([("c1", "Add", ['{"a"', ": 1}"]), ("c2", "Now", [])]), tools=[ADD, NOW]
     )

@@ -35,7 +35,7 @@ def answering(
 
 
 @each_adapter
-def test_a_reply_is_its_pieces_its_usage_and_one_end_that_comes_last(name: str) -> None:
+def test_a_reply_has_its_text_its_usage_and_one_end_that_is_last(name: str) -> None:
     pieces = ["Hel", "lo", " wörld ", "🌍", "\n\n", "<a & b>"]
 
     async def main() -> None:
@@ -100,7 +100,7 @@ def test_a_call_that_was_cut_off_is_never_a_whole_one(name: str, end: str) -> No
 
 
 @each_adapter
-def test_what_came_before_a_break_has_been_handed_on(name: str) -> None:
+def test_updates_before_an_interruption_are_yielded(name: str) -> None:
     async def main() -> None:
         async with answering(name, Reply(["One ", "two "], end="cut")) as asked:
             came = await read(asked.model)

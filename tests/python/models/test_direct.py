@@ -261,7 +261,7 @@ def test_a_call_that_was_cut_off_is_never_taken_for_a_whole_one() -> None:
     assert [(problem.kind, problem.text) for problem in reply.problems] == [("unclosed", '{"a": 1')]
 
 
-def test_complete_reads_the_conversation_before_it_asks() -> None:
+def test_complete_validates_the_conversation_before_the_request() -> None:
     model = ScriptedModel("never")
     with pytest.raises(MessageError, match="message 0"):
         asyncio.run(complete(model, [{"role": "nobody"}]))

@@ -80,7 +80,7 @@ def test_a_status_with_any_body_is_an_error_of_one_line(name: str, body: bytes) 
 
 
 @each_client
-def test_a_chunk_that_is_no_json_breaks_the_reply_off(name: str) -> None:
+def test_a_chunk_that_is_not_json_interrupts_the_reply(name: str) -> None:
     came = ask(name, *sent(name, "One "), b'event: content_block_delta\ndata: {"a": \n\n')
     assert came.text == "One "
     assert came.error is not None
@@ -122,7 +122,7 @@ def test_a_connection_that_breaks_after_the_end_breaks_nothing(name: str) -> Non
 
 
 @each_client
-def test_a_server_that_falls_silent_is_not_waited_for_for_ever(name: str) -> None:
+def test_a_stalled_server_times_out(name: str) -> None:
     make, _ = HTTP[name]
 
     def with_short_timeout(url: str) -> Any:
@@ -222,7 +222,7 @@ def test_however_the_bytes_are_cut_on_their_way_the_reply_is_the_same(
     assert [update for update in came.updates if update in expected] == expected
 
 
-def test_the_client_asks_again_before_the_first_byte_and_never_after() -> None:
+def test_the_client_retries_before_the_first_byte_and_never_after() -> None:
     def patient(url: str) -> OpenAIModel:
         return OpenAIModel("m", base_url=f"{url}/v1", api_key=KEY, max_retries=1)
 

@@ -58,7 +58,7 @@ def scripted(*replies: Any, name: str = "one", **options: Any) -> ScriptedModel:
 
 
 @on_a_loop
-async def test_a_failure_that_may_pass_is_met_with_pauses_that_grow() -> None:
+async def test_transient_failures_are_retried_with_growing_delays() -> None:
     slept, one, two = RecordedSleep(), scripted(FULL, LOST, "Hi!"), scripted(name="two")
     came = await read(chain(one, two, sleep=slept))
     assert (came.text, came.error) == ("Hi!", None)
@@ -66,7 +66,7 @@ async def test_a_failure_that_may_pass_is_met_with_pauses_that_grow() -> None:
 
 
 @on_a_loop
-async def test_a_failure_that_stays_is_met_with_the_next_model_at_once() -> None:
+async def test_permanent_failures_move_on_to_the_next_model_at_once() -> None:
     slept, one, two = RecordedSleep(), scripted(WRONG), scripted("Hello.", name="two")
     came = await read(chain(one, two, sleep=slept))
     assert (came.text, came.error) == ("Hello.", None)
@@ -74,7 +74,7 @@ async def test_a_failure_that_stays_is_met_with_the_next_model_at_once() -> None
 
 
 @on_a_loop
-async def test_the_next_model_is_asked_after_the_last_attempt() -> None:
+async def test_the_next_model_is_used_after_the_last_attempt() -> None:
     slept, one, two = RecordedSleep(), scripted(*[FULL] * 3), scripted(LOST, "Hello.", name="two")
     assert (await read(chain(one, two, sleep=slept))).text == "Hello."
     assert (slept, len(one.requests), len(two.requests)) == ([1.0, 2.0, 1.0], 3, 2)
@@ -98,7 +98,7 @@ async def test_when_all_fail_one_error_names_each_and_its_reason(attempts: int) 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422, 501])
 @on_a_loop
-async def test_what_the_status_says_will_not_pass_is_not_tried_again(status: int) -> None:
+async def test_permanent_statuses_are_not_retried(status: int) -> None:
     one = scripted(ModelError("no", "acme", status), "never")
     assert (await read(chain(one, scripted("Hi!")))).text == "Hi!"
     assert len(one.requests) == 1
@@ -106,7 +106,7 @@ async def test_what_the_status_says_will_not_pass_is_not_tried_again(status: int
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
 @on_a_loop
-async def test_what_the_status_says_may_pass_is_tried_again(status: int) -> None:
+async def test_transient_statuses_are_retried(status: int) -> None:
     assert (await read(chain(scripted(ModelError("no", "acme", status), "Hi!")))).text == "Hi!"
 
 
@@ -170,7 +170,7 @@ async def test_errors_of_the_caller_are_not_failures_of_a_model() -> None:
 
 
 @on_a_loop
-async def test_a_function_that_loses_its_connection_is_tried_again() -> None:
+async def test_a_function_with_a_connection_error_is_retried() -> None:
     tried: list[int] = []
 
     async def flaky(_: Any) -> str:
@@ -209,7 +209,7 @@ async def test_a_model_that_raises_a_client_exception_is_retried() -> None:
 
 
 @on_a_loop
-async def test_without_a_policy_each_is_asked_once() -> None:
+async def test_without_a_policy_each_model_gets_one_request() -> None:
     one, two = scripted(FULL), scripted("Hello.", name="two")
     assert (await read(FallbackModel(one, two, retry=None))).text == "Hello."
 
@@ -225,7 +225,7 @@ async def cancelled(ask: Callable[[asyncio.Event], Awaitable[Any]]) -> None:
 
 
 @on_a_loop
-async def test_cancellation_in_a_pause_stops_at_once() -> None:
+async def test_cancellation_during_a_delay_stops_at_once() -> None:
     one, two = scripted(FULL), scripted("never", name="two")
 
     async def ask(waiting: asyncio.Event) -> None:
@@ -240,7 +240,7 @@ async def test_cancellation_in_a_pause_stops_at_once() -> None:
 
 
 @on_a_loop
-async def test_cancellation_of_a_request_stops_it_and_asks_no_other() -> None:
+async def test_cancelling_a_request_stops_it_and_starts_no_other() -> None:
     two, ended = scripted("never", name="two"), asyncio.Event()
 
     async def ask(waiting: asyncio.Event) -> None:
@@ -297,7 +297,7 @@ def test_calls_are_native_only_if_all_of_them_can_make_them() -> None:
 
 
 @on_a_loop
-async def test_a_mixed_chain_calls_in_text_which_all_of_them_can() -> None:
+async def test_a_mixed_chain_uses_calls_in_text() -> None:
     native = scripted(WRONG, WRONG, native_tools=True)
     other = scripted('<add>{"a": 2, "b": 3}</add>', "5", name="two")
     agent = Agent(chain(native, other), [add])
@@ -308,7 +308,7 @@ async def test_a_mixed_chain_calls_in_text_which_all_of_them_can() -> None:
 
 
 @on_a_loop
-async def test_where_there_are_tools_models_that_take_none_are_passed_over() -> None:
+async def test_models_without_native_calls_are_skipped_if_there_are_tools() -> None:
     other, native = scripted("never"), scripted("Hi!", name="two", native_tools=True)
     came = await read(chain(other, native), tools=[ADD])
     assert (came.text, other.requests, native.requests[0].tools) == ("Hi!", [], (ADD,))

@@ -73,7 +73,7 @@ def refusal(status: int, *headers: str, code: str | None = None) -> Answer:
 
 @each_client
 @pytest.mark.parametrize("status", [429, 500, 503, 529])
-def test_a_server_that_may_recover_is_asked_again_and_then_the_next(name: str, status: int) -> None:
+def test_a_transient_failure_is_retried_before_the_next_model(name: str, status: int) -> None:
     came = ask(name, refusal(status))
     assert (came.read.text, came.read.error) == ("Second.", None)
     assert (len(came.first.requests), len(came.second.requests)) == (2, 1)
@@ -88,14 +88,14 @@ def test_a_server_that_recovers_answers_itself(name: str) -> None:
 
 @each_client
 @pytest.mark.parametrize("status", [400, 401, 403, 404])
-def test_a_server_that_refuses_is_asked_once(name: str, status: int) -> None:
+def test_a_permanent_failure_is_not_retried(name: str, status: int) -> None:
     came = ask(name, refusal(status))
     assert came.read.text == "Second."
     assert (len(came.first.requests), came.slept) == (1, [])
 
 
 @pytest.mark.parametrize("name", ["openai", "anthropic"])
-def test_a_server_that_says_how_long_to_wait_is_given_the_time(name: str) -> None:
+def test_the_delay_of_retry_after_is_observed(name: str) -> None:
     date = email.utils.formatdate(time.time() + 20, usegmt=True)
     for header, least, most in (
         ("Retry-After: 7", 7, 7),
@@ -112,7 +112,7 @@ def test_a_server_that_says_how_long_to_wait_is_given_the_time(name: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["openai", "anthropic"])
-def test_a_server_that_wants_to_be_left_alone_for_long_is(name: str) -> None:
+def test_a_long_retry_after_moves_on_to_the_next_model(name: str) -> None:
     came = ask(name, refusal(429, "Retry-After: 3600"))
     assert (came.read.text, came.slept, len(came.first.requests)) == ("Second.", [], 1)
 
@@ -123,7 +123,7 @@ def test_an_exhausted_quota_is_not_retried() -> None:
 
 
 @each_client
-def test_a_server_that_is_not_there_is_tried_again_and_then_the_next(name: str) -> None:
+def test_an_unreachable_server_is_retried_before_the_next_model(name: str) -> None:
     came = ask(name, gone=True)
     assert (came.read.text, came.slept) == ("Second.", [1.0])
 
@@ -147,7 +147,7 @@ def test_a_stream_that_breaks_after_its_first_piece_is_never_begun_again(name: s
 
 
 @pytest.mark.parametrize("name", ["openai", "anthropic"])
-def test_an_endpoint_that_is_none_is_not_tried_again(name: str) -> None:
+def test_a_wrong_endpoint_is_not_retried(name: str) -> None:
     came = ask(name, Answer([b"<html>"], kind="text/html"))
     assert (came.read.text, came.slept, len(came.first.requests)) == ("Second.", [], 1)
 

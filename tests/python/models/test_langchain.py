@@ -190,14 +190,14 @@ def test_options_reach_the_server() -> None:
     ("choice", "sent"),
     [("required", "required"), ("none", "none"), ("Add", {"function": {"name": "Add"}})],
 )
-def test_a_tool_choice_is_put_into_langchains_words(choice: str, sent: object) -> None:
+def test_a_tool_choice_is_mapped_to_that_of_langchain(choice: str, sent: object) -> None:
     with serving("ok") as endpoint:
         updates(chat(endpoint), tools=[ADD], options=ModelOptions(tool_choice=choice))
         asked = endpoint.requests[0]["tool_choice"]
     assert asked == (sent if isinstance(sent, str) else {"type": "function", **sent})
 
 
-def test_what_is_not_read_to_the_end_is_let_go() -> None:
+def test_a_stream_that_is_not_read_to_its_end_is_closed() -> None:
     async def first(model: LangChainModel) -> Update:
         async with closing(model.stream([TextMessage("Hi")])) as stream:
             return await anext(aiter(stream))
@@ -206,7 +206,7 @@ def test_what_is_not_read_to_the_end_is_let_go() -> None:
         assert asyncio.run(first(chat(endpoint))) == TextDelta("a")
 
 
-def test_thoughts_are_read_in_all_forms_that_langchain_has() -> None:
+def test_reasoning_is_read_in_all_forms_of_langchain() -> None:
     chunks = [
         AIMessageChunk([{"type": "thinking", "thinking": "a", "index": 0}]),
         AIMessageChunk("", additional_kwargs={"reasoning_content": "b"}),
@@ -254,7 +254,7 @@ def test_usage_is_the_sum_of_what_chunks_add() -> None:
         ({}, "missing"),
     ],
 )
-def test_the_reason_is_read_in_the_words_of_every_provider(
+def test_finish_reasons_of_all_providers_are_mapped(
     metadata: dict[str, Any], reason: str
 ) -> None:
     chunks = [AIMessageChunk("x"), AIMessageChunk("", response_metadata=metadata)]
@@ -380,7 +380,7 @@ def test_no_call_and_no_result_changes_on_the_way(
     assert back[-1].tool_results[0].is_error == is_error
 
 
-def test_pictures_survive() -> None:
+def test_images_are_kept() -> None:
     url = {"type": "image_url", "image_url": {"url": "http://x/y.png"}}
     human = HumanMessage([{"type": "text", "text": "See"}, url])
     (converted,) = from_langchain([human])
@@ -390,7 +390,7 @@ def test_pictures_survive() -> None:
     assert to_langchain(consolidate([converted], form="split"))[0].content == human.content
 
 
-def test_a_result_that_is_no_text_loses_nothing() -> None:
+def test_a_result_that_is_not_text_is_kept() -> None:
     call = {"name": "Look", "args": {}, "id": "c1", "type": "tool_call"}
     picture = {"type": "image", "url": "http://x/y.png"}
     (read,) = from_langchain(
@@ -400,7 +400,7 @@ def test_a_result_that_is_no_text_loses_nothing() -> None:
     assert "http://x/y.png" in read.tool_results[0].result
 
 
-def test_an_invalid_call_comes_with_what_is_wrong_with_it() -> None:
+def test_an_invalid_call_has_a_result_with_its_error() -> None:
     wrong = {"name": "Add", "args": '{"a": 1', "id": "c1", "error": "b is missing"}
     reply = AIMessage("", invalid_tool_calls=[{**wrong, "type": "invalid_tool_call"}])
     (read,) = from_langchain([reply])
@@ -413,7 +413,7 @@ def test_an_invalid_call_comes_with_what_is_wrong_with_it() -> None:
     assert [result.result for result in read.tool_results] == ["no\nb is missing"]
 
 
-def test_what_cannot_be_read_is_named_with_its_position() -> None:
+def test_invalid_messages_are_named_with_their_position() -> None:
     with pytest.raises(MessageError, match="message 1") as caught:
         from_langchain([SystemMessage("x"), ToolMessage("3", tool_call_id="c1")])
     assert caught.value.index == 1

@@ -82,7 +82,7 @@ def test_a_call_in_the_text_is_a_tool_call() -> None:
     assert "## add\nDescription: Add two numbers." in asked["messages"][0]["content"]
 
 
-def test_without_tools_it_is_the_model_that_it_was() -> None:
+def test_without_tools_requests_are_unchanged() -> None:
     with serving("<add>{}</add>") as endpoint:
         assert natural(endpoint).invoke("Hi").content == "<add>{}</add>"
         assert endpoint.prompts() == [[("user", "Hi")]]
@@ -323,7 +323,7 @@ def test_a_call_that_violates_its_schema_never_runs_and_the_model_reads_why(stre
     assert '"town": "Oslo"' in third[-2][1]
 
 
-def test_a_model_that_never_gets_it_right_is_not_asked_for_ever() -> None:
+def test_retries_of_invalid_calls_are_limited() -> None:
     with serving(*["<add>{}</add>"] * 9) as endpoint:
         agent = create_agent(natural(endpoint), [add], middleware=[AnswerInvalidCalls(limit=2)])
         messages = agent.invoke({"messages": [("user", "Hi")]})["messages"]
@@ -420,7 +420,7 @@ def test_a_forked_process_gets_a_loop_of_its_own() -> None:
     assert done.stdout == "7\n"
 
 
-def test_what_is_read_only_halfway_is_closed() -> None:
+def test_a_partially_read_stream_is_closed() -> None:
     closed = threading.Event()
 
     async def numbers() -> AsyncIterator[int]:

@@ -93,7 +93,7 @@ def test_native_calls_and_reasoning_come_as_from_the_provider() -> None:
     ]
 
 
-def test_another_provider_is_asked_in_its_own_way() -> None:
+def test_requests_to_another_provider_have_its_form() -> None:
     def anthropic(url: str) -> LiteLLMModel:
         return LiteLLMModel("anthropic/claude-x", base_url=url, api_key=KEY, max_retries=0)
 
@@ -105,7 +105,7 @@ def test_another_provider_is_asked_in_its_own_way() -> None:
 
 
 @pytest.mark.parametrize("end", [[DONE], []])
-def test_a_reason_that_litellm_makes_up_is_not_believed(end: list[bytes]) -> None:
+def test_a_finish_reason_invented_by_litellm_is_ignored(end: list[bytes]) -> None:
     came, _ = ask_once(model, delta(content="Well"), *end)
     assert came.error is None
     assert came.updates[0] == TextDelta("Well")

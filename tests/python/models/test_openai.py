@@ -55,7 +55,7 @@ def updates(*steps: Any, **asked: Any) -> list[Any]:
     return came.updates
 
 
-def test_text_comes_as_it_was_sent_then_usage_then_the_end() -> None:
+def test_text_is_followed_by_usage_and_the_end() -> None:
     assert updates(*openai_text(["Hel", "lo ", "wörld 🌍", "\n"])) == [
         TextDelta("Hel"),
         TextDelta("lo "),
@@ -131,7 +131,7 @@ def test_a_history_is_sent_as_the_api_wants_it(send: bool) -> None:
     assert ("reasoning_content" in json.dumps(request["body"])) is send
 
 
-def test_native_calls_come_in_fragments_with_their_ids_and_numbers() -> None:
+def test_native_calls_arrive_in_fragments_with_ids_and_indices() -> None:
     came = updates(
         *openai_calls([("c1", "Add", ['{"a"', ": 1}"]), ("c2", "Sub", ["{}"])]), tools=[ADD]
     )
@@ -155,7 +155,7 @@ def test_native_calls_come_in_fragments_with_their_ids_and_numbers() -> None:
         {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}]},
     ],
 )
-def test_reasoning_is_found_under_each_of_its_names(fields: dict[str, Any]) -> None:
+def test_reasoning_is_read_from_all_field_names(fields: dict[str, Any]) -> None:
     came = updates(delta(**fields), delta(content="So."), delta("stop"), DONE)
     assert came == [ReasoningDelta("Hm."), TextDelta("So."), FinishUpdate("stop")]
 
@@ -170,7 +170,7 @@ def test_a_refusal_and_text_in_parts_are_text() -> None:
     ]
 
 
-def test_chunks_that_say_nothing_and_further_choices_are_passed_over() -> None:
+def test_empty_chunks_and_further_choices_are_skipped() -> None:
     other = {"index": 1, "delta": {"content": "Other."}, "finish_reason": "length"}
     came = updates(
         KEEP_ALIVE,

@@ -66,7 +66,7 @@ def test_an_agent_calls_a_tool_through_text() -> None:
     assert second["messages"][0] == system
 
 
-def test_without_tools_it_is_the_model_that_it_was() -> None:
+def test_without_tools_requests_are_unchanged() -> None:
     with serving("<add>{}</add>") as endpoint:
         assert run(Agent(natural(endpoint), instructions="Be brief.")).output == "<add>{}</add>"
         assert endpoint.prompts() == [[("system", "Be brief."), ("user", "Hi")]]
@@ -95,7 +95,7 @@ def test_structured_output_is_a_call_of_the_output_tool() -> None:
     )
 
 
-def test_text_where_a_call_was_wanted_is_asked_for_again() -> None:
+def test_text_instead_of_a_required_call_is_retried() -> None:
     with serving("It is 42.", '<final_result>{"total": 42}</final_result>') as endpoint:
         assert run(Agent(natural(endpoint), output_type=Total)).output == Total(total=42)
         assert endpoint.prompts()[1][-1][0] == "user"
@@ -200,7 +200,7 @@ def test_a_whole_reply_that_was_cut_off_is_no_call_either() -> None:
     assert ran == []
 
 
-def test_a_call_without_its_closing_tag_runs_if_the_model_had_its_say() -> None:
+def test_a_call_without_its_closing_tag_runs_if_the_reply_is_complete() -> None:
     with serving('<add>{"a": 1, "b": 2}', "3") as endpoint:
         assert run(Agent(natural(endpoint), tools=[add])).output == "3"
         assert "\n3\n" in endpoint.prompts()[1][-1][1]
@@ -268,7 +268,7 @@ def test_options_are_those_of_a_parser() -> None:
             natural(endpoint, id_factory=str)
 
 
-def test_a_made_up_result_is_in_no_message() -> None:
+def test_a_fabricated_result_is_in_no_message() -> None:
     text = f'{CALL}\n<tool_response name="add">\nforty-one\n</tool_response>'
     with serving(text, "42") as endpoint:
         result = run(Agent(natural(endpoint), tools=[add]))

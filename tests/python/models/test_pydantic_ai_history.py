@@ -109,7 +109,7 @@ def test_histories_with_gaps_are_written_as_they_are() -> None:
     assert prompt[3][1].endswith("Well?")
 
 
-def test_pictures_reach_the_model() -> None:
+def test_images_reach_the_model() -> None:
     picture = BinaryContent(b"\x89PNG", media_type="image/png")
 
     def draw() -> BinaryContent:

@@ -18,7 +18,7 @@ from toolweave.testing import ScriptedModel
 
 
 @on_a_loop
-async def test_a_model_that_breaks_off_is_raised_after_its_tools_have_answered() -> None:
+async def test_an_error_of_the_model_is_raised_after_its_tools_have_ended() -> None:
     failed = asyncio.Event()
     failure = ModelError("the connection was lost")
 
@@ -161,7 +161,7 @@ async def test_a_conversation_that_cannot_be_read_is_an_error() -> None:
 
 
 @on_a_loop
-async def test_what_a_model_raises_of_its_own_is_raised() -> None:
+async def test_exceptions_of_a_model_are_raised_unchanged() -> None:
     class Model:
         async def stream(self, *_: Any, **__: Any) -> AsyncIterator[tw.Update]:
             yield tw.TextDelta("Well.")

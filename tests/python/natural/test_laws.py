@@ -87,7 +87,7 @@ def test_every_call_has_one_result_and_all_text_is_there_in_order(reply: str, en
 
 
 @given(reply=replies, end=endings)
-def test_what_comes_out_can_be_sent_back_however_odd_it_was(reply: str, end: str) -> None:
+def test_any_reply_can_be_part_of_the_next_request(reply: str, end: str) -> None:
     model = ScriptedModel([reply, tw.FinishUpdate(end)], "Fine.")
     natural = NaturalToolUse(model, ECHOES)
 
@@ -156,7 +156,7 @@ def _without_raw(messages: list[tw.Message]) -> list[tw.Message]:
 
 
 @given(text=hostile() | st.text(max_size=30), tag=st.sampled_from(["name", "tool_call"]))
-def test_what_a_tool_says_is_never_a_call_even_if_the_model_repeats_it(text: str, tag: Any) -> None:
+def test_a_result_is_never_a_call_even_if_the_model_repeats_it(text: str, tag: Any) -> None:
     def repeat(messages: Sequence[tw.Message]) -> str:
         answer = messages[-1]
         assert isinstance(answer, tw.TextMessage)

@@ -46,7 +46,7 @@ def calls_of(pieces: list[Any], **options: Any) -> list[Any]:
 
 
 @given(native_replies())
-def test_however_calls_are_cut_up_the_same_calls_come_out(
+def test_calls_do_not_depend_on_the_chunking(
     reply: tuple[list[Update], list[tuple[str, str, str]]],
 ) -> None:
     fragments, calls = reply

@@ -69,7 +69,7 @@ def test_without_a_system_message_one_is_put_first() -> None:
     assert texts(requested("Hi!")) == [("system", tw.system_prompt(TOOLS)), ("user", "Hi!")]
 
 
-def test_every_request_describes_the_tools_and_none_does_it_twice() -> None:
+def test_every_request_describes_the_tools_once() -> None:
     model = ScriptedModel("One.", "Two.")
     parser = NaturalToolUseParser(model, TOOLS)
     events_of(parser, "Hi!")
@@ -118,7 +118,7 @@ def test_the_single_form_ends_with_a_user_message() -> None:
     assert transcript.text.endswith("</tool_response>")
 
 
-def test_a_turn_is_sent_in_its_order_with_all_results_behind_it() -> None:
+def test_a_turn_is_sent_in_order_with_all_results_after_it() -> None:
     def ran(call_id: str) -> tw.ToolAggregateMessage:
         call = tw.ToolCall(call_id, "Add", {"a": 1, "b": 2})
         return tw.ToolAggregateMessage(
@@ -146,18 +146,18 @@ def test_a_turn_is_sent_in_its_order_with_all_results_behind_it() -> None:
     assert re.findall(r"\nc[12]\n", results[1]) == ["\nc1\n", "\nc2\n"]
 
 
-def test_the_model_is_asked_to_stop_before_it_makes_up_a_result() -> None:
+def test_requests_have_a_stop_sequence_against_fabricated_results() -> None:
     assert requested("Hi!").options.stop == ("<tool_response",)
     own = protocols.ModelOptions(temperature=0.5, stop=("END",))
     options = requested("Hi!", options=own).options
     assert options == protocols.ModelOptions(temperature=0.5, stop=("END", "<tool_response"))
 
 
-def test_stop_strings_can_be_left_out() -> None:
+def test_the_stop_sequence_can_be_disabled() -> None:
     assert requested("Hi!", stop=False).options is None
 
 
-def test_stop_strings_of_the_caller_are_not_pushed_over_the_limit_of_providers() -> None:
+def test_stop_sequences_stay_within_the_limit_of_providers() -> None:
     own = protocols.ModelOptions(stop=("a", "b", "c", "d"))
     assert requested("Hi!", options=own).options == own
     own = protocols.ModelOptions(stop=("<tool_response",))
@@ -249,7 +249,7 @@ def test_tools_are_taken_in_every_form_for_every_request(tools: Any) -> None:
 # Replies.
 
 
-def test_text_calls_and_made_up_results_come_in_order() -> None:
+def test_text_calls_and_fabricated_results_are_in_order() -> None:
     made_up = '<tool_response name="Ping">pong</tool_response>'
     events = reply_to(["I ", "ping. <Ping>{}", f"</Ping>{made_up}", " It works."])
     assert joined(events[:-1]) == [
@@ -263,7 +263,7 @@ def test_text_calls_and_made_up_results_come_in_order() -> None:
     assert events[-1] == tw.FinishUpdate("tool_calls")
 
 
-def test_a_made_up_result_is_logged_without_what_it_says(caplog: Any) -> None:
+def test_a_fabricated_result_is_logged_without_its_content(caplog: Any) -> None:
     with caplog.at_level(logging.WARNING, "toolweave.natural"):
         reply_to('<tool_response name="Ping">secret</tool_response>')
     (record,) = caplog.records
@@ -302,7 +302,7 @@ def test_a_reply_that_was_cut_off_completes_no_open_call(reply: str, reason: str
 
 @pytest.mark.parametrize("reason", CUT_OFF)
 @pytest.mark.parametrize("mode", ["natural", "native"])
-def test_a_call_that_looks_whole_is_none_when_the_reply_was_cut_off(reason: str, mode: str) -> None:
+def test_a_call_that_looks_complete_is_invalid_if_the_reply_was_truncated(reason: str, mode: str) -> None:
     call: Any = (
         "<Ping>{}" if mode == "natural" else tw.ToolCallUpdate("c", 0, "Ping", '{"more": 1}')
     )
@@ -318,7 +318,7 @@ def test_a_call_that_looks_whole_is_none_when_the_reply_was_cut_off(reason: str,
     assert events[4].reason == reason
 
 
-def test_a_model_that_stops_without_a_word_is_cut_off() -> None:
+def test_a_stream_without_a_finish_is_truncated() -> None:
     class Silent:
         async def stream(self, *_: Any, **__: Any) -> AsyncIterator[tw.Update]:
             yield tw.TextDelta("<Ping>{}")
@@ -328,7 +328,7 @@ def test_a_model_that_stops_without_a_word_is_cut_off() -> None:
 
 
 @pytest.mark.parametrize("mode", ["natural", "native"])
-def test_a_model_that_fails_is_raised_after_all_that_came(mode: Any) -> None:
+def test_an_error_of_the_model_is_raised_after_all_events(mode: Any) -> None:
     failure = ModelError("the connection was lost", "scripted")
     call: Any = "<Ping>{}" if mode == "natural" else tw.ToolCallUpdate("c", 0, "Ping", "{}")
     parser = NaturalToolUseParser(
@@ -419,7 +419,7 @@ def test_cancelling_the_reader_cancels_the_model() -> None:
         ('<Add>{"a": 1', "unclosed"),
     ],
 )
-def test_strict_raises_for_a_bad_call_after_all_that_came_before(bad: str, kind: str) -> None:
+def test_strict_mode_raises_for_an_invalid_call_after_all_earlier_events(bad: str, kind: str) -> None:
     parser = NaturalToolUseParser(
         ScriptedModel(f"Well. <Ping>{{}}</Ping>{bad} More."), TOOLS, strict=True
     )
@@ -501,6 +501,6 @@ def test_a_wrong_option_is_an_error_at_once(
         NaturalToolUseParser(options.pop("model"), **options)
 
 
-def test_it_goes_by_the_name_of_its_model() -> None:
+def test_it_has_the_name_of_its_model() -> None:
     parser = NaturalToolUseParser(ScriptedModel(name="m1", provider="acme"))
     assert (parser.name, parser.provider) == ("m1", "acme")
