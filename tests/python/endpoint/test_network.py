@@ -114,9 +114,7 @@ def test_a_reply_over_tls_that_is_cut_keeps_what_came(authority: Authority) -> N
 
 
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"])
-def test_a_proxy_of_the_environment_is_used(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_of_the_environment_is_used(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with raw_server(WHOLE) as server, proxy() as between:
         monkeypatch.setenv(name, between.url)
         assert answer_of(server.url, proxy="environment").text == "Hi"

@@ -158,7 +158,9 @@ def test_events_beyond_the_queue_limit_are_all_read_after_a_pause(loop: str, flo
 
 @pytest.mark.parametrize("seconds", [0, 0.1])
 @pytest.mark.parametrize("native", [True, False], ids=["fragments", "calls"])
-def test_native_calls_beyond_the_queue_limit_in_one_chunk_are_all_read(native: bool, seconds: float) -> None:
+def test_native_calls_beyond_the_queue_limit_in_one_chunk_are_all_read(
+    native: bool, seconds: float
+) -> None:
     calls = [call(n, id=f"c{n}", name="F", arguments="{}") for n in range(MANY)]
 
     async def main() -> list[str | None]:

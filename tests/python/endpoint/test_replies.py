@@ -365,9 +365,7 @@ def test_chunks_are_read_as_in_other_clients(
 
 
 @given(values=st.lists(st.dictionaries(st.sampled_from(KEYS), json_values), max_size=4))
-def test_arbitrary_json_is_read_as_in_other_clients(
-    shelf: Shelf, values: list[Any]
-) -> None:
+def test_arbitrary_json_is_read_as_in_other_clients(shelf: Shelf, values: list[Any]) -> None:
     came = shelf.read([*(b"data: %b\n\n" % json.dumps(v).encode() for v in values), DONE])
     assert came.error is None
     assert in_one(came.updates) == in_one(expected(values))

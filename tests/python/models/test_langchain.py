@@ -254,9 +254,7 @@ def test_usage_is_the_sum_of_what_chunks_add() -> None:
         ({}, "missing"),
     ],
 )
-def test_finish_reasons_of_all_providers_are_mapped(
-    metadata: dict[str, Any], reason: str
-) -> None:
+def test_finish_reasons_of_all_providers_are_mapped(metadata: dict[str, Any], reason: str) -> None:
     chunks = [AIMessageChunk("x"), AIMessageChunk("", response_metadata=metadata)]
     assert updates(LangChainModel(Chunked(chunks=chunks)))[-1] == FinishUpdate(reason)
 

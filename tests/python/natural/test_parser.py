@@ -302,7 +302,9 @@ def test_a_reply_that_was_cut_off_completes_no_open_call(reply: str, reason: str
 
 @pytest.mark.parametrize("reason", CUT_OFF)
 @pytest.mark.parametrize("mode", ["natural", "native"])
-def test_a_call_that_looks_complete_is_invalid_if_the_reply_was_truncated(reason: str, mode: str) -> None:
+def test_a_call_that_looks_complete_is_invalid_if_the_reply_was_truncated(
+    reason: str, mode: str
+) -> None:
     call: Any = (
         "<Ping>{}" if mode == "natural" else tw.ToolCallUpdate("c", 0, "Ping", '{"more": 1}')
     )
@@ -419,7 +421,9 @@ def test_cancelling_the_reader_cancels_the_model() -> None:
         ('<Add>{"a": 1', "unclosed"),
     ],
 )
-def test_strict_mode_raises_for_an_invalid_call_after_all_earlier_events(bad: str, kind: str) -> None:
+def test_strict_mode_raises_for_an_invalid_call_after_all_earlier_events(
+    bad: str, kind: str
+) -> None:
     parser = NaturalToolUseParser(
         ScriptedModel(f"Well. <Ping>{{}}</Ping>{bad} More."), TOOLS, strict=True
     )
