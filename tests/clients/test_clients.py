@@ -1,4 +1,4 @@
-"""Recorded streams in the hands of the real clients: what they show is what was said."""
+"""Recorded streams in the hands of the real clients: what they show is what was contents."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def expected_ui_calls(scenario: Scenario, version: int) -> list[Shown]:
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize(("client", "version"), UI_STREAMS)
-def test_use_chat_shows_what_was_said(read: Read, scenario: str, client: str, version: int) -> None:
+def test_use_chat_shows_all_messages(read: Read, scenario: str, client: str, version: int) -> None:
     expected = SCENARIOS[scenario]
     seen = read[f"{scenario}/{version}"][client]
     assert seen["error"] == expected.error
@@ -81,11 +81,11 @@ def test_use_chat_shows_what_was_said(read: Read, scenario: str, client: str, ve
     question, answer = seen["messages"]
     assert (question["role"], answer["role"], answer["id"]) == ("user", "assistant", "run")
     parts = answer["parts"]
-    said = [part for part in parts if part["type"] in ("text", "reasoning")]
-    assert "".join(part["text"] for part in said if part["type"] == "text") == expected.text
-    thought = "".join(part["text"] for part in said if part["type"] == "reasoning")
+    contents = [part for part in parts if part["type"] in ("text", "reasoning")]
+    assert "".join(part["text"] for part in contents if part["type"] == "text") == expected.text
+    thought = "".join(part["text"] for part in contents if part["type"] == "reasoning")
     assert thought == expected.reasoning
-    assert all(part["state"] == "done" for part in said)
+    assert all(part["state"] == "done" for part in contents)
     assert ui_calls(parts) == expected_ui_calls(expected, version)
 
 
@@ -98,9 +98,7 @@ def expected_ag_ui_calls(scenario: Scenario) -> list[Shown]:
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
 @pytest.mark.parametrize("client", AG_UI)
-def test_clients_of_ag_ui_end_with_the_messages_that_were_said(
-    read: Read, scenario: str, client: str
-) -> None:
+def test_ag_ui_clients_end_with_all_messages(read: Read, scenario: str, client: str) -> None:
     expected = SCENARIOS[scenario]
     seen = read[f"{scenario}/ag-ui"][client]
     assert seen["error"] == expected.error
@@ -134,11 +132,9 @@ def test_clients_that_only_watch_keep_the_messages_they_have(
 
 
 @pytest.mark.parametrize("client", AI_SDK)
-def test_use_chat_is_told_of_progress_scenes_and_selections_as_data(
-    read: Read, client: str
-) -> None:
-    told = [part["data"]["progress"] for part in read["progress/5"][client]["data"]]
-    assert told == ["10 %", "50 %", "90 %"]
+def test_use_chat_receives_progress_scenes_and_selections_as_data(read: Read, client: str) -> None:
+    progress = [part["data"]["progress"] for part in read["progress/5"][client]["data"]]
+    assert progress == ["10 %", "50 %", "90 %"]
     parts = read["scenes/5"][client]["messages"][1]["parts"]
     scenes = [part["data"].get("scene") for part in parts if part["type"] == "data-scene"]
     assert scenes == [None, "Calculator", "Weather", None]
@@ -171,9 +167,9 @@ def test_use_chat_knows_which_key_an_approval_is_given_under(read: Read, client:
 
 
 @pytest.mark.parametrize("client", AG_UI)
-def test_ag_ui_is_told_of_the_rest_as_custom_events_and_steps(read: Read, client: str) -> None:
-    told = read["progress/ag-ui"][client]["custom"]
-    assert [each["value"]["progress"] for each in told] == ["10 %", "50 %", "90 %"]
+def test_ag_ui_receives_the_rest_as_custom_events_and_steps(read: Read, client: str) -> None:
+    progress = read["progress/ag-ui"][client]["custom"]
+    assert [each["value"]["progress"] for each in progress] == ["10 %", "50 %", "90 %"]
     steps = read["scenes/ag-ui"][client]["steps"]
     assert steps == ["+scene:Calculator", "-scene:Calculator", "+scene:Weather", "-scene:Weather"]
     names = [each["name"] for each in read["other events/ag-ui"][client]["custom"]]
@@ -182,9 +178,7 @@ def test_ag_ui_is_told_of_the_rest_as_custom_events_and_steps(read: Read, client
 
 
 @pytest.mark.parametrize("client", AG_UI)
-def test_ag_ui_ends_a_run_that_waits_for_somebody_with_an_interrupt(
-    read: Read, client: str
-) -> None:
+def test_ag_ui_ends_a_run_that_awaits_the_user_with_an_interrupt(read: Read, client: str) -> None:
     (interrupt,) = read["asking/ag-ui"][client]["interrupts"]
     assert interrupt == {
         "id": "key-1",

@@ -174,14 +174,16 @@ def test_use_chat_stops_a_run(tmp_path: Path, version: str) -> None:
 
 
 @pytest.mark.parametrize("version", AI_SDK)
-def test_use_chat_is_told_why_an_answer_is_not_written_again(tmp_path: Path, version: str) -> None:
+def test_use_chat_receives_the_reason_an_answer_is_not_regenerated(
+    tmp_path: Path, version: str
+) -> None:
     (seen,) = play(tmp_path, "ai-sdk", version, "regenerate", talker)
     assert seen["status"] == "error"
     assert "replies cannot be regenerated" in seen["error"].lower()
 
 
 @pytest.mark.parametrize("version", AI_SDK)
-def test_use_chat_goes_on_when_a_result_has_come_later(tmp_path: Path, version: str) -> None:
+def test_use_chat_continues_after_a_deferred_result(tmp_path: Path, version: str) -> None:
     waiting, answer, seen = play(tmp_path, "ai-sdk", version, "come later", booker)
     assert waiting["messages"][-1]["metadata"]["stopReason"] == "deferred"
     assert ui_calls(waiting["messages"][-1]["parts"]) == [Shown("book", {}, "waiting")]
@@ -191,7 +193,7 @@ def test_use_chat_goes_on_when_a_result_has_come_later(tmp_path: Path, version: 
 
 
 @pytest.mark.parametrize("version", AG_UI)
-def test_ag_ui_goes_on_when_a_result_has_come_later(tmp_path: Path, version: str) -> None:
+def test_ag_ui_continues_after_a_deferred_result(tmp_path: Path, version: str) -> None:
     waiting, answer, seen = play(tmp_path, "ag-ui", version, "come later", booker)
     assert waiting["result"] == {"stopReason": "deferred"}
     assert answer["status"] == 200
@@ -206,8 +208,8 @@ def test_ag_ui_asks_reads_and_asks_again(tmp_path: Path, version: str) -> None:
         assert (seen["error"], seen["warnings"]) == (None, [])
         assert seen["result"] == {"stopReason": "completed"}
     assert ag_ui_calls(first["messages"]) == [Shown("add", {"a": 2, "b": 3}, "success", "5")]
-    said = [each["content"] for each in first["messages"] if each.get("content")]
-    assert [each.strip() for each in said] == ["First.", "Let me see.", "5", ANSWER]
+    contents = [each["content"] for each in first["messages"] if each.get("content")]
+    assert [each.strip() for each in contents] == ["First.", "Let me see.", "5", ANSWER]
     assert second["messages"][: len(first["messages"])] == first["messages"]
     assert second["messages"][-1]["content"] == "You are welcome."
 

@@ -186,7 +186,7 @@ def _scenes() -> Scenario:
     return Scenario(log, text="2. Sunny.", calls=[Shown("add", {"a": 1}, "success", "2")])
 
 
-def _told() -> Scenario:
+def _other_events() -> Scenario:
     log = _run().emit("selection", tool="a", score=0.9, fallback=False, calls=2, ranking=[])
     log.emit("error", message="A model has failed.", code="model_failed")
     log.emit("raw", delta="<a>").emit("later_kind", wanted=None)
@@ -238,7 +238,7 @@ SCENARIOS = {
     "unfinished": _unfinished(),
     "several steps": _several_steps(),
     "scenes": _scenes(),
-    "other events": _told(),
+    "other events": _other_events(),
     "large result": _large(),
     "hostile text": _hostile(),
     "keys that clients refuse": _refused_keys(),

@@ -74,8 +74,8 @@ async def say(client: httpx.AsyncClient, chat: str, text: str, **more: str) -> E
     """Says something; what the server answered."""
     answer = await client.post(f"{chat}/messages", json={"text": text, **more})
     assert answer.status_code == 202, answer.text
-    said: Event = answer.json()
-    return said
+    body: Event = answer.json()
+    return body
 
 
 @dataclass
@@ -144,18 +144,18 @@ async def finished(client: httpx.AsyncClient, chat: str, run_id: str) -> Event:
     return await until(client, chat, "run", runId=run_id, status="finished")
 
 
-def text_of(told: Sequence[Event], role: str = "assistant") -> str:
+def text_of(events: Sequence[Event], role: str = "assistant") -> str:
     """What was said, of some events."""
     return "".join(
         event.get("delta", "")
-        for event in told
+        for event in events
         if event["kind"] == "text" and event.get("role", "assistant") == role
     )
 
 
-def numbers(told: Sequence[Event]) -> list[int]:
+def numbers(events: Sequence[Event]) -> list[int]:
     """The numbers of events."""
-    return [event["sequenceNumber"] for event in told]
+    return [event["sequenceNumber"] for event in events]
 
 
 async def soon(happening: asyncio.Event) -> None:

@@ -14,22 +14,22 @@ FINAL = {"success", "error", "denied", "interrupted", "timeout"}
 
 async def events_of_run(run: AgentRun | SceneRun, mapper: StreamEventMapper) -> list[StreamEvent]:
     """All that a run tells."""
-    told: list[StreamEvent] = []
+    mapped: list[StreamEvent] = []
     async for event in run:
-        told += mapper.map(event, generation_id=run.generation_id)
-    return told
+        mapped += mapper.map(event, generation_id=run.generation_id)
+    return mapped
 
 
 def repeated_in(events: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What is said again in events that are all that was said: there must be nothing."""
-    said: set[tuple[object, ...]] = set()
+    """What is seen again in events that are all that was seen: there must be nothing."""
+    seen: set[tuple[object, ...]] = set()
     found = []
     for event in events:
         kind, done = event["kind"], event.get("done")
         whose = (kind, event.get("messageId"))
         if kind in ("text", "reasoning", "tool_result"):
-            # Nor is anything said behind the end.
-            things = [whose] if done or whose in said else []
+            # Nor is anything seen behind the end.
+            things = [whose] if done or whose in seen else []
         elif kind in ("tools_aggregate", "usage"):
             # A run that takes in a late result says the whole again.
             things = [(*whose, event.get("runId"))]
@@ -41,13 +41,13 @@ def repeated_in(events: Iterable[Mapping[str, Any]]) -> list[str]:
             things = [(kind, event["runId"], event["status"])]
         else:
             things = []
-        found += [str(each) for each in things if each in said]
-        said.update(things)
+        found += [str(each) for each in things if each in seen]
+        seen.update(things)
     return found
 
 
 def snapshot_of(events: Iterable[StreamEvent]) -> dict[str, Any]:
-    """What events come to, once each was found to be one, and told once."""
+    """What events come to, once each was found to be one, and mapped once."""
     events = list(events)
     assert repeated_in(cast("list[dict[str, Any]]", events)) == []
     reducer = StreamReducer()

@@ -48,14 +48,14 @@ def reading(model: HttpModel, loop: asyncio.AbstractEventLoop) -> asyncio.Task[U
 
 def in_thread(model: HttpModel, loop: asyncio.AbstractEventLoop) -> None:
     """A daemon that reads a reply which does not end."""
-    heard = threading.Event()
+    notified = threading.Event()
 
     async def read() -> None:
         async for _ in model.stream(HELLO):
-            heard.set()
+            notified.set()
 
     threading.Thread(target=loop.run_until_complete, args=(read(),), daemon=True).start()
-    assert heard.wait(10)
+    assert notified.wait(10)
 
 
 def mid_stream(model: HttpModel) -> None:

@@ -87,7 +87,9 @@ class Site:
     """
 
     def __init__(self, url: str) -> None:
-        self.client = httpx.AsyncClient(timeout=TEST_TIMEOUT, limits=httpx.Limits(max_connections=None))
+        self.client = httpx.AsyncClient(
+            timeout=TEST_TIMEOUT, limits=httpx.Limits(max_connections=None)
+        )
         self.url = url
 
     async def new_chat(self) -> str:
@@ -106,8 +108,8 @@ class Site:
         """Asks for a run, which has to begin."""
         answer = await self.post(chat, **plan)
         assert answer.status_code == 202, answer.text
-        said: Event = answer.json()
-        return said
+        body: Event = answer.json()
+        return body
 
     async def __aenter__(self) -> Self:
         return self
@@ -129,7 +131,7 @@ class Follower:
         self.events: list[Event] = []
         self.connections = 0
         self._site = site
-        self._news = asyncio.Event()
+        self._changed = asyncio.Event()
 
     async def until(self, is_it: Callable[[Event], bool]) -> Event:
         """Reads on until an event comes, and returns it."""
@@ -139,7 +141,7 @@ class Follower:
                 try:
                     async for event in self.connected():
                         self.events.append(event)
-                        self._news.set()
+                        self._changed.set()
                         if is_it(event):
                             return event
                 except httpx.TransportError:
@@ -155,8 +157,8 @@ class Follower:
     async def have(self, is_it: Callable[[Event], bool], count: int) -> None:
         """Waits until so many events have come while somebody else reads on."""
         while sum(map(is_it, self.events)) < count:
-            self._news.clear()
-            await asyncio.wait_for(self._news.wait(), TEST_TIMEOUT)
+            self._changed.clear()
+            await asyncio.wait_for(self._changed.wait(), TEST_TIMEOUT)
 
     async def connected(self) -> AsyncIterator[Event]:
         """The events of one connection."""
@@ -182,18 +184,18 @@ def effects_of(path: Path) -> Counter[str]:
     return Counter(path.read_text("utf-8").split()) if path.exists() else Counter()
 
 
-async def check_chats(url: str, told: dict[str, Sequence[Event]], effects: Path) -> None:
+async def check_chats(url: str, received: dict[str, Sequence[Event]], effects: Path) -> None:
     """That chats are whole: what clients were told, the log, the history and what tools have done.
 
     Args:
         url: The database.
-        told: What a client was told of each chat, from its start to its end.
+        received: What a client was told of each chat, from its start to its end.
         effects: What the tools have written.
     """
     done = effects_of(effects)
     assert [label for label, count in done.items() if count > 1] == []
     async with MessageStore(url) as store:
-        for chat, events in told.items():
+        for chat, events in received.items():
             log = cast("list[Event]", await store.events(chat, limit=None))
             check_log(events, log)
             history = await store.load(chat)
@@ -203,11 +205,11 @@ async def check_chats(url: str, told: dict[str, Sequence[Event]], effects: Path)
             check_effects(log, done)
 
 
-def check_log(told: Sequence[Event], log: Sequence[Event]) -> None:
+def check_log(received: Sequence[Event], log: Sequence[Event]) -> None:
     """That a client was told exactly what happened, and that this is whole."""
     assert numbers(log) == list(range(1, len(log) + 1))
-    assert numbers(told) == numbers(log)
-    assert list(told) == list(log)
+    assert numbers(received) == numbers(log)
+    assert list(received) == list(log)
     snapshot = snapshot_of(cast("Any", log))
     assert snapshot["problems"] == []
     assert all(call["state"] in FINAL for call in calls_of(snapshot).values())

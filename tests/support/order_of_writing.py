@@ -112,9 +112,9 @@ def check_results(messages: Iterable[tw.Message]) -> None:
     """Each call has exactly one result, its own, in the message where it stands."""
     for message in messages:
         if isinstance(message, tw.ToolAggregateMessage):
-            told = [(result.tool_call_id, result.result) for result in message.tool_results]
+            reported = [(result.tool_call_id, result.result) for result in message.tool_results]
             calls = message.tool_calls
-            assert told == [(call.id, f"noted {call.arguments['n']}") for call in calls]
+            assert reported == [(call.id, f"noted {call.arguments['n']}") for call in calls]
 
 
 def check_neighbours(messages: Sequence[tw.Message]) -> None:

@@ -75,10 +75,10 @@ def examples(markdown: str) -> list[Example]:
         if block.language not in ("python", "py"):
             continue
         before = _paragraph(lines[: block.line - 2])
-        said = _GOES_ON.search(before)
-        if said and not found:
+        marker = _GOES_ON.search(before)
+        if marker and not found:
             raise ValueError(f"the block in line {block.line} has none to go on from")
-        base = found[0 if "first" in said[1].lower() else -1] if said else None
+        base = found[0 if "first" in marker[1].lower() else -1] if marker else None
         given = _GIVEN.search(before)
         names = re.findall(r"`([A-Za-z_]\w*)`", given[1]) if given else []
         found.append(Example(block, base, frozenset(names)))

@@ -61,9 +61,9 @@ class PostgresServer:
             # It refuses to run as root.
             import pwd
 
-            nobody = pwd.getpwnam("nobody")
-            self._user.update(user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[])
-            os.chown(self.home, nobody.pw_uid, nobody.pw_gid)
+            account = pwd.getpwnam("nobody")
+            self._user.update(user=account.pw_uid, group=account.pw_gid, extra_groups=[])
+            os.chown(self.home, account.pw_uid, account.pw_gid)
             if not self._can_be_run():
                 self._copy_binaries()
         self.port = free_port()

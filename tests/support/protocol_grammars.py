@@ -30,7 +30,7 @@ class Grammar:
 
     def __init__(self) -> None:
         self.ended = False
-        self.settled: set[str] = set()
+        self.ended: set[str] = set()
         self.results: dict[str, dict[str, Any]] = {}
 
     def read(self, payload: str) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class UiMessageStream(Grammar):
         elif type_ == "finish-step":
             assert self.in_step
             assert not self.open
-            assert all(c in self.settled for c, step in self.calls.items() if step == self.step)
+            assert all(c in self.ended for c, step in self.calls.items() if step == self.step)
             self.in_step = False
         elif type_ in ("finish", "abort", "error"):
             assert not self.in_step
@@ -131,15 +131,15 @@ class UiMessageStream(Grammar):
         elif type_.startswith("tool-input"):
             assert self.calls[call] == self.step
             assert self.in_step
-            assert call not in self.settled
+            assert call not in self.ended
             if type_ == "tool-input-delta":
                 assert chunk["inputTextDelta"]
                 self.inputs[call] = self.inputs.get(call, "") + chunk["inputTextDelta"]
             else:
-                self.settled.add(call)
+                self.ended.add(call)
         else:
             # Anything else would be undone by what is still to come of the arguments.
-            assert call in self.settled
+            assert call in self.ended
             assert call not in self.results, f"twice: {chunk}"
             if type_ == "tool-approval-request":
                 self.approvals.add(chunk["approvalId"])
@@ -216,7 +216,7 @@ class AgUiStream(Grammar):
                 assert named[1] not in self.calls
                 self.calls[named[1]] = event["toolCallName"]
             elif type_ == "TOOL_CALL_END":
-                self.settled.add(named[1])
+                self.ended.add(named[1])
         elif end == "CONTENT":
             assert (what, event["messageId"]) in self.open
             assert event["delta"]
@@ -228,6 +228,6 @@ class AgUiStream(Grammar):
             assert event["delta"]
             self.inputs[call] = self.inputs.get(call, "") + event["delta"]
         elif type_ == "TOOL_CALL_RESULT":
-            assert event["toolCallId"] in self.settled
+            assert event["toolCallId"] in self.ended
             assert event["toolCallId"] not in self.results, f"twice: {event}"
             self.results[event["toolCallId"]] = event

@@ -59,10 +59,10 @@ class Task:
         """True if the calls are those that are right, in any order, and no others."""
         left = list(self.calls)
         for call in made:
-            fitting = next((each for each in left if _fits(each, call)), None)
-            if fitting is None:
+            match = next((each for each in left if _fits(each, call)), None)
+            if match is None:
                 return False
-            left.remove(fitting)
+            left.remove(match)
         return not left
 
 

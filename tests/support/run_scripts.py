@@ -31,7 +31,7 @@ async def echo(context: ToolContext, **arguments: Any) -> Any:
 
 ECHOES = Toolset(TOOLS, handlers=dict.fromkeys(NAMES, echo))
 
-spoken = st.sampled_from(
+texts = st.sampled_from(
     [
         " ",
         "\n\n",
@@ -65,7 +65,7 @@ def agent_scripts(draw: st.DrawFn) -> list[list[Any]]:
     """Replies, in pieces."""
     script = []
     for _ in range(draw(st.integers(1, 3))):
-        pieces: list[Any] = draw(st.lists(spoken | native, max_size=8))
+        pieces: list[Any] = draw(st.lists(texts | native, max_size=8))
         if draw(st.booleans()):
             cuts = draw(st.lists(st.integers(0, 300), max_size=4))
             pieces += split_at(draw(replies), cuts)

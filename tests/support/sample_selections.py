@@ -43,7 +43,7 @@ ITEMS = RegistrySnapshot.of(
 class Scores:
     """A scorer for ``each``: what it says of a tool, how long that takes, and who was asked."""
 
-    said: Mapping[str, Any]
+    replies: Mapping[str, Any]
     """By tool: a score, a whole reply, or what is raised. Whoever is not named is never told of."""
     delays: Mapping[str, float] = field(default_factory=dict)
     """By tool: seconds."""
@@ -57,15 +57,15 @@ class Scores:
         self.asked.append(tool.name)
         try:
             await asyncio.sleep(self.delays.get(tool.name, 0))
-            if tool.name not in self.said:
+            if tool.name not in self.replies:
                 await asyncio.get_running_loop().create_future()
         except asyncio.CancelledError:
             self.cancelled.append(tool.name)
             raise
-        said = self.said[tool.name]
-        if isinstance(said, BaseException):
-            raise said
-        return ScorerReply(said if isinstance(said, (str, dict)) else {"score": said})
+        reply = self.replies[tool.name]
+        if isinstance(reply, BaseException):
+            raise reply
+        return ScorerReply(reply if isinstance(reply, (str, dict)) else {"score": reply})
 
 
 @dataclass
@@ -82,11 +82,11 @@ class ScriptedScorer:
 
     async def ask(self, request: ScorerRequest) -> ScorerReply:
         self.requests.append(request)
-        said = self.replies[min(len(self.requests), len(self.replies)) - 1]
+        reply = self.replies[min(len(self.requests), len(self.replies)) - 1]
         await asyncio.sleep(0)
-        if isinstance(said, BaseException):
-            raise said
-        return said if isinstance(said, ScorerReply) else ScorerReply(said)
+        if isinstance(reply, BaseException):
+            raise reply
+        return reply if isinstance(reply, ScorerReply) else ScorerReply(reply)
 
 
 def public_files() -> list[Any]:

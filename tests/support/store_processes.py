@@ -33,9 +33,9 @@ class StoreProcess:
             stdout=subprocess.PIPE,
             text=True,
         )
-        self.hears("ready")
+        self.expect("ready")
 
-    def hears(self, word: str) -> None:
+    def expect(self, word: str) -> None:
         assert self.process.stdout is not None
         assert self.process.stdout.readline() == f"{word}\n"
 
@@ -43,7 +43,7 @@ class StoreProcess:
         assert self.process.stdin is not None
         self.process.stdin.write(f"{what}\n")
         self.process.stdin.flush()
-        await asyncio.to_thread(self.hears, "done")
+        await asyncio.to_thread(self.expect, "done")
 
     def close(self) -> None:
         self.process.communicate(timeout=TEST_TIMEOUT)

@@ -55,21 +55,25 @@ def of_reply(kind: str, generation: str, **own: Any) -> dict[str, Any]:
 
 
 def called(*calls: ToolCall, generation: str) -> dict[str, Any]:
-    told = ToolAggregateMessage(calls, ()).to_dict()["toolCalls"]
-    return of_reply("tools_call", generation, messageId=f"{generation}.calls", toolCalls=told)
+    message_fields = ToolAggregateMessage(calls, ()).to_dict()["toolCalls"]
+    return of_reply(
+        "tools_call", generation, messageId=f"{generation}.calls", toolCalls=message_fields
+    )
 
 
 def answered(result: ToolResult, generation: str) -> dict[str, Any]:
-    told = ToolAggregateMessage([ToolCall(result.tool_call_id, "", {})], [result]).to_dict()
+    message_fields = ToolAggregateMessage(
+        [ToolCall(result.tool_call_id, "", {})], [result]
+    ).to_dict()
     message_id = f"{generation}.calls_result_{result.tool_call_id}"
-    own = {**told["toolResults"][0], "messageId": message_id, "done": True}
+    own = {**message_fields["toolResults"][0], "messageId": message_id, "done": True}
     return {**of_reply("tool_result", generation, **own), "role": "tool"}
 
 
 def reply(generation: str) -> list[dict[str, Any]]:
     """The writes of a reply with a text, two calls and their results, as a server makes them."""
     owned = {"generation_id": generation}
-    spoken = TextMessage(
+    text_message = TextMessage(
         "Let me see.",
         role="assistant",
         id=f"{generation}.0",
@@ -90,12 +94,18 @@ def reply(generation: str) -> list[dict[str, Any]]:
     )
     used = {"messageId": usage.id, "inputTokens": 7, "outputTokens": 5, "cachedInputTokens": 0}
 
-    def said(delta: str, **more: Any) -> dict[str, Any]:
+    def text_event(delta: str, **more: Any) -> dict[str, Any]:
         return of_reply("text", generation, messageId=f"{generation}.0", delta=delta, **more)
 
     return [
-        {"events": [said("Let me")]},
-        {"events": [said(" see."), said("", done=True), called(BOOK, generation=generation)]},
+        {"events": [text_event("Let me")]},
+        {
+            "events": [
+                text_event(" see."),
+                text_event("", done=True),
+                called(BOOK, generation=generation),
+            ]
+        },
         {"started": [BOOK], **owned},
         {"events": [called(FETCH, generation=generation)], "started": [FETCH], **owned},
         {"finished": [(FETCH, FETCHED)], **owned},
@@ -104,7 +114,7 @@ def reply(generation: str) -> list[dict[str, Any]]:
         {"events": [answered(BOOKED, generation), of_reply("usage", generation, **used)]},
         {
             "events": [{**aggregate.to_dict(), "done": True}],
-            "messages": [spoken, aggregate, usage],
+            "messages": [text_message, aggregate, usage],
         },
     ]
 

@@ -41,7 +41,7 @@ class Outcome:
 
     events: int
     """How many events were stored."""
-    told: int
+    received: int
     """How many events were sent, to all readers together."""
     results: int
     """How many results were among them."""
@@ -75,14 +75,14 @@ def time_of(process: subprocess.Popen[str]) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def put_on(url: str, folder: Path, load: Load, patience: float = 90.0) -> Outcome:
+async def put_on(url: str, folder: Path, load: Load, timeout: float = 90.0) -> Outcome:
     """Puts a load on a server and checks that everybody was told everything, once, in order.
 
     Args:
         url: The database.
         folder: For what is written meanwhile.
         load: The load.
-        patience: How long it may take to be done with it after its time, in seconds.
+        timeout: How long it may take to be done with it after its time, in seconds.
     """
     async with (
         serving(url=url, effects=str(folder / "effects")) as server,
@@ -92,25 +92,25 @@ async def put_on(url: str, folder: Path, load: Load, patience: float = 90.0) -> 
         idle = memory_of(server.process)
         readers = FaultReaders(server, chats, load.readers)
         try:
-            await readers.connected(patience)
+            await readers.connected(timeout)
             connected, before = memory_of(server.process), time_of(server.process)
             begun = asyncio.get_running_loop().time()
             for chat in chats:
                 plan = {"seconds": load.seconds, "words": load.words, "pause": load.pause}
                 await site.say(chat, rounds=0, calls=1, **plan)
-            told = await readers.told(load.seconds + patience)
+            report = await readers.report(load.seconds + timeout)
             took = asyncio.get_running_loop().time() - begun
             busy, spent = memory_of(server.process), time_of(server.process) - before
         finally:
             readers.close()
-    count = await _check(url, told, load)
+    count = await _check(url, report, load)
     return Outcome(
         events=count,
-        told=sum(each[1] for each in told["readers"]),
-        results=told["results"],
-        p50=told["p50"],
-        p99=told["p99"],
-        longest=told["max"],
+        received=sum(each[1] for each in report["readers"]),
+        results=report["results"],
+        p50=report["p50"],
+        p99=report["p99"],
+        longest=report["max"],
         idle=idle,
         connected=connected,
         busy=busy,
@@ -119,10 +119,10 @@ async def put_on(url: str, folder: Path, load: Load, patience: float = 90.0) -> 
     )
 
 
-async def _check(url: str, told: dict[str, Any], load: Load) -> int:
+async def _check(url: str, report: dict[str, Any], load: Load) -> int:
     """That all readers of a chat were told its log."""
     by_chat: dict[str, list[Any]] = {}
-    for chat, *rest in told["readers"]:
+    for chat, *rest in report["readers"]:
         by_chat.setdefault(chat, []).append(rest)
     assert len(by_chat) == load.chats
     events = 0
@@ -155,17 +155,17 @@ class FaultReaders:
         command = [sys.executable, str(SERVERS / "fault_readers.py"), json.dumps(config)]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8")
 
-    async def connected(self, patience: float) -> None:
+    async def connected(self, timeout: float) -> None:
         """Waits until all of them are."""
-        await self._line(patience)
+        await self._line(timeout)
 
-    async def told(self, patience: float) -> dict[str, Any]:
+    async def report(self, timeout: float) -> dict[str, Any]:
         """What they were told in the end."""
-        return await self._line(patience)
+        return await self._line(timeout)
 
-    async def _line(self, patience: float) -> dict[str, Any]:
+    async def _line(self, timeout: float) -> dict[str, Any]:
         assert self._process.stdout is not None
-        line = await asyncio.wait_for(asyncio.to_thread(self._process.stdout.readline), patience)
+        line = await asyncio.wait_for(asyncio.to_thread(self._process.stdout.readline), timeout)
         assert line, "the readers have died"
         found: dict[str, Any] = json.loads(line)
         return found

@@ -42,7 +42,7 @@ def approve(call: ToolCall, contract: FunctionContract) -> bool:
     return call.name == contract.name
 
 
-async def approve_later(call: ToolCall, _: FunctionContract) -> Approval:
+async def approve_async(call: ToolCall, _: FunctionContract) -> Approval:
     return Approval.deny(f"not {call.name}")
 
 
@@ -101,7 +101,7 @@ async def execution(calls: list[ToolCall], mixed: list[ToolCall | InvalidToolCal
         approver=approve,
         observer=[Watcher(), show],
     )
-    ToolExecutor(approver=approve_later, observer=Watcher(), pool="inline")
+    ToolExecutor(approver=approve_async, observer=Watcher(), pool="inline")
     assert_type(executor.contracts, tuple[FunctionContract, ...])
     assert_type(await executor.execute(calls), ToolAggregateMessage)
     await executor.execute(mixed)

@@ -27,7 +27,7 @@ def show(event: StreamEvent) -> str:
     return event.get("chatId", "")
 
 
-async def telling(
+async def map_events(
     agent: Agent, manager: SceneManager, journal: Journal, selection: Selection
 ) -> None:
     mapper = StreamEventMapper("chat", "run", from_agent="helper", max_progress_chars=100)
@@ -37,8 +37,8 @@ async def telling(
         assert_type(run.finished_messages, tuple[Message, ...])
         assert_type(run.changed_messages, tuple[Message, ...])
         async for event in run:
-            told: TurnEvent = event
-            events += mapper.map(told, generation_id=run.generation_id)
+            turn_event: TurnEvent = event
+            events += mapper.map(turn_event, generation_id=run.generation_id)
     async with manager.open("Hi!", run_id="run", journal=journal) as scenes:
         assert_type(scenes.finished_messages, tuple[Message, ...])
         async for step in scenes:
@@ -51,6 +51,6 @@ async def telling(
     for event_ in events:
         reducer.push(event_)
 
-    said: Sequence[str] = ["Hi!"]
-    mapper.map_messages(said)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    texts: Sequence[str] = ["Hi!"]
+    mapper.map_messages(texts)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     mapper.map("Hi!")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

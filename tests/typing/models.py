@@ -95,7 +95,7 @@ async def asking(model: ChatModel, message: Message, answer: ChatCompletionMessa
 
 
 def doubles(call: ToolCall, observer: RecordingObserver) -> None:
-    async def later(messages: Sequence[Message]) -> list[str]:
+    async def reply_async(messages: Sequence[Message]) -> list[str]:
         return [f"{len(messages)}"]
 
     model = ScriptedModel(
@@ -103,7 +103,7 @@ def doubles(call: ToolCall, observer: RecordingObserver) -> None:
         ["a", TextDelta("b"), call, ValueError()],
         KeyError("x"),
         lambda messages: f"{len(messages)}",
-        later,
+        reply_async,
         yields,
         native_tools=True,
     )

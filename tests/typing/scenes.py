@@ -42,7 +42,7 @@ class Calculator:
         return a + b
 
 
-class Speaker:
+class Responder:
     def act(self, context: SceneContext) -> str | None:
         return context.scene
 
@@ -78,7 +78,7 @@ assert_type(
     .client_tool("Get Location", {"type": "object"})
     .actor("Be brief.")
     .actor(polite)
-    .actor(Speaker()),
+    .actor(Responder()),
     Scene,
 )
 assert_type(manager.actor("Be brief."), SceneManager)
@@ -124,7 +124,7 @@ def end(_: SceneRequest, result: SceneResult) -> None:
     assert_type(result.executed, tuple[ExecutedTool, ...])
 
 
-def told(status: SceneStatus, reason: SceneStopReason) -> str:
+def describe(status: SceneStatus, reason: SceneStopReason) -> str:
     if reason is SceneStopReason.COMPLETED:
         return status
     match reason:

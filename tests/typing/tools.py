@@ -50,7 +50,7 @@ class Thing:
         return str(a)
 
     @tool(sequential=True)
-    async def later(self, a: int) -> str:
+    async def label(self, a: int) -> str:
         return str(a)
 
 
@@ -64,7 +64,7 @@ async def calling(thing: Thing) -> None:
     assert_type(tool(bare.function)(1), float)
     assert_type(served(1), None)
     assert_type(thing.method(1), str)
-    assert_type(await thing.later(1), str)
+    assert_type(await thing.label(1), str)
     assert_type(Thing.method(thing, 1), str)
     assert_type(tool(thing.method.function)(1), str)
 

@@ -18,8 +18,8 @@ from toolweave.web import (
     Authenticate,
     Encoder,
     Page,
-    ResponderRun,
     Responder,
+    ResponderRun,
     SceneResponder,
     Suggestion,
     Turn,
@@ -69,16 +69,16 @@ def scenes_or_echo(manager: SceneManager) -> Responder:
     return responder
 
 
-def whoever(request: Request) -> str | None:
+def identify(request: Request) -> str | None:
     return request.headers.get("x-user")
 
 
-async def later(request: Request) -> str | None:
+async def identify_async(request: Request) -> str | None:
     return request.headers.get("x-user")
 
 
 def authenticators() -> list[Authenticate]:
-    return [whoever, later]
+    return [identify, identify_async]
 
 
 def encoders() -> list[Encoder]:
@@ -94,7 +94,7 @@ def app(store: MessageStore, agent: Agent, manager: SceneManager) -> None:
     chat_app(
         store,
         scenes_or_echo(manager),
-        authenticate=later,
+        authenticate=identify_async,
         limits=WebLimits(requests=RateLimit(10, 1.0), run_timeout=None),
         page=Page(title="Tea", suggestions=[Suggestion(label="Tea", text="Tea, please.")]),
         encoders={"ag-ui": AgUiEncoder},

@@ -78,7 +78,7 @@ def test_the_records_that_are_named_are_written() -> None:
         assert any(f'"{record}"' in file.read_text("utf-8") for file in files), (area, record)
 
 
-def test_the_numbers_that_are_said_are_those_of_the_defaults() -> None:
+def test_documented_numbers_are_the_defaults() -> None:
     limits = WebLimits()
     assert f"`heartbeat`, which is {limits.heartbeat:g} seconds" in TEXT
     assert f"half times `lease`, {1.5 * limits.lease:g} seconds" in TEXT

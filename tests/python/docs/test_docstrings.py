@@ -33,6 +33,6 @@ def test_an_example_in_a_docstring_does_what_it_shows(example: doctest.DocTest) 
     # What a reader has at hand: the names of the package, and those of the module itself.
     public = {name: getattr(toolweave, name) for name in toolweave.__all__}
     example.globs = {**public, "asyncio": asyncio, "Literal": Literal, **example.globs}
-    said: list[str] = []
-    failed = doctest.DocTestRunner(verbose=False).run(example, out=said.append).failed
-    assert not failed, "".join(said)
+    output: list[str] = []
+    failed = doctest.DocTestRunner(verbose=False).run(example, out=output.append).failed
+    assert not failed, "".join(output)

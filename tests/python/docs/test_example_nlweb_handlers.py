@@ -122,8 +122,8 @@ def test_a_long_question_is_one_too(words: str) -> None:
 def test_every_item_is_found_by_its_name() -> None:
     known = catalogue.open_catalogue()
     for item in known.items:
-        for spelled in (item.title, item.title.upper(), f"the recipe {item.title}"):
-            assert known.find(spelled, item.kind) == item
+        for title in (item.title, item.title.upper(), f"the recipe {item.title}"):
+            assert known.find(title, item.kind) == item
 
 
 def test_every_item_is_found_by_searching_for_its_name() -> None:

@@ -127,7 +127,7 @@ def test_a_model_that_fails_leaves_the_question_to_search() -> None:
     assert "Psycho" in answer.text
 
 
-def test_what_a_model_said_is_said_again(tmp_path: Path) -> None:
+def test_recorded_replies_are_replayed(tmp_path: Path) -> None:
     reply = '{"tool": "search", "score": 80, "parameters": {"search_query": "soup"}}'
     recorder = recorded.Recorder(ScriptedModel(reply))
     first = routed("Any soup?", "Recipe", recorder)

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from calculator_scenes import WatchedStore, call, manager_of, model_of, result_of, steps_of, statuses_of
+from calculator_scenes import (
+    WatchedStore,
+    call,
+    manager_of,
+    model_of,
+    result_of,
+    statuses_of,
+    steps_of,
+)
 from coroutine_tests import on_a_loop
 from toolweave import SceneManager, SceneStatus, SceneStopReason, ToolContext
 from toolweave.conversations import Conversation, MemoryConversations

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
-from calculator_scenes import ENTER, call, manager_of, model_of, result_of, steps_of, statuses_of
+from calculator_scenes import ENTER, call, manager_of, model_of, result_of, statuses_of, steps_of
 from coroutine_tests import of_kind, on_a_loop
 from effort import effort
 from toolweave.costs import Price

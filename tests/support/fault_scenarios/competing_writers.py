@@ -19,11 +19,11 @@ async def insist(site: Site, chat: str, name: str, count: int) -> tuple[dict[str
     Returns:
         The ids of what was said, by the ids of the runs that answer, and how often it was busy.
     """
-    said: dict[str, str] = {}
+    sent: dict[str, str] = {}
     busy = 0
-    while len(said) < count:
+    while len(sent) < count:
         text = json.dumps({"rounds": 1, "calls": 1, "words": 2})
-        body = {"text": text, "messageId": f"{name}-{len(said)}"}
+        body = {"text": text, "messageId": f"{name}-{len(sent)}"}
         answer = await site.client.post(f"{site.url}/chats/{chat}/messages", json=body)
         if answer.status_code == 409:
             assert answer.json()["error"]["code"] == "chat_busy"
@@ -32,16 +32,16 @@ async def insist(site: Site, chat: str, name: str, count: int) -> tuple[dict[str
             continue
         assert answer.status_code == 202, answer.text
         accepted: Event = answer.json()
-        assert accepted["runId"] not in said
-        said[accepted["runId"]] = accepted["messageId"]
-    return said, busy
+        assert accepted["runId"] not in sent
+        sent[accepted["runId"]] = accepted["messageId"]
+    return sent, busy
 
 
 async def take_turns(url: str, folder: Path, count: int) -> tuple[int, int]:
     """Has two servers answer so many messages each, in one chat.
 
     Returns:
-        How often the chat was busy, and how many events each of two readers was told of.
+        How often the chat was busy, and how many events each of two readers was stored of.
     """
     effects = folder / "effects"
     config: dict[str, Any] = {
@@ -76,6 +76,8 @@ async def take_turns(url: str, folder: Path, count: int) -> tuple[int, int]:
     assert sorted(ended) == sorted([*mine, *yours])
     async with MessageStore(url) as store:
         history = await store.load(chat)
-    told = [m.id or "" for m in history.messages if isinstance(m, TextMessage) and m.role == "user"]
-    assert sorted(told) == sorted([*mine.values(), *yours.values()])
+    stored = [
+        m.id or "" for m in history.messages if isinstance(m, TextMessage) and m.role == "user"
+    ]
+    assert sorted(stored) == sorted([*mine.values(), *yours.values()])
     return busy + also, len(followers[0].events)

@@ -33,7 +33,7 @@ class Dropping:
         self._address = address
 
     @property
-    def told(self) -> tuple[list[str], list[str]]:
+    def received(self) -> tuple[list[str], list[str]]:
         """What came up to the last id, and what behind it."""
         return self.payloads[: self._whole], self.payloads[self._whole :]
 
@@ -85,10 +85,10 @@ async def drop(url: str, folder: Path, form: str, rounds: int) -> tuple[int, int
         await reading
         whole = Dropping(site, f"{address}&after=0")
         await whole.read_once()
-    told, behind = client.told
-    assert told == whole.told[0]
+    received, behind = client.received
+    assert received == whole.received[0]
     # Dropped behind the last id, it is told that there is nothing more to come.
-    assert behind in ([], whole.told[1]) if client.is_over else behind == whole.told[1]
+    assert behind in ([], whole.received[1]) if client.is_over else behind == whole.received[1]
     await check_chats(url, {chat: steady.events}, effects)
     return client.drops, len(client.payloads)
 
@@ -105,15 +105,15 @@ async def start_over(url: str, folder: Path, rounds: int) -> tuple[int, int]:
         steady = Follower(site, chat)
         reading = asyncio.create_task(steady.until_end())
         await site.say(chat, rounds=rounds, words=4, calls=1, pause=0.02)
-        heard = []
+        payload_lists = []
         while not reading.done():
             client = Dropping(site, f"/chats/{chat}/stream")
             await client.connect()
-            heard.append(client.payloads)
+            payload_lists.append(client.payloads)
         await reading
         whole = Dropping(site, f"/chats/{chat}/events?format=ai-sdk&after=0")
         await whole.read_once()
-    for payloads in heard:
+    for payloads in payload_lists:
         assert payloads == whole.payloads[: len(payloads)]
     await check_chats(url, {chat: steady.events}, effects)
-    return len(heard), len(whole.payloads)
+    return len(payload_lists), len(whole.payloads)

@@ -44,7 +44,7 @@ class Reply:
 
 @dataclass
 class Asked:
-    """A model, and what can be said of whoever answers for it."""
+    """A model, and what can be events of whoever answers for it."""
 
     model: Any
     left: Callable[[], Any]
@@ -54,20 +54,20 @@ class Asked:
 def openai_steps(reply: Reply) -> list[Any]:
     if reply.end == "stop":
         return dialects.openai_text(reply.pieces)
-    said = dialects.openai_text(reply.pieces)[: 1 + len(reply.pieces)]
+    events = dialects.openai_text(reply.pieces)[: 1 + len(reply.pieces)]
     if reply.call is not None:
-        said.append(dialects.delta(tool_calls=[dialects.call(id="c1", name="Add", arguments="")]))
-        said.append(dialects.delta(tool_calls=[dialects.call(arguments=reply.call)]))
-    return [*said, *_ending(reply)]
+        events.append(dialects.delta(tool_calls=[dialects.call(id="c1", name="Add", arguments="")]))
+        events.append(dialects.delta(tool_calls=[dialects.call(arguments=reply.call)]))
+    return [*events, *_ending(reply)]
 
 
 def anthropic_steps(reply: Reply) -> list[Any]:
     if reply.end == "stop":
         return dialects.anthropic_text(reply.pieces)
-    said = dialects.anthropic_text(reply.pieces)[: 2 + len(reply.pieces)]
+    events = dialects.anthropic_text(reply.pieces)[: 2 + len(reply.pieces)]
     if reply.call is not None:
-        said = dialects.anthropic_calls([("c1", "Add", [reply.call])])[:5]
-    return [*said, *_ending(reply)]
+        events = dialects.anthropic_calls([("c1", "Add", [reply.call])])[:5]
+    return [*events, *_ending(reply)]
 
 
 def _ending(reply: Reply) -> list[Any]:
@@ -90,7 +90,7 @@ def over_http(make: Callable[[str], Any], steps: Callable[[Reply], list[Any]]) -
     return answering
 
 
-async def _said(reply: Reply, left: asyncio.Event) -> AsyncIterator[Any]:
+async def _streamed(reply: Reply, left: asyncio.Event) -> AsyncIterator[Any]:
     """The reply as updates, for models that are no more than that."""
     try:
         for piece in reply.pieces:
@@ -114,7 +114,7 @@ def scripted(reply_to: Callable[[str], Reply]) -> AbstractAsyncContextManager[As
     left = asyncio.Event()
 
     def reply(messages: Sequence[Message]) -> Any:
-        return _said(reply_to(getattr(messages[-1], "text", "")), left)
+        return _streamed(reply_to(getattr(messages[-1], "text", "")), left)
 
     return nullcontext(Asked(ScriptedModel(*[reply] * 100, native_tools=True), left.wait))
 
@@ -123,13 +123,13 @@ def function(reply_to: Callable[[str], Reply]) -> AbstractAsyncContextManager[As
     left = asyncio.Event()
 
     async def model(messages: Sequence[Message]) -> AsyncIterator[str]:
-        said = _said(reply_to(getattr(messages[-1], "text", "")), left)
+        events = _streamed(reply_to(getattr(messages[-1], "text", "")), left)
         try:
-            async for update in said:
+            async for update in events:
                 if isinstance(update, TextDelta):
                     yield update.text
         finally:
-            await said.aclose()  # type: ignore[attr-defined]
+            await events.aclose()  # type: ignore[attr-defined]
 
     return nullcontext(Asked(FunctionModel(model), left.wait))
 
@@ -143,7 +143,7 @@ async def replayed(reply_to: Callable[[str], Reply]) -> AsyncIterator[Asked]:
             if reply.end == "hold":
                 updates = [*map(TextDelta, reply.pieces), TextDelta("never")]
             else:
-                async for update in _said(reply, asyncio.Event()):
+                async for update in _streamed(reply, asyncio.Event()):
                     updates.append(update)
         except ModelError as err:
             error = err

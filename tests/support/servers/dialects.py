@@ -35,17 +35,17 @@ def openai_usage(prompt: int, completion: int, cached: int = 0) -> bytes:
 
 def openai_text(pieces: Iterable[str], finish: str = "stop") -> list[bytes]:
     """A whole reply of text, with usage 7 (2 cached) and 5."""
-    said = [delta(role="assistant", content="")] + [delta(content=piece) for piece in pieces]
-    return [*said, delta(finish), openai_usage(7, 5, 2), DONE]
+    events = [delta(role="assistant", content="")] + [delta(content=piece) for piece in pieces]
+    return [*events, delta(finish), openai_usage(7, 5, 2), DONE]
 
 
 def openai_calls(calls: Sequence[tuple[str, str, Sequence[str]]]) -> list[bytes]:
     """A whole reply of native calls: id, name and the pieces of the arguments of each."""
-    said = []
+    events = []
     for index, (identity, name, pieces) in enumerate(calls):
-        said.append(delta(tool_calls=[call(index, id=identity, name=name, arguments="")]))
-        said += [delta(tool_calls=[call(index, arguments=piece)]) for piece in pieces]
-    return [*said, delta("tool_calls"), openai_usage(7, 5, 2), DONE]
+        events.append(delta(tool_calls=[call(index, id=identity, name=name, arguments="")]))
+        events += [delta(tool_calls=[call(index, arguments=piece)]) for piece in pieces]
+    return [*events, delta("tool_calls"), openai_usage(7, 5, 2), DONE]
 
 
 def anthropic_event(kind: str, **fields: Any) -> bytes:
@@ -89,10 +89,10 @@ def anthropic_text(pieces: Iterable[str], finish: str = "end_turn") -> list[byte
 
 def anthropic_calls(calls: Sequence[tuple[str, str, Sequence[str]]]) -> list[bytes]:
     """A whole reply of native calls after a text, as `openai_calls`."""
-    said = [anthropic_start(cache_read_input_tokens=2, cache_creation_input_tokens=1)]
-    said += anthropic_block(0, {"type": "text", "text": ""}, [])
+    events = [anthropic_start(cache_read_input_tokens=2, cache_creation_input_tokens=1)]
+    events += anthropic_block(0, {"type": "text", "text": ""}, [])
     for index, (identity, name, pieces) in enumerate(calls, 1):
         block = {"type": "tool_use", "id": identity, "name": name, "input": {}}
         deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
-        said += anthropic_block(index, block, deltas)
-    return [*said, *anthropic_end("tool_use")]
+        events += anthropic_block(index, block, deltas)
+    return [*events, *anthropic_end("tool_use")]

@@ -72,19 +72,19 @@ class _Acts:
 
     def __init__(self) -> None:
         self._waiting: queue.SimpleQueue[Act] = queue.SimpleQueue()
-        self.bell, self._rope = socket.socketpair()
+        self.wakeup, self._wakeup_end = socket.socketpair()
 
     def put(self, act: Act) -> None:
         self._waiting.put(act)
-        self._rope.send(b"!")
+        self._wakeup_end.send(b"!")
 
     def take(self) -> Act:
-        self.bell.recv(1)
+        self.wakeup.recv(1)
         return self._waiting.get()
 
     def close(self) -> None:
-        self.bell.close()
-        self._rope.close()
+        self.wakeup.close()
+        self._wakeup_end.close()
 
 
 @dataclass
@@ -121,8 +121,8 @@ class _Talk:
             while True:
                 # What TLS has read already makes no socket ready.
                 read = isinstance(sock, ssl.SSLSocket) and sock.pending() > 0
-                ready, _, _ = select.select([sock, self._acts.bell], [], [], 0 if read else None)
-                if self._acts.bell in ready:
+                ready, _, _ = select.select([sock, self._acts.wakeup], [], [], 0 if read else None)
+                if self._acts.wakeup in ready:
                     self._do(self._acts.take())
                 if read or sock in ready:
                     data = self._connection.receive()

@@ -117,6 +117,6 @@ def in_one(updates: Iterable[Update]) -> list[Update]:
 
 def received(error: ModelError) -> int:
     """How many bytes of the reply had come, as the message says."""
-    said = re.search(r"after ([\d,]+) bytes? of the reply", str(error))
-    assert said is not None, str(error)
-    return int(said[1].replace(",", ""))
+    found = re.search(r"after ([\d,]+) bytes? of the reply", str(error))
+    assert found is not None, str(error)
+    return int(found[1].replace(",", ""))

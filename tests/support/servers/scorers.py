@@ -55,9 +55,9 @@ class Scoring:
     """How many connections were made."""
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def answer(self, tool: str, said: HttpResponse) -> None:
+    def answer(self, tool: str, response: HttpResponse) -> None:
         """Answers a request that is open."""
-        self.open.pop(tool).set_result(said)
+        self.open.pop(tool).set_result(response)
 
     async def until(self, done: Callable[[], bool]) -> None:
         """Waits until something holds of what this server has seen."""
@@ -85,10 +85,10 @@ class Scoring:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("ascii").lower()
                 length = int(head.partition("content-length:")[2].split("\r\n")[0])
                 body = json.loads(await reader.readexactly(length))
-                said = await self._ask(body, reader)
-                if said is None:
+                response = await self._ask(body, reader)
+                if response is None:
                     break
-                await _write(writer, *said)
+                await _write(writer, *response)
 
     async def _ask(self, body: dict[str, Any], reader: asyncio.StreamReader) -> HttpResponse | None:
         found = re.search(r"<(\w+)>", str(body["messages"]))
@@ -173,7 +173,7 @@ class Director:
 
     served: Scoring
     limiter: CallLimiter
-    said: dict[str, HttpResponse | None]
+    responses: dict[str, HttpResponse | None]
     """By tool; None where no answer ever comes."""
     order: Sequence[str]
     """Of what is open, the first of these is answered next."""
@@ -188,13 +188,15 @@ class Director:
         while not selecting.done():
             waiting = [tool for tool in self.served.open if tool not in over]
             taken = self.limiter.limit - self.limiter.free
-            due = min(self.most, self.limiter.limit, len(self.said) - len(over))
+            due = min(self.most, self.limiter.limit, len(self.responses) - len(over))
             # All that have a place are here, and nobody has to be waited for but the next.
             if len(waiting) == taken == due:
-                told = [tool for tool in self.order if tool in waiting and self.said[tool]]
-                if told:
-                    over.add(told[0])
-                    self.served.answer(told[0], self.said[told[0]] or scored(0))
+                due_tools = [
+                    tool for tool in self.order if tool in waiting and self.responses[tool]
+                ]
+                if due_tools:
+                    over.add(due_tools[0])
+                    self.served.answer(due_tools[0], self.responses[due_tools[0]] or scored(0))
                 elif waiting:
                     # With nobody waiting there is nothing but the end to come, in no time at all.
                     assert isinstance(loop, Clock)
