@@ -16,10 +16,10 @@ from native_replies import native_replies
 from parser_replies import (
     NAMES,
     TOOLS,
+    canonical_json,
+    completed_events,
     is_inside_escape,
     joined,
-    completed_events,
-    canonical_json,
 )
 from toolweave.natural import NaturalToolUseParser
 from toolweave.testing import ScriptedModel
