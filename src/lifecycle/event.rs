@@ -164,7 +164,7 @@ pub struct ToolsCallStreamEvent {
 #[cfg_attr(
     test,
     derive(schemars::JsonSchema),
-    schemars(rename = "ToldCall", rename_all = "camelCase")
+    schemars(rename_all = "camelCase")
 )]
 pub struct ReportedCall {
     /// The call. Its arguments are null if it is invalid and has none.

@@ -94,7 +94,7 @@ fn events() -> Value {
 
     let mut definitions = generator.take_definitions(true);
     // An invalid call may have no arguments.
-    let reported_call = definitions.get_mut("ToldCall").unwrap();
+    let reported_call = definitions.get_mut("ReportedCall").unwrap();
     reported_call["required"].as_array_mut().unwrap().retain(|name| name != "arguments");
 
     let kinds: Vec<(String, Value)> = definitions

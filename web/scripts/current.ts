@@ -1,4 +1,4 @@
-/** Fails when `python/toolweave/web/page` is not what `npm run build` would write now. */
+/** Fail if `python/toolweave/web/page` differs from the output of `npm run build`. */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Writes `src/client/events.ts` from the JSON Schemas of the wire, which the Rust core generates
- * from its own types. With `--check` it only says whether the file is current.
+ * Generate `src/client/events.ts` from the JSON Schemas of the wire, which the Rust core generates
+ * from its own types. With `--check`, only report whether the file is current.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -9,7 +9,7 @@ import { type JSONSchema, compile } from 'json-schema-to-typescript';
 const SCHEMAS = ['stream-events', 'snapshot'];
 const OUTPUT = new URL('../src/client/events.ts', import.meta.url);
 const BANNER = `/**
- * What comes over the wire, and what it adds up to.
+ * Stream events and snapshots.
  *
  * Generated from ${SCHEMAS.map((name) => `schemas/${name}.json`).join(' and ')} by "npm run generate".
  */
@@ -17,7 +17,7 @@ const BANNER = `/**
 
 type Words = Record<string, unknown>;
 
-/** Both schemas as one, because they have definitions in common. */
+/** Merge both schemas: they have definitions in common. */
 async function schema(): Promise<JSONSchema> {
   const roots: string[] = [];
   const definitions: Words = {};
@@ -33,11 +33,11 @@ async function schema(): Promise<JSONSchema> {
     }
   }
   const anyOf = roots.map((title) => ({ $ref: `#/$defs/${title}` }));
-  const description = 'Whatever the schemas describe.';
+  const description = 'Any value that the schemas describe.';
   return translated({ title: 'Wire', description, anyOf, definitions }) as JSONSchema;
 }
 
-/** What both schemas say of a type: what one of them can do without may be absent. */
+/** Merge the definitions of a type; a field that one of them does not require is optional. */
 function agreed(name: string, one: Words, other: Words): Words {
   const { required: needed = [], ...words } = one as Words & { required?: string[] };
   const { required: alsoNeeded = [], ...otherWords } = other as Words & { required?: string[] };
@@ -47,7 +47,7 @@ function agreed(name: string, one: Words, other: Words): Words {
   return { ...words, required: needed.filter((field) => alsoNeeded.includes(field)) };
 }
 
-/** The same in the words of the draft that the compiler knows. */
+/** Translate a schema to the draft that the compiler supports. */
 function translated(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(translated);
   if (typeof node !== 'object' || node === null) return node;

@@ -1,10 +1,10 @@
 /**
- * The server's routes as typed calls, whose failures are data.
+ * Typed calls of the server's routes. Failures are returned as data.
  *
  * ```ts
  * const api = new ChatApi();
  * const chat = await api.createChat();
- * if (chat.ok) await api.say(chat.value.chatId, 'How is the weather in Oslo?');
+ * if (chat.ok) await api.send(chat.value.chatId, 'How is the weather in Oslo?');
  * ```
  */
 
@@ -14,50 +14,50 @@ import { EventStream, type StreamOptions } from './stream.ts';
 
 export type { ApiError, Result };
 
-/** A chat as the list has it. */
+/** An entry of the list of chats. */
 export interface ChatInfo {
   chatId: string;
-  /** When it was made, and last written to, in milliseconds since 1970. */
+  /** Times of creation and of the last write, in milliseconds since 1970. */
   createdUtc: number;
   updatedUtc: number;
-  /** The number of its last event. */
+  /** Sequence number of the last event. */
   lastSequenceNumber: number;
   metadata: Record<string, unknown>;
-  /** The `title` of its metadata, or else the beginning of what was said first. */
+  /** The `title` of the metadata, or the beginning of the first message. */
   title?: string;
 }
 
-/** A chat, and what goes on in it. */
+/** A chat with its active run and pending inputs. */
 export interface ChatDetails extends ChatInfo {
-  /** The run that goes on, if one does. */
+  /** The active run, if any. */
   runId?: string;
-  /** What waits for an answer. */
+  /** Approvals and questions that wait for an answer. */
   pending: { key: string; kind: 'approval' | 'question' | 'deferred' }[];
 }
 
-/** What became of something said. */
-export interface Said {
+/** Receipt of a message. */
+export interface MessageReceipt {
   chatId: string;
-  /** The run that answers it. */
+  /** The run that answers the message. */
   runId: string;
   messageId: string;
-  /** The number of the first event of it. */
+  /** Sequence number of the first event of the message. */
   sequenceNumber: number;
 }
 
-/** A decision on a call that waits for approval, or the result that it waits for. */
+/** A decision on a call that waits for approval, or a deferred result. */
 export type Answer =
   { approved: boolean; reason?: string } | { result: unknown; isError?: boolean };
 
-/** What an answer came to; where it was not taken, that is the code of an error. */
+/** Outcome of an answer; an error code if it was not accepted. */
 export interface Answered {
   outcome: string;
 }
 
-/** How the server wants its page to be. */
+/** Settings of the page, as the server sends them. */
 export interface Playground {
   title: string;
-  /** The heading of the front page. */
+  /** Heading of the front page. */
   headline: string;
   suggestions: { label: string; text: string }[];
   /** Milliseconds after which a call without a result is shown as timed out. */
@@ -66,13 +66,13 @@ export interface Playground {
 }
 
 export interface ChatApiOptions {
-  /** Where the routes begin: by default beside the page. */
+  /** URL prefix of the routes; the page's own folder by default. */
   base?: string;
-  /** Sent with every request. */
+  /** Headers of every request. */
   headers?: Record<string, string>;
-  /** Milliseconds until a call without an answer is given up. */
+  /** Timeout of a request in milliseconds. */
   timeout?: number;
-  /** What requests are made with. */
+  /** Implementation of `fetch`. */
   fetch?: typeof fetch;
 }
 
@@ -97,7 +97,7 @@ export class ChatApi {
     return this.#call('POST', '/chats', chat);
   }
 
-  /** The chats of this user, the latest first; `before` is the id of the last one known. */
+  /** List the user's chats, the latest first; `before` is the id of the last known chat. */
   async chats(page: { limit?: number; before?: string } = {}): Promise<Result<ChatInfo[]>> {
     const answer = await this.#call<{ chats: ChatInfo[] }>('GET', `/chats${query(page)}`);
     return answer.ok ? { ok: true, value: answer.value.chats } : answer;
@@ -108,15 +108,15 @@ export class ChatApi {
   }
 
   /**
-   * Says something. With the same `messageId` again, for instance after a failure of which
-   * nobody knows how far it got, it is said only once.
+   * Send a message. A repeated `messageId`, for instance after a lost connection, adds no second
+   * message.
    */
-  say(chatId: string, text: string, messageId: string = newId()): Promise<Result<Said>> {
+  send(chatId: string, text: string, messageId: string = newId()): Promise<Result<MessageReceipt>> {
     return this.#call('POST', `${this.#chat(chatId)}/messages`, { text, messageId });
   }
 
-  /** Lets the model go on from what the chat holds. */
-  goOn(chatId: string): Promise<Result<Omit<Said, 'messageId'>>> {
+  /** Start a run without a new message. */
+  resume(chatId: string): Promise<Result<Omit<MessageReceipt, 'messageId'>>> {
     return this.#call('POST', `${this.#chat(chatId)}/messages`, {});
   }
 
@@ -124,17 +124,17 @@ export class ChatApi {
     return this.#call('POST', `${this.#chat(chatId)}/runs/${encodeURIComponent(runId)}/stop`, {});
   }
 
-  /** Answers what a call waits for, by the `key` of its state. */
+  /** Answer an approval, a question or a deferred call, by the `key` of its state. */
   answer(chatId: string, key: string, answer: Answer): Promise<Result<Answered>> {
     return this.#call('POST', `${this.#chat(chatId)}/answers/${encodeURIComponent(key)}`, answer);
   }
 
-  /** Deletes a chat and all that belongs to it. */
+  /** Delete a chat with its messages, events and runs. */
   remove(chatId: string): Promise<Result<unknown>> {
     return this.#call('DELETE', this.#chat(chatId));
   }
 
-  /** Where a whole chat is downloaded as JSON lines. */
+  /** Return the URL that exports a chat as JSON lines. */
   exportUrl(chatId: string): string {
     return this.#base + this.#chat(chatId) + '/export';
   }
@@ -143,7 +143,7 @@ export class ChatApi {
     return this.#call('GET', '/playground.json');
   }
 
-  /** The events of a chat, past and to come, until the stream is stopped. */
+  /** Stream the past and future events of a chat until the stream is stopped. */
   events(chatId: string, options: StreamOptions = {}): EventStream {
     return new EventStream(`${this.#base}${this.#chat(chatId)}/events?follow=1`, {
       fetch: this.#fetch,
@@ -175,7 +175,7 @@ export class ChatApi {
   }
 }
 
-/** An id that nobody else makes; `randomUUID` itself exists on secure pages only. */
+/** Return a random unique id; `randomUUID` exists on secure pages only. */
 export function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');

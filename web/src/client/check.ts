@@ -1,23 +1,23 @@
 /**
- * What an event has to be, so that the rules by which events add up can rely on it.
+ * Validation of events, so that the reducer can rely on their structure.
  *
- * As in the Rust core: a field that is null is as good as absent, and what nobody knows is let
- * through, unless it stands where a field is absent and looks like a misspelling of it.
- * `tests/cases/lifecycle/invalid.json` holds both to the same verdicts.
+ * As in the Rust core, a null field counts as absent, and unknown fields are accepted unless they
+ * look like a misspelling of an absent field. The cases in `tests/cases/lifecycle/invalid.json`
+ * apply to both.
  */
 
 import type { StreamEvent, ToolsAggregateEvent } from './events.ts';
 import { alike, misspells } from './near.ts';
 
-/** What keeps a value from being an event. */
+/** A violation that makes a value an invalid event. */
 export interface Fault {
-  /** Where, as a JSON Pointer; empty for the event as a whole. */
+  /** Location as a JSON Pointer; empty for the event as a whole. */
   path: string;
-  /** What should be there, such as `a string`. */
+  /** Expected value, such as `a string`. */
   expected: string;
 }
 
-/** The event does not say what events of its kind have to say. */
+/** Error of an event that does not match the schema of its kind. */
 export class StreamEventError extends Error {
   override readonly name = 'StreamEventError';
   readonly path: string;
@@ -28,7 +28,7 @@ export class StreamEventError extends Error {
   }
 }
 
-/** What is wrong with a value that should be there. */
+/** Return the violation of a required value. */
 type Check = (value: unknown, path: string) => Fault | undefined;
 type Fields = Record<string, unknown>;
 
@@ -68,11 +68,11 @@ const list =
     return undefined;
   };
 
-/** Whether a field says something. */
+/** Return true if a field is present and not null. */
 const says = (value: Fields, name: string): boolean =>
   Object.hasOwn(value, name) && value[name] != null;
 
-/** A field that is nobody's, where one of these is absent that it looks like a misspelling of. */
+/** Return the violation of an unknown field that looks like a misspelling of an absent one. */
 function misspelling(
   value: Fields,
   path: string,
@@ -91,7 +91,7 @@ function misspelling(
 
 type Checks = Record<string, Check>;
 
-/** The fields of an object one by one, in the order in which they are looked at. */
+/** Check the fields of an object in order. */
 function members(required: Checks, optional: Checks): Check {
   const checks = [
     ...Object.entries(required).map(([name, check]) => ({ name, check, needed: true })),
@@ -115,7 +115,7 @@ function members(required: Checks, optional: Checks): Check {
   };
 }
 
-/** An object with these fields. */
+/** Check an object with these fields. */
 function fields(required: Checks, optional: Checks = {}): Check {
   const check = members(required, optional);
   const names = Object.keys({ ...required, ...optional });
@@ -130,17 +130,17 @@ const invalidCall = fields(
   { invalid: fields({ reason: text, message: text }), toolCallId: text, name: text },
   { ...optionalOfCall, arguments: object },
 );
-const toldCall: Check = (value, path) =>
+const reportedCall: Check = (value, path) =>
   (isObject(value) && value.invalid != null ? invalidCall : call)(value, path);
 
-/** A result in an aggregate, whose call has the name. */
+/** Check a result in an aggregate; its call has the name. */
 const result = fields(
   { toolCallId: text, result: text },
   { name: text, isError: flag, errorCode: text, duration: number },
 );
 const fragment = { toolCallId: text, index: count, functionName: text, functionArgs: text };
 const optionalOfUpdate = fields({}, fragment);
-/** An update that said nothing would be a call that nobody named. */
+/** Refuse an update without content: it would be a call without a name. */
 const update: Check = (value, path) => {
   const fault = optionalOfUpdate(value, path);
   if (fault || Object.keys(fragment).some((name) => says(value as Fields, name))) return fault;
@@ -148,7 +148,7 @@ const update: Check = (value, path) => {
 };
 const ranked = fields({ tool: text }, { score: number, error: text });
 
-/** An aggregate has each call once, and at most one result for each. */
+/** Check that an aggregate has each call once, with at most one result. */
 const aggregate: Check = (value, path) => {
   const { toolCalls, toolResults } = value as ToolsAggregateEvent;
   const open = new Set<string>();
@@ -163,7 +163,7 @@ const aggregate: Check = (value, path) => {
   return undefined;
 };
 
-/** What events of every kind may say. */
+/** Fields of events of every kind. */
 const HEAD: Checks = {
   chatId: text,
   sequenceNumber: position,
@@ -178,7 +178,7 @@ const HEAD: Checks = {
 };
 const head = members({ kind: text }, HEAD);
 
-/** What events of a kind say besides, and what else has to hold. */
+/** Fields of each kind of event, and further checks. */
 interface Body {
   required: Checks;
   optional: Checks;
@@ -196,7 +196,7 @@ const BODIES = new Map<string, Body>([
   ['reasoning', body({ messageId: text, delta: text })],
   ['raw', body({ delta: text })],
   ['tools_call_update', body({ messageId: text, toolCallUpdates: list(update) })],
-  ['tools_call', body({ messageId: text, toolCalls: list(toldCall) })],
+  ['tools_call', body({ messageId: text, toolCalls: list(reportedCall) })],
   [
     'tools_aggregate',
     body({ messageId: text, toolCalls: list(call), toolResults: list(result) }, {}, aggregate),
@@ -250,14 +250,14 @@ const CHECKS = new Map(
   }),
 );
 
-/** A kind that is a known one in other letters is a mistake; others are of another version. */
+/** Refuse a kind that differs from a known one only in case; others are of another version. */
 const unknown: Check = (event, path) => {
   const kind = [...BODIES.keys()].find((known) => alike((event as StreamEvent).kind, known));
   if (kind !== undefined) return { path: `${path}/kind`, expected: `"${kind}"` };
   return misspelling(event as Fields, path, Object.keys(HEAD), (name) => Object.hasOwn(HEAD, name));
 };
 
-/** What is wrong with an event, if anything is. */
+/** Return the first violation of an event, if any. */
 export function faultIn(event: unknown): Fault | undefined {
   const fault = head(event, '');
   if (fault) return fault;

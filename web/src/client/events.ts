@@ -1,11 +1,11 @@
 /**
- * What comes over the wire, and what it adds up to.
+ * Stream events and snapshots.
  *
  * Generated from schemas/stream-events.json and schemas/snapshot.json by "npm run generate".
  */
 
 /**
- * Whatever the schemas describe.
+ * Any value that the schemas describe.
  */
 export type Wire = StreamEvent | Snapshot;
 /**
@@ -53,152 +53,152 @@ export type ProblemKind =
   | 'no_call';
 
 /**
- * More text of a message. A whole text is one event that is done.
+ * A piece of text of a message. A complete text is one event that is done.
  */
 export interface TextStreamEvent {
   kind: 'text';
   /**
-   * The chat.
+   * The id of the chat.
    */
   chatId?: string;
   /**
-   * The position in the chat's log, from 1 and without gaps. Not there yet in an event that is not stored.
+   * The position in the chat's log, from 1 and without gaps. Absent in an event that has not been stored.
    */
   sequenceNumber?: number;
   /**
-   * When the event was stored, in milliseconds since 1970.
+   * The time at which the event was stored, in milliseconds since 1970.
    */
   timestampUtc?: number;
   /**
-   * The message that the event adds to.
+   * The id of the message that the event belongs to.
    */
   messageId: string;
   /**
-   * The run that the event belongs to.
+   * The id of the run that the event belongs to.
    */
   runId?: string;
   /**
-   * The model's reply that the event belongs to.
+   * The id of the model reply that the event belongs to.
    */
   generationId?: string;
   /**
-   * Who speaks.
+   * The role of the sender.
    */
   role?: Role;
   /**
-   * The agent that speaks.
+   * The name of the agent that sent the event.
    */
   fromAgent?: string;
   /**
-   * Whether this was the last of its message or, of a result, whether it is the result.
+   * True if this is the last event of its message or, for a result, if it is the result itself.
    */
   done?: boolean;
   /**
-   * Anything else: a JSON object.
+   * Additional data: a JSON object.
    */
   metadata?: {
     [k: string]: unknown;
   };
   /**
-   * What is added.
+   * The text to append.
    */
   delta: string;
 }
 /**
- * More of what the model thinks.
+ * A piece of the model's reasoning.
  */
 export interface ReasoningStreamEvent {
   kind: 'reasoning';
   /**
-   * The chat.
+   * The id of the chat.
    */
   chatId?: string;
   /**
-   * The position in the chat's log, from 1 and without gaps. Not there yet in an event that is not stored.
+   * The position in the chat's log, from 1 and without gaps. Absent in an event that has not been stored.
    */
   sequenceNumber?: number;
   /**
-   * When the event was stored, in milliseconds since 1970.
+   * The time at which the event was stored, in milliseconds since 1970.
    */
   timestampUtc?: number;
   /**
-   * The message that the event adds to.
+   * The id of the message that the event belongs to.
    */
   messageId: string;
   /**
-   * The run that the event belongs to.
+   * The id of the run that the event belongs to.
    */
   runId?: string;
   /**
-   * The model's reply that the event belongs to.
+   * The id of the model reply that the event belongs to.
    */
   generationId?: string;
   /**
-   * Who speaks.
+   * The role of the sender.
    */
   role?: Role;
   /**
-   * The agent that speaks.
+   * The name of the agent that sent the event.
    */
   fromAgent?: string;
   /**
-   * Whether this was the last of its message or, of a result, whether it is the result.
+   * True if this is the last event of its message or, for a result, if it is the result itself.
    */
   done?: boolean;
   /**
-   * Anything else: a JSON object.
+   * Additional data: a JSON object.
    */
   metadata?: {
     [k: string]: unknown;
   };
   /**
-   * What is added.
+   * The text to append.
    */
   delta: string;
 }
 /**
- * Fragments of calls that are being written, held together by id or, where only the first fragment has one, by index.
+ * Fragments of calls that are being written, matched by id or, if only the first fragment has one, by index.
  */
 export interface ToolsCallUpdateStreamEvent {
   kind: 'tools_call_update';
   /**
-   * The chat.
+   * The id of the chat.
    */
   chatId?: string;
   /**
-   * The position in the chat's log, from 1 and without gaps. Not there yet in an event that is not stored.
+   * The position in the chat's log, from 1 and without gaps. Absent in an event that has not been stored.
    */
   sequenceNumber?: number;
   /**
-   * When the event was stored, in milliseconds since 1970.
+   * The time at which the event was stored, in milliseconds since 1970.
    */
   timestampUtc?: number;
   /**
-   * The message that the event adds to.
+   * The id of the message that the event belongs to.
    */
   messageId: string;
   /**
-   * The run that the event belongs to.
+   * The id of the run that the event belongs to.
    */
   runId?: string;
   /**
-   * The model's reply that the event belongs to.
+   * The id of the model reply that the event belongs to.
    */
   generationId?: string;
   /**
-   * Who speaks.
+   * The role of the sender.
    */
   role?: Role;
   /**
-   * The agent that speaks.
+   * The name of the agent that sent the event.
    */
   fromAgent?: string;
   /**
-   * Whether this was the last of its message or, of a result, whether it is the result.
+   * True if this is the last event of its message or, for a result, if it is the result itself.
    */
   done?: boolean;
   /**
-   * Anything else: a JSON object.
+   * Additional data: a JSON object.
    */
   metadata?: {
     [k: string]: unknown;
@@ -209,19 +209,19 @@ export interface ToolsCallUpdateStreamEvent {
   toolCallUpdates: ToolCallUpdate[];
 }
 /**
- * A fragment of a native call.  The fragments of a call are held together by its id or, where only the first one has it, by the index.
+ * A fragment of a native call.  Fragments of a call are matched by id or, if only the first one has an id, by index.
  */
 export interface ToolCallUpdate {
   /**
-   * The call's id.
+   * The id of the call.
    */
   toolCallId?: string;
   /**
-   * The provider's number for the call within the reply.
+   * The provider's index of the call within the reply.
    */
   index?: number;
   /**
-   * The tool's name, or the next piece of it. A repetition of the whole is tolerated.
+   * The name of the tool, or the next piece of it. A repetition of the complete name is tolerated.
    */
   functionName?: string;
   /**
@@ -230,48 +230,48 @@ export interface ToolCallUpdate {
   functionArgs?: string;
 }
 /**
- * Calls that are whole.
+ * Complete calls.
  */
 export interface ToolsCallStreamEvent {
   kind: 'tools_call';
   /**
-   * The chat.
+   * The id of the chat.
    */
   chatId?: string;
   /**
-   * The position in the chat's log, from 1 and without gaps. Not there yet in an event that is not stored.
+   * The position in the chat's log, from 1 and without gaps. Absent in an event that has not been stored.
    */
   sequenceNumber?: number;
   /**
-   * When the event was stored, in milliseconds since 1970.
+   * The time at which the event was stored, in milliseconds since 1970.
    */
   timestampUtc?: number;
   /**
-   * The message that the event adds to.
+   * The id of the message that the event belongs to.
    */
   messageId: string;
   /**
-   * The run that the event belongs to.
+   * The id of the run that the event belongs to.
    */
   runId?: string;
   /**
-   * The model's reply that the event belongs to.
+   * The id of the model reply that the event belongs to.
    */
   generationId?: string;
   /**
-   * Who speaks.
+   * The role of the sender.
    */
   role?: Role;
   /**
-   * The agent that speaks.
+   * The name of the agent that sent the event.
    */
   fromAgent?: string;
   /**
-   * Whether this was the last of its message or, of a result, whether it is the result.
+   * True if this is the last event of its message or, for a result, if it is the result itself.
    */
   done?: boolean;
   /**
-   * Anything else: a JSON object.
+   * Additional data: a JSON object.
    */
   metadata?: {
     [k: string]: unknown;
@@ -282,25 +282,25 @@ export interface ToolsCallStreamEvent {
   toolCalls: ReportedCall[];
 }
 /**
- * A call, with what keeps it from running.
+ * A call, with the reason why it cannot run, if any.
  */
 export interface ReportedCall {
   /**
-   * Unique within the reply; the result refers to it.
+   * The id, unique within the reply, to which the result refers.
    */
   toolCallId: string;
   /**
-   * The tool, as its contract spells it.
+   * The name of the tool, as in its contract.
    */
   name: string;
   /**
-   * The arguments: a JSON object, numbers as the model spelled them.
+   * The arguments: a JSON object, with numbers as the model wrote them.
    */
   arguments?: {
     [k: string]: unknown;
   };
   /**
-   * What made the call: the whole span of the reply, tags and fences included, or the text of a native call's arguments. Empty for a call that nobody wrote.
+   * The text that made the call: the complete span in the reply, including tags and fences, or the text of a native call's arguments. Empty for a call that no model wrote.
    */
   raw?: string;
   /**
@@ -308,163 +308,163 @@ export interface ReportedCall {
    */
   index: number;
   /**
-   * What had to be mended, in order.
+   * The repairs of the call, in order.
    */
   repairs?: Repair[];
   /**
-   * Why it cannot run, if it cannot.
+   * The reason why the call cannot run, if it cannot.
    */
   invalid?: InvalidReason;
 }
 /**
- * One change that made a call acceptable.
+ * A change that made a call valid.
  */
 export interface Repair {
   /**
-   * Where, as a JSON Pointer into the arguments; empty for the call as a whole.
+   * The location, as a JSON Pointer into the arguments; empty for the call as a whole.
    */
   path: string;
   /**
-   * What kind of change.
+   * The kind of change.
    */
   kind: string;
   /**
-   * What stood there: the text for a change of syntax, the value for a change of type.
+   * The original: the text for a change of syntax, the value for a change of type.
    */
   before?: unknown;
   /**
-   * What stands there now.
+   * The replacement.
    */
   after?: unknown;
 }
 /**
- * Why a call cannot run.
+ * The reason why a call cannot run.
  */
 export interface InvalidReason {
   /**
-   * The kind of fault, such as `schema_violation`.
+   * The kind of error, such as `schema_violation`.
    */
   reason: string;
   /**
-   * A sentence.
+   * A description, as a sentence.
    */
   message: string;
 }
 /**
- * The result of a call or, while it is not done, progress on the way to it. The first result stays.
+ * The result of a call or, while it is not done, progress towards it. The first result counts.
  */
 export interface ToolResultStreamEvent {
   kind: 'tool_result';
   /**
-   * The chat.
+   * The id of the chat.
    */
   chatId?: string;
   /**
-   * The position in the chat's log, from 1 and without gaps. Not there yet in an event that is not stored.
+   * The position in the chat's log, from 1 and without gaps. Absent in an event that has not been stored.
    */
   sequenceNumber?: number;
   /**
-   * When the event was stored, in milliseconds since 1970.
+   * The time at which the event was stored, in milliseconds since 1970.
    */
   timestampUtc?: number;
   /**
-   * The message that the event adds to.
+   * The id of the message that the event belongs to.
    */
   messageId?: string;
   /**
-   * The run that the event belongs to.
+   * The id of the run that the event belongs to.
    */
   runId?: string;
   /**
-   * The model's reply that the event belongs to.
+   * The id of the model reply that the event belongs to.
    */
   generationId?: string;
   /**
-   * Who speaks.
+   * The role of the sender.
    */
   role?: Role;
   /**
-   * The agent that speaks.
+   * The name of the agent that sent the event.
    */
   fromAgent?: string;
   /**
-   * Whether this was the last of its message or, of a result, whether it is the result.
+   * True if this is the last event of its message or, for a result, if it is the result itself.
    */
   done: boolean;
   /**
-   * Anything else: a JSON object.
+   * Additional data: a JSON object.
    */
   metadata?: {
     [k: string]: unknown;
   };
   /**
-   * The call.
+   * The id of the call.
    */
   toolCallId: string;
   /**
-   * What the model reads; while it is not done, how far the tool has come.
+   * The text that the model reads; while it is not done, a progress text.
    */
   result: string;
   /**
-   * Whether the call failed.
+   * True if the call failed.
    */
   isError: boolean;
   /**
-   * The tool.
+   * The name of the tool.
    */
   name?: string;
   /**
-   * Why it failed, such as `timeout`.
+   * The reason why the call failed, such as `timeout`.
    */
   errorCode?: string;
   /**
-   * How long the tool ran, in seconds.
+   * Duration of the tool's execution, in seconds.
    */
   duration?: number;
 }
 /**
- * Calls that stand together in a reply, with their results in the same order. A call without a result is pending.
+ * Consecutive calls of a reply, with their results in the same order. A call without a result is pending.
  */
 export interface ToolsAggregateEvent {
   kind: 'tools_aggregate';
   /**
-   * The chat.
+   * The id of the chat.
    */
   chatId?: string;
   /**
-   * The position in the chat's log, from 1 and without gaps. Not there yet in an event that is not stored.
+   * The position in the chat's log, from 1 and without gaps. Absent in an event that has not been stored.
    */
   sequenceNumber?: number;
   /**
-   * When the event was stored, in milliseconds since 1970.
+   * The time at which the event was stored, in milliseconds since 1970.
    */
   timestampUtc?: number;
   /**
-   * The message that the event adds to.
+   * The id of the message that the event belongs to.
    */
   messageId: string;
   /**
-   * The run that the event belongs to.
+   * The id of the run that the event belongs to.
    */
   runId?: string;
   /**
-   * The model's reply that the event belongs to.
+   * The id of the model reply that the event belongs to.
    */
   generationId?: string;
   /**
-   * Who speaks.
+   * The role of the sender.
    */
   role?: Role;
   /**
-   * The agent that speaks.
+   * The name of the agent that sent the event.
    */
   fromAgent?: string;
   /**
-   * Whether this was the last of its message or, of a result, whether it is the result.
+   * True if this is the last event of its message or, for a result, if it is the result itself.
    */
   done?: boolean;
   /**
-   * Anything else: a JSON object.
+   * Additional data: a JSON object.
    */
   metadata?: {
     [k: string]: unknown;
@@ -474,30 +474,30 @@ export interface ToolsAggregateEvent {
    */
   toolCalls: ToolCall[];
   /**
-   * Their results.
+   * The results of the calls.
    */
   toolResults: ToolResult[];
 }
 /**
- * A request by the model to run one tool.
+ * A request of the model to run a tool.
  */
 export interface ToolCall {
   /**
-   * Unique within the reply; the result refers to it.
+   * The id, unique within the reply, to which the result refers.
    */
   toolCallId: string;
   /**
-   * The tool, as its contract spells it.
+   * The name of the tool, as in its contract.
    */
   name: string;
   /**
-   * The arguments: a JSON object, numbers as the model spelled them.
+   * The arguments: a JSON object, with numbers as the model wrote them.
    */
   arguments: {
     [k: string]: unknown;
   };
   /**
-   * What made the call: the whole span of the reply, tags and fences included, or the text of a native call's arguments. Empty for a call that nobody wrote.
+   * The text that made the call: the complete span in the reply, including tags and fences, or the text of a native call's arguments. Empty for a call that no model wrote.
    */
   raw?: string;
   /**
@@ -505,272 +505,272 @@ export interface ToolCall {
    */
   index: number;
   /**
-   * What had to be mended, in order.
+   * The repairs of the call, in order.
    */
   repairs?: Repair[];
 }
 /**
- * What a tool answered.
+ * The result of a tool call.
  */
 export interface ToolResult {
   /**
-   * The call that this answers.
+   * The id of the call.
    */
   toolCallId: string;
   /**
-   * The tool. On the wire it may be left out where the call is known.
+   * The name of the tool. May be omitted on the wire if the call is known.
    */
   name?: string;
   /**
-   * What the model reads.
+   * The text that the model reads.
    */
   result: string;
   /**
-   * Whether the call failed.
+   * True if the call failed.
    */
   isError: boolean;
   /**
-   * Why it failed, if it did.
+   * The reason why the call failed, if it did.
    */
   errorCode?: string;
   /**
-   * How long the tool ran, in seconds.
+   * Duration of the tool's execution, in seconds.
    */
   duration?: number;
 }
 /**
- * What a model request has used so far.
+ * The token usage of a model request so far.
  */
 export interface UsageStreamEvent {
   kind: 'usage';
   /**
-   * The chat.
+   * The id of the chat.
    */
   chatId?: string;
   /**
-   * The position in the chat's log, from 1 and without gaps. Not there yet in an event that is not stored.
+   * The position in the chat's log, from 1 and without gaps. Absent in an event that has not been stored.
    */
   sequenceNumber?: number;
   /**
-   * When the event was stored, in milliseconds since 1970.
+   * The time at which the event was stored, in milliseconds since 1970.
    */
   timestampUtc?: number;
   /**
-   * The message that the event adds to.
+   * The id of the message that the event belongs to.
    */
   messageId: string;
   /**
-   * The run that the event belongs to.
+   * The id of the run that the event belongs to.
    */
   runId?: string;
   /**
-   * The model's reply that the event belongs to.
+   * The id of the model reply that the event belongs to.
    */
   generationId?: string;
   /**
-   * Who speaks.
+   * The role of the sender.
    */
   role?: Role;
   /**
-   * The agent that speaks.
+   * The name of the agent that sent the event.
    */
   fromAgent?: string;
   /**
-   * Whether this was the last of its message or, of a result, whether it is the result.
+   * True if this is the last event of its message or, for a result, if it is the result itself.
    */
   done?: boolean;
   /**
-   * Anything else: a JSON object.
+   * Additional data: a JSON object.
    */
   metadata?: {
     [k: string]: unknown;
   };
   /**
-   * Tokens of the prompt, cached ones included.
+   * Number of prompt tokens, including cached ones.
    */
   inputTokens: number;
   /**
-   * Tokens of the reply.
+   * Number of reply tokens.
    */
   outputTokens: number;
   /**
-   * Those of `inputTokens` that the provider had in its cache.
+   * Number of `inputTokens` that were in the provider's cache.
    */
   cachedInputTokens: number;
   /**
-   * What the request cost, in the currency of the price table.
+   * Cost of the request, in the currency of the price table.
    */
   cost?: number;
 }
 /**
- * Something went wrong.
+ * An error.
  */
 export interface ErrorStreamEvent {
   kind: 'error';
   /**
-   * The chat.
+   * The id of the chat.
    */
   chatId?: string;
   /**
-   * The position in the chat's log, from 1 and without gaps. Not there yet in an event that is not stored.
+   * The position in the chat's log, from 1 and without gaps. Absent in an event that has not been stored.
    */
   sequenceNumber?: number;
   /**
-   * When the event was stored, in milliseconds since 1970.
+   * The time at which the event was stored, in milliseconds since 1970.
    */
   timestampUtc?: number;
   /**
-   * The message that the event adds to.
+   * The id of the message that the event belongs to.
    */
   messageId?: string;
   /**
-   * The run that the event belongs to.
+   * The id of the run that the event belongs to.
    */
   runId?: string;
   /**
-   * The model's reply that the event belongs to.
+   * The id of the model reply that the event belongs to.
    */
   generationId?: string;
   /**
-   * Who speaks.
+   * The role of the sender.
    */
   role?: Role;
   /**
-   * The agent that speaks.
+   * The name of the agent that sent the event.
    */
   fromAgent?: string;
   /**
-   * Whether this was the last of its message or, of a result, whether it is the result.
+   * True if this is the last event of its message or, for a result, if it is the result itself.
    */
   done?: boolean;
   /**
-   * Anything else: a JSON object.
+   * Additional data: a JSON object.
    */
   metadata?: {
     [k: string]: unknown;
   };
   /**
-   * A sentence.
+   * A description, as a sentence.
    */
   message: string;
   /**
-   * A name for what went wrong.
+   * The error code.
    */
   code?: string;
   /**
-   * The call that it is about, if it is about one.
+   * The id of the affected call, if any.
    */
   toolCallId?: string;
 }
 /**
- * A run began or ended.
+ * The start or end of a run.
  */
 export interface RunStreamEvent {
   kind: 'run';
   /**
-   * The chat.
+   * The id of the chat.
    */
   chatId?: string;
   /**
-   * The position in the chat's log, from 1 and without gaps. Not there yet in an event that is not stored.
+   * The position in the chat's log, from 1 and without gaps. Absent in an event that has not been stored.
    */
   sequenceNumber?: number;
   /**
-   * When the event was stored, in milliseconds since 1970.
+   * The time at which the event was stored, in milliseconds since 1970.
    */
   timestampUtc?: number;
   /**
-   * The message that the event adds to.
+   * The id of the message that the event belongs to.
    */
   messageId?: string;
   /**
-   * The run that the event belongs to.
+   * The id of the run that the event belongs to.
    */
   runId: string;
   /**
-   * The model's reply that the event belongs to.
+   * The id of the model reply that the event belongs to.
    */
   generationId?: string;
   /**
-   * Who speaks.
+   * The role of the sender.
    */
   role?: Role;
   /**
-   * The agent that speaks.
+   * The name of the agent that sent the event.
    */
   fromAgent?: string;
   /**
-   * Whether this was the last of its message or, of a result, whether it is the result.
+   * True if this is the last event of its message or, for a result, if it is the result itself.
    */
   done?: boolean;
   /**
-   * Anything else: a JSON object.
+   * Additional data: a JSON object.
    */
   metadata?: {
     [k: string]: unknown;
   };
   /**
-   * Whether it began or ended.
+   * The new status.
    */
   status: RunStatus;
   /**
-   * Why it ended, such as `completed` or `interrupted`.
+   * The reason why the run ended, such as `completed` or `interrupted`.
    */
   stopReason?: string;
   /**
-   * A sentence that says what went wrong.
+   * A description of the error, as a sentence.
    */
   error?: string;
 }
 /**
- * What becomes of a call.
+ * The state of a call.
  */
 export interface ToolStateStreamEvent {
   kind: 'tool_state';
   /**
-   * The chat.
+   * The id of the chat.
    */
   chatId?: string;
   /**
-   * The position in the chat's log, from 1 and without gaps. Not there yet in an event that is not stored.
+   * The position in the chat's log, from 1 and without gaps. Absent in an event that has not been stored.
    */
   sequenceNumber?: number;
   /**
-   * When the event was stored, in milliseconds since 1970.
+   * The time at which the event was stored, in milliseconds since 1970.
    */
   timestampUtc?: number;
   /**
-   * The message that the event adds to.
+   * The id of the message that the event belongs to.
    */
   messageId?: string;
   /**
-   * The run that the event belongs to.
+   * The id of the run that the event belongs to.
    */
   runId?: string;
   /**
-   * The model's reply that the event belongs to.
+   * The id of the model reply that the event belongs to.
    */
   generationId?: string;
   /**
-   * Who speaks.
+   * The role of the sender.
    */
   role?: Role;
   /**
-   * The agent that speaks.
+   * The name of the agent that sent the event.
    */
   fromAgent?: string;
   /**
-   * Whether this was the last of its message or, of a result, whether it is the result.
+   * True if this is the last event of its message or, for a result, if it is the result itself.
    */
   done?: boolean;
   /**
-   * Anything else: a JSON object.
+   * Additional data: a JSON object.
    */
   metadata?: {
     [k: string]: unknown;
   };
   /**
-   * The call.
+   * The id of the call.
    */
   toolCallId: string;
   /**
@@ -778,23 +778,23 @@ export interface ToolStateStreamEvent {
    */
   state: string;
   /**
-   * What to resolve, where somebody has to.
+   * The key with which to resolve the call, if it is waiting.
    */
   key?: string;
   /**
-   * What is asked.
+   * The question to answer.
    */
   question?: string;
   /**
-   * What an answer has to be, as JSON Schema.
+   * The JSON Schema of an answer.
    */
   schema?: unknown;
   /**
-   * Why approval is needed, or was given or refused.
+   * The reason why approval is needed, or was given or denied.
    */
   reason?: string;
   /**
-   * Who gave or refused approval.
+   * The person or component that decided on the approval.
    */
   decidedBy?: string;
 }
@@ -804,43 +804,43 @@ export interface ToolStateStreamEvent {
 export interface SceneStreamEvent {
   kind: 'scene';
   /**
-   * The chat.
+   * The id of the chat.
    */
   chatId?: string;
   /**
-   * The position in the chat's log, from 1 and without gaps. Not there yet in an event that is not stored.
+   * The position in the chat's log, from 1 and without gaps. Absent in an event that has not been stored.
    */
   sequenceNumber?: number;
   /**
-   * When the event was stored, in milliseconds since 1970.
+   * The time at which the event was stored, in milliseconds since 1970.
    */
   timestampUtc?: number;
   /**
-   * The message that the event adds to.
+   * The id of the message that the event belongs to.
    */
   messageId?: string;
   /**
-   * The run that the event belongs to.
+   * The id of the run that the event belongs to.
    */
   runId?: string;
   /**
-   * The model's reply that the event belongs to.
+   * The id of the model reply that the event belongs to.
    */
   generationId?: string;
   /**
-   * Who speaks.
+   * The role of the sender.
    */
   role?: Role;
   /**
-   * The agent that speaks.
+   * The name of the agent that sent the event.
    */
   fromAgent?: string;
   /**
-   * Whether this was the last of its message or, of a result, whether it is the result.
+   * True if this is the last event of its message or, for a result, if it is the result itself.
    */
   done?: boolean;
   /**
-   * Anything else: a JSON object.
+   * Additional data: a JSON object.
    */
   metadata?: {
     [k: string]: unknown;
@@ -853,143 +853,143 @@ export interface SceneStreamEvent {
   };
 }
 /**
- * A tool was chosen by the scores that a model gave.
+ * The selection of a tool by the scores of a model.
  */
 export interface SelectionStreamEvent {
   kind: 'selection';
   /**
-   * The chat.
+   * The id of the chat.
    */
   chatId?: string;
   /**
-   * The position in the chat's log, from 1 and without gaps. Not there yet in an event that is not stored.
+   * The position in the chat's log, from 1 and without gaps. Absent in an event that has not been stored.
    */
   sequenceNumber?: number;
   /**
-   * When the event was stored, in milliseconds since 1970.
+   * The time at which the event was stored, in milliseconds since 1970.
    */
   timestampUtc?: number;
   /**
-   * The message that the event adds to.
+   * The id of the message that the event belongs to.
    */
   messageId?: string;
   /**
-   * The run that the event belongs to.
+   * The id of the run that the event belongs to.
    */
   runId?: string;
   /**
-   * The model's reply that the event belongs to.
+   * The id of the model reply that the event belongs to.
    */
   generationId?: string;
   /**
-   * Who speaks.
+   * The role of the sender.
    */
   role?: Role;
   /**
-   * The agent that speaks.
+   * The name of the agent that sent the event.
    */
   fromAgent?: string;
   /**
-   * Whether this was the last of its message or, of a result, whether it is the result.
+   * True if this is the last event of its message or, for a result, if it is the result itself.
    */
   done?: boolean;
   /**
-   * Anything else: a JSON object.
+   * Additional data: a JSON object.
    */
   metadata?: {
     [k: string]: unknown;
   };
   /**
-   * The tool that was chosen, if one was.
+   * The name of the selected tool, if any.
    */
   tool?: string;
   /**
-   * Its score, from 0 to 100.
+   * The tool's score, from 0 to 100.
    */
   score?: number;
   /**
-   * Whether it is the one for when nothing else fits.
+   * True if the tool is the fallback.
    */
   fallback: boolean;
   /**
-   * How often a model was asked.
+   * Number of model requests.
    */
   calls: number;
   /**
-   * How long it took, in seconds.
+   * Duration of the selection, in seconds.
    */
   duration: number;
   /**
-   * The tools that were asked about, best first.
+   * The candidates, best first.
    */
   ranking: RankedTool[];
 }
 /**
- * A tool that was asked about.
+ * A candidate of a selection.
  */
 export interface RankedTool {
   /**
-   * The tool.
+   * The name of the tool.
    */
   tool: string;
   /**
-   * Its score, from 0 to 100.
+   * The tool's score, from 0 to 100.
    */
   score?: number;
   /**
-   * Why it has none.
+   * The reason why there is no score.
    */
   error?: string;
 }
 /**
- * What the model wrote, as it came.
+ * A piece of the model's raw output.
  */
 export interface RawStreamEvent {
   kind: 'raw';
   /**
-   * The chat.
+   * The id of the chat.
    */
   chatId?: string;
   /**
-   * The position in the chat's log, from 1 and without gaps. Not there yet in an event that is not stored.
+   * The position in the chat's log, from 1 and without gaps. Absent in an event that has not been stored.
    */
   sequenceNumber?: number;
   /**
-   * When the event was stored, in milliseconds since 1970.
+   * The time at which the event was stored, in milliseconds since 1970.
    */
   timestampUtc?: number;
   /**
-   * The message that the event adds to.
+   * The id of the message that the event belongs to.
    */
   messageId?: string;
   /**
-   * The run that the event belongs to.
+   * The id of the run that the event belongs to.
    */
   runId?: string;
   /**
-   * The model's reply that the event belongs to.
+   * The id of the model reply that the event belongs to.
    */
   generationId?: string;
   /**
-   * Who speaks.
+   * The role of the sender.
    */
   role?: Role;
   /**
-   * The agent that speaks.
+   * The name of the agent that sent the event.
    */
   fromAgent?: string;
   /**
-   * Whether this was the last of its message or, of a result, whether it is the result.
+   * True if this is the last event of its message or, for a result, if it is the result itself.
    */
   done?: boolean;
   /**
-   * Anything else: a JSON object.
+   * Additional data: a JSON object.
    */
   metadata?: {
     [k: string]: unknown;
   };
   /**
-   * What is added.
+   * The text to append.
    */
   delta: string;
 }
@@ -998,43 +998,43 @@ export interface RawStreamEvent {
  */
 export interface UnknownStreamEvent {
   /**
-   * The chat.
+   * The id of the chat.
    */
   chatId?: string;
   /**
-   * The position in the chat's log, from 1 and without gaps. Not there yet in an event that is not stored.
+   * The position in the chat's log, from 1 and without gaps. Absent in an event that has not been stored.
    */
   sequenceNumber?: number;
   /**
-   * When the event was stored, in milliseconds since 1970.
+   * The time at which the event was stored, in milliseconds since 1970.
    */
   timestampUtc?: number;
   /**
-   * The message that the event adds to.
+   * The id of the message that the event belongs to.
    */
   messageId?: string;
   /**
-   * The run that the event belongs to.
+   * The id of the run that the event belongs to.
    */
   runId?: string;
   /**
-   * The model's reply that the event belongs to.
+   * The id of the model reply that the event belongs to.
    */
   generationId?: string;
   /**
-   * Who speaks.
+   * The role of the sender.
    */
   role?: Role;
   /**
-   * The agent that speaks.
+   * The name of the agent that sent the event.
    */
   fromAgent?: string;
   /**
-   * Whether this was the last of its message or, of a result, whether it is the result.
+   * True if this is the last event of its message or, for a result, if it is the result itself.
    */
   done?: boolean;
   /**
-   * Anything else: a JSON object.
+   * Additional data: a JSON object.
    */
   metadata?: {
     [k: string]: unknown;
@@ -1042,27 +1042,27 @@ export interface UnknownStreamEvent {
   kind: string;
 }
 /**
- * A chat, or what is known of it, as somebody would want to see it.
+ * The state of a chat, as known from its events.
  */
 export interface Snapshot {
   /**
-   * The chat, once an event has named it.
+   * The id of the chat, once an event contains it.
    */
   chatId?: string;
   /**
-   * The end of the gapless beginning: everything up to here has come.
+   * The last number before the first gap: all events up to here have arrived.
    */
   lastSequenceNumber: number;
   /**
-   * What has not come although something after it has, as first and last number; the first hundred ranges.
+   * The missing ranges before events that have arrived, as first and last number; at most one hundred.
    */
   missing: [number, number][];
   /**
-   * What was said and done, in the order in which it began.
+   * The messages, in the order of their first events.
    */
   messages: SnapshotMessage[];
   /**
-   * The runs, in the order in which they were first heard of.
+   * The runs, in the order of their first events.
    */
   runs: SnapshotRun[];
   /**
@@ -1070,62 +1070,62 @@ export interface Snapshot {
    */
   scenes: SnapshotScene[];
   /**
-   * The tools that were chosen.
+   * The selections of tools.
    */
   selections: SnapshotSelection[];
   /**
-   * What the model wrote, by reply.
+   * The raw output of the model, by reply.
    */
   raw: SnapshotRaw[];
   /**
-   * What could not be taken as it came, by number; the first hundred.
+   * The problems with events, by number; at most one hundred.
    */
   problems: SnapshotProblem[];
 }
 /**
- * One message. Which of the optional fields are there depends on the kind.
+ * A message. The kind determines which of the optional fields are present.
  */
 export interface SnapshotMessage {
   /**
-   * The message.
+   * The id of the message.
    */
   messageId: string;
   /**
-   * `text`, `reasoning`, `tools_call` (calls), `tools_aggregate` (calls whose aggregate has come), `usage`, `error`, or a kind that this version does not know.
+   * `text`, `reasoning`, `tools_call` (calls), `tools_aggregate` (calls whose aggregate has arrived), `usage`, `error`, or an unknown kind.
    */
   kind: string;
   /**
-   * Who speaks.
+   * The role of the sender.
    */
   role: Role;
   /**
-   * The first event that spoke of it; no two messages have the same.
+   * The sequence number of its first event; unique among messages.
    */
   sequenceNumber: number;
   /**
-   * Whether nothing more is to come.
+   * True if the message is complete.
    */
   done: boolean;
   /**
-   * The run that it belongs to.
+   * The id of the run that the message belongs to.
    */
   runId?: string;
   /**
-   * The model's reply that it belongs to.
+   * The id of the model reply that the message belongs to.
    */
   generationId?: string;
   /**
-   * The agent that speaks.
+   * The name of the agent that sent the message.
    */
   fromAgent?: string;
   /**
-   * Anything else: a JSON object.
+   * Additional data: a JSON object.
    */
   metadata?: {
     [k: string]: unknown;
   };
   /**
-   * Of texts and thoughts: what was said so far.
+   * Of text and reasoning: the text so far.
    */
   text?: string;
   /**
@@ -1133,50 +1133,50 @@ export interface SnapshotMessage {
    */
   toolCalls?: SnapshotCall[];
   /**
-   * Of usage: tokens of the prompt, cached ones included.
+   * Of usage: number of prompt tokens, including cached ones.
    */
   inputTokens?: number;
   /**
-   * Of usage: tokens of the reply.
+   * Of usage: number of reply tokens.
    */
   outputTokens?: number;
   /**
-   * Of usage: those of `inputTokens` that the provider had in its cache.
+   * Of usage: number of `inputTokens` that were in the provider's cache.
    */
   cachedInputTokens?: number;
   /**
-   * Of usage: what the request cost.
+   * Of usage: cost of the request.
    */
   cost?: number;
   /**
-   * Of an error: a sentence.
+   * Of an error: a description, as a sentence.
    */
   message?: string;
   /**
-   * Of an error: a name for what went wrong.
+   * Of an error: the error code.
    */
   code?: string;
   /**
-   * Of an error: the call that it is about.
+   * Of an error: the id of the affected call.
    */
   toolCallId?: string;
   /**
-   * Of a kind that this version does not know: the event's own fields.
+   * Of an unknown kind: the event's own fields.
    */
   unknown?: {
     [k: string]: unknown;
   };
 }
 /**
- * One call.
+ * A call.
  */
 export interface SnapshotCall {
   /**
-   * The call; `call_<position>` while no id has come.
+   * The id of the call; `call_<position>` until it has one.
    */
   toolCallId: string;
   /**
-   * The tool; empty while nobody has named it.
+   * The name of the tool; empty until it is known.
    */
   name: string;
   /**
@@ -1184,119 +1184,119 @@ export interface SnapshotCall {
    */
   index: number;
   /**
-   * The arguments as the fragments spelled them; empty if none came.
+   * The text of the arguments, from the fragments; empty if there were none.
    */
   argumentsText: string;
   /**
-   * The arguments, once the call is whole.
+   * The arguments, once the call is complete.
    */
   arguments?: {
     [k: string]: unknown;
   };
   /**
-   * What had to be mended, if anything had.
+   * The repairs of the call, if any.
    */
   repairs?: Repair[];
   /**
-   * Why it cannot run.
+   * The reason why the call cannot run.
    */
   invalid?: InvalidReason;
   /**
-   * How far it has come.
+   * The state of the call.
    */
   state: CallState;
   /**
-   * What to resolve, where somebody has to.
+   * The key with which to resolve the call, if it is waiting.
    */
   key?: string;
   /**
-   * What is asked.
+   * The question to answer.
    */
   question?: string;
   /**
-   * What an answer has to be, as JSON Schema.
+   * The JSON Schema of an answer.
    */
   schema?: unknown;
   /**
-   * Why approval is needed, or was given or refused.
+   * The reason why approval is needed, or was given or denied.
    */
   reason?: string;
   /**
-   * Whether approval was given, once it was decided on.
+   * True if the call was approved, false if it was denied; absent until then.
    */
   approved?: boolean;
   /**
-   * Who gave or refused approval.
+   * The person or component that decided on the approval.
    */
   decidedBy?: string;
   /**
-   * How far the tool has come, latest last; the last twenty.
+   * The last twenty progress texts, in order.
    */
   progress: string[];
   /**
-   * What the tool answered.
+   * The result of the call.
    */
   result?: string;
   /**
-   * Whether it failed. There when the result is.
+   * True if the call failed. Present if the result is.
    */
   isError?: boolean;
   /**
-   * Why it failed.
+   * The reason why the call failed.
    */
   errorCode?: string;
   /**
-   * How long the tool ran, in seconds.
+   * Duration of the tool's execution, in seconds.
    */
   duration?: number;
   /**
-   * When it began to run, in milliseconds since 1970.
+   * The time at which the tool started, in milliseconds since 1970.
    */
   startedUtc?: number;
   /**
-   * When its result was stored, in milliseconds since 1970.
+   * The time at which the result was stored, in milliseconds since 1970.
    */
   finishedUtc?: number;
 }
 /**
- * One run.
+ * A run.
  */
 export interface SnapshotRun {
   /**
-   * The run.
+   * The id of the run.
    */
   runId: string;
   /**
-   * Whether it is at work.
+   * The status of the run.
    */
   status: RunStatus;
   /**
-   * Why it ended.
+   * The reason why the run ended.
    */
   stopReason?: string;
   /**
-   * A sentence that says what went wrong.
+   * A description of the error, as a sentence.
    */
   error?: string;
 }
 /**
- * One step of a scene run.
+ * A step of a scene run.
  */
 export interface SnapshotScene {
   /**
-   * The event that told it.
+   * The sequence number of the event.
    */
   sequenceNumber: number;
   /**
-   * When, in milliseconds since 1970.
+   * The time of the event, in milliseconds since 1970.
    */
   timestampUtc?: number;
   /**
-   * The run.
+   * The id of the run.
    */
   runId?: string;
   /**
-   * The model's reply.
+   * The id of the model reply.
    */
   generationId?: string;
   /**
@@ -1307,77 +1307,77 @@ export interface SnapshotScene {
   };
 }
 /**
- * One choice of a tool.
+ * A selection of a tool.
  */
 export interface SnapshotSelection {
   /**
-   * The event that told it.
+   * The sequence number of the event.
    */
   sequenceNumber: number;
   /**
-   * When, in milliseconds since 1970.
+   * The time of the event, in milliseconds since 1970.
    */
   timestampUtc?: number;
   /**
-   * The run.
+   * The id of the run.
    */
   runId?: string;
   /**
-   * The model's reply.
+   * The id of the model reply.
    */
   generationId?: string;
   /**
-   * The tool that was chosen, if one was.
+   * The name of the selected tool, if any.
    */
   tool?: string;
   /**
-   * Its score, from 0 to 100.
+   * The tool's score, from 0 to 100.
    */
   score?: number;
   /**
-   * Whether it is the one for when nothing else fits.
+   * True if the tool is the fallback.
    */
   fallback: boolean;
   /**
-   * How often a model was asked.
+   * Number of model requests.
    */
   calls: number;
   /**
-   * How long it took, in seconds.
+   * Duration of the selection, in seconds.
    */
   duration: number;
   /**
-   * The tools that were asked about, best first.
+   * The candidates, best first.
    */
   ranking: RankedTool[];
 }
 /**
- * What the model wrote in one reply.
+ * The raw output of the model in one reply.
  */
 export interface SnapshotRaw {
   /**
-   * The reply.
+   * The id of the model reply.
    */
   generationId?: string;
   /**
-   * What was written so far.
+   * The text so far.
    */
   text: string;
 }
 /**
- * Something that could not be taken as it came.
+ * A problem with an event.
  */
 export interface SnapshotProblem {
   /**
-   * What is wrong.
+   * The kind of problem.
    */
   kind: ProblemKind;
   /**
-   * The event at fault.
+   * The sequence number of the event.
    */
   sequenceNumber: number;
   /**
-   * The call that it is about.
+   * The id of the affected call.
    */
   toolCallId?: string;
 }

@@ -1,18 +1,18 @@
 /**
- * JSON whose whole numbers stay what they are, however big.
+ * JSON with exact integers of any size.
  *
- * A model may write 12345678901234567890123, and a tool gets just that; what people see must not
- * be another number. Whole numbers that a double cannot hold become `bigint`s.
+ * A model may write 12345678901234567890123, and a tool receives exactly that, so the page must not
+ * show another number. Integers that a double cannot represent become `bigint`s.
  */
 
-/** More digits than this are no number that anybody reads; as a `bigint` they would take long. */
+/** Maximum number of digits of a `bigint`: longer ones take too long to convert. */
 const MAX_DIGITS = 1000;
 
 interface Context {
   source?: string;
 }
 
-/** The value of `text`. Browsers that do not tell how a number was spelled round it. */
+/** Parse JSON. Browsers without access to the source text round large numbers. */
 export function parseExact(text: string): unknown {
   if (!/\d{16}/.test(text)) return JSON.parse(text);
   try {
@@ -31,7 +31,7 @@ function exact(_: string, value: unknown, context?: Context): unknown {
   return /^-?\d+$/.test(source) ? BigInt(source) : value;
 }
 
-/** The text of `value`; the inverse of `parseExact`. Undefined where there is no JSON for it. */
+/** Serialize a value; the inverse of `parseExact`. Return undefined if it has no JSON. */
 export function stringifyExact(value: unknown): string | undefined {
   const { rawJSON } = JSON as { rawJSON?: (text: string) => unknown };
   return JSON.stringify(value, (_, each: unknown) =>

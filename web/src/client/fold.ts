@@ -1,8 +1,8 @@
 /**
- * The rules by which events add up: one at a time, in the order of their numbers.
+ * The reduction of events to state: one at a time, in the order of their sequence numbers.
  *
- * They are those of the Rust core, and `tests/cases/lifecycle` holds both to them. What comes out
- * is state that `view.ts` turns into what is shown; here nothing knows what time it is.
+ * The rules are those of the Rust core; the cases in `tests/cases/lifecycle` apply to both. The
+ * resulting state does not depend on the time; `view.ts` converts it for display.
  */
 
 import type {
@@ -22,35 +22,35 @@ import type {
 import { withoutNulls } from './sharing.ts';
 import type { Call, Message, Numbered, Outcome, ToolStateName } from './state.ts';
 
-/** An outcome without its call, and the event that first told of it. */
+/** An outcome without its call, and the event that reported it first. */
 interface Orphan {
   outcome: Outcome;
   sequenceNumber: number;
   toolCallId: string;
 }
 
-/** What every event may have; the rest of an unknown one are its own fields. */
+/** Fields common to all events; an unknown event has further fields. */
 const ENVELOPE = new Set(
   'kind chatId sequenceNumber timestampUtc messageId runId generationId role fromAgent done metadata'.split(
     ' ',
   ),
 );
 
-/** What states may say along with themselves. */
-const TOLD = ['key', 'question', 'schema', 'reason', 'decidedBy'] as const;
+/** Details that a state may include. */
+const STATE_DETAILS = ['key', 'question', 'schema', 'reason', 'decidedBy'] as const;
 
-/** How much progress of a call is kept, and how many problems are told. */
+/** Maximum number of progress values kept for a call, and of problems reported. */
 const PROGRESS = 20;
 export const PROBLEMS = 100;
 
-/** The state that a sequence of events leads to. */
+/** State after a sequence of events. */
 export class Fold {
   chatId: string | undefined;
   readonly messages: Message[] = [];
   readonly runs = new Map<string, SnapshotRun>();
   readonly scenes: SnapshotScene[] = [];
   readonly selections: SnapshotSelection[] = [];
-  /** By reply; `undefined` is the reply that nobody named. */
+  /** Entries by reply; `undefined` stands for the reply without an id. */
   readonly raw = new Map<string | undefined, SnapshotRaw>();
   readonly #problems: SnapshotProblem[] = [];
   readonly #messageByKey = new Map<string, Message>();
@@ -59,7 +59,7 @@ export class Fold {
   readonly #callById = new Map<string, Call>();
   readonly #orphans = new Map<string, Orphan>();
 
-  /** What could not be taken as it came, by number. */
+  /** Problems by sequence number. */
   get problems(): SnapshotProblem[] {
     const missing = [...this.#orphans.values()].map(({ sequenceNumber, toolCallId }) => ({
       kind: 'no_call' as const,
@@ -69,7 +69,7 @@ export class Fold {
     return [...this.#problems, ...missing];
   }
 
-  /** Takes the event whose number is next. */
+  /** Apply the next event. */
   push(raw: Numbered): void {
     const event = withoutNulls(raw);
     if (event.chatId != null) {
@@ -106,8 +106,8 @@ export class Fold {
         message.fields.kind = 'tools_aggregate';
         message.aggregated = true;
         for (const call of event.toolCalls) this.#takeCall(message, event, withoutNulls(call));
-        for (const told of event.toolResults) {
-          const result = withoutNulls(told);
+        for (const received of event.toolResults) {
+          const result = withoutNulls(received);
           const outcome = this.#outcome(event, result.toolCallId);
           outcome.result ??= result;
         }
@@ -122,9 +122,9 @@ export class Fold {
       case 'usage': {
         const { fields } = this.#message(`usage ${event.messageId}`, event, event.messageId);
         const none = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
-        const told = given(event, ['inputTokens', 'outputTokens', 'cachedInputTokens', 'cost']);
+        const usage = given(event, ['inputTokens', 'outputTokens', 'cachedInputTokens', 'cost']);
         delete fields.cost;
-        Object.assign(fields, none, told, { done: true });
+        Object.assign(fields, none, usage, { done: true });
         break;
       }
       case 'error': {
@@ -193,7 +193,7 @@ export class Fold {
     call.text += functionArgs;
   }
 
-  /** The call that a fragment goes on with; none where it begins another. */
+  /** Return the call that a fragment continues, or undefined if it starts one. */
   #fragmentOf(message: Message, update: ToolCallUpdate): Call | undefined {
     const { toolCallId, index, functionName } = update;
     const atIndex = index === undefined ? undefined : message.byIndex?.get(index);
@@ -208,21 +208,22 @@ export class Fold {
   #takeCall(
     message: Message,
     event: Numbered<KnownStreamEvent & { kind: 'tools_call' | 'tools_aggregate' }>,
-    told: ReportedCall | ToolCall,
+    reported: ReportedCall | ToolCall,
   ): void {
-    const place: Partial<ReportedCall> = told;
+    const place: Partial<ReportedCall> = reported;
     const index = place.index ?? 0;
-    let call = this.#calls.get(callKey(message.fields.messageId, told.toolCallId));
+    let call = this.#calls.get(callKey(message.fields.messageId, reported.toolCallId));
     if (!call) {
       const atIndex = message.byIndex?.get(index);
       const unnamed = atIndex && atIndex.id === undefined && !atIndex.whole;
       call = unnamed ? atIndex : this.#addCall(message);
-      this.#identify(call, told.toolCallId);
+      this.#identify(call, reported.toolCallId);
     }
     touch(call.outcome, event);
-    if (!call.whole) call.whole = { ...told, index };
-    else if (event.kind === 'tools_call') this.#problem('duplicate_call', event, told.toolCallId);
-    else if (told.arguments !== undefined) call.whole.arguments ??= told.arguments;
+    if (!call.whole) call.whole = { ...reported, index };
+    else if (event.kind === 'tools_call')
+      this.#problem('duplicate_call', event, reported.toolCallId);
+    else if (reported.arguments !== undefined) call.whole.arguments ??= reported.arguments;
   }
 
   #takeResult(event: Numbered<ToolResultStreamEvent>): void {
@@ -246,10 +247,10 @@ export class Fold {
     }
     if (event.state === 'running') this.#started(outcome, event);
     if (event.state === 'approved' || event.state === 'denied') {
-      outcome.told.approved = event.state === 'approved';
+      outcome.details.approved = event.state === 'approved';
     }
     outcome.state = event.state;
-    Object.assign(outcome.told, given(event, TOLD));
+    Object.assign(outcome.details, given(event, STATE_DETAILS));
   }
 
   #started(outcome: Outcome, event: Numbered<KnownStreamEvent>): void {
@@ -257,14 +258,14 @@ export class Fold {
     if (event.timestampUtc !== undefined) outcome.started ??= event.timestampUtc;
   }
 
-  /** What becomes of the call that an event speaks of, which may be yet to come. */
+  /** Return the outcome of the call of an event; the call itself may arrive later. */
   #outcome(event: Numbered<KnownStreamEvent>, id: string): Outcome {
     const owner = ownerOf(event, id);
     const key = owner === undefined ? callKey(undefined, id) : callKey(owner, id);
     const call = owner === undefined ? this.#callById.get(id) : this.#calls.get(key);
     let outcome = call?.outcome ?? this.#orphans.get(key)?.outcome;
     if (!outcome) {
-      outcome = { progress: [], told: {} };
+      outcome = { progress: [], details: {} };
       const { sequenceNumber } = event;
       this.#orphans.set(key, { outcome, sequenceNumber, toolCallId: id });
     }
@@ -274,14 +275,14 @@ export class Fold {
 
   #addCall(message: Message): Call {
     const calls = (message.calls ??= []);
-    const outcome: Outcome = { progress: [], told: {} };
+    const outcome: Outcome = { progress: [], details: {} };
     const call: Call = { name: '', text: '', position: calls.length, outcome, message };
     outcome.call = call;
     calls.push(call);
     return call;
   }
 
-  /** Gives a call its id, and what was said about it before. */
+  /** Assign an id to a call, and merge what was reported for this id before. */
   #identify(call: Call, id: string): void {
     call.id = id;
     const key = callKey(call.message.fields.messageId, id);
@@ -304,7 +305,7 @@ export class Fold {
     return message;
   }
 
-  /** The message of an event that is one by itself. */
+  /** Return the message of an event that is a message by itself. */
   #single(event: Numbered): Message {
     const number = event.sequenceNumber;
     return this.#message(`#${number}`, event, event.messageId ?? `${event.kind}.${number}`);
@@ -330,7 +331,7 @@ export class Fold {
   }
 
   #problem(kind: ProblemKind, event: Numbered, toolCallId?: string): void {
-    // They come in the order of their numbers, so none after these would be told.
+    // They come in the order of their numbers, so none after these would be reported.
     if (this.#problems.length >= PROBLEMS) return;
     const { sequenceNumber } = event;
     this.#problems.push(
@@ -372,12 +373,12 @@ function isStateName(state: string): state is ToolStateName {
   return Object.hasOwn(STATES, state);
 }
 
-/** One key for a call's message and id; a length keeps the two apart, whatever they hold. */
+/** Return the key of a call from its message and id; the length keeps the two apart. */
 function callKey(messageId: string | undefined, id: string): string {
   return messageId === undefined ? `:${id}` : `${messageId.length}:${messageId}${id}`;
 }
 
-/** The message of the call that a result or a state is about, where the event says it. */
+/** Return the message of the call that a result or state belongs to, if the event has it. */
 function ownerOf(event: Numbered<KnownStreamEvent>, id: string): string | undefined {
   const { messageId, generationId } = event;
   if (messageId !== undefined) {
@@ -400,7 +401,7 @@ function occasion(
   return { sequenceNumber, ...given(event, ['timestampUtc', 'runId', 'generationId']) };
 }
 
-/** Those of the named fields that are there. */
+/** Return those of the named fields that are present. */
 function given<T extends object, N extends keyof T>(
   from: T,
   names: readonly N[],

@@ -1,39 +1,39 @@
-/** Answers and failures of the server as data: nothing here throws for what a network does. */
+/** Responses and failures of the server as data: network failures throw nothing. */
 
-/** Why a request came to nothing. */
+/** Failure of a request. */
 export interface ApiError {
-  /** The HTTP status; 0 where no answer came. */
+  /** HTTP status; 0 if there was no response. */
   status: number;
-  /** The server's word for it, `http_<status>` where it had none, or `unreachable`, `aborted`, `timeout`. */
+  /** Error code of the server, else `http_<status>`, `unreachable`, `aborted` or `timeout`. */
   code: string;
-  /** A sentence for people. */
+  /** Error message for users. */
   message: string;
 }
 
-/** What a call came to. */
+/** Outcome of a request. */
 export type Result<T> = { ok: true; value: T } | { ok: false; error: ApiError };
 
-/** Error bodies are small; of anything longer the beginning has to do. */
+/** Maximum length of an error body that is read. */
 const MAX_ERROR_TEXT = 500;
 
-/** What a refusing response says: `{"error": {"code", "message"}}`, or as much as a proxy tells. */
+/** Return the failure in an error response: `{"error": {"code", "message"}}`, or a proxy's text. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const { status } = response;
   const text = await response.text().catch(() => '');
-  const told = toldError(text);
+  const reported = reportedError(text);
   return {
     status,
-    code: told?.code ?? `http_${status}`,
-    message: told?.message ?? `the server answered ${status} ${response.statusText}`.trimEnd(),
+    code: reported?.code ?? `http_${status}`,
+    message: reported?.message ?? `the server answered ${status} ${response.statusText}`.trimEnd(),
   };
 }
 
-function toldError(text: string): { code: string; message: string } | undefined {
+function reportedError(text: string): { code: string; message: string } | undefined {
   let body: { error?: { code?: unknown; message?: unknown } | null; outcome?: unknown } | null;
   try {
     body = JSON.parse(text) as typeof body;
   } catch {
-    // Whoever answered was not our server.
+    // The response is not from a toolweave server.
     return undefined;
   }
   const { error, outcome } = body ?? {};
@@ -44,7 +44,7 @@ function toldError(text: string): { code: string; message: string } | undefined 
   return { code: error.code, message: error.message.slice(0, MAX_ERROR_TEXT) };
 }
 
-/** What `fetch`, or reading and parsing a body, threw. */
+/** Return the failure for an exception of `fetch` or of reading a body. */
 export function errorFrom(thrown: unknown): ApiError {
   if (thrown instanceof SyntaxError) {
     return { status: 0, code: 'not_json', message: 'the server answered with what is not JSON' };

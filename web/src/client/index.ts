@@ -1,5 +1,5 @@
 /**
- * What a page needs of a chat: its events as they come, and what they add up to.
+ * The events of a chat as they arrive, and the snapshot that they reduce to.
  *
  * ```ts
  * const api = new ChatApi();
@@ -21,7 +21,7 @@ export {
   type ChatInfo,
   type Playground,
   type Result,
-  type Said,
+  type MessageReceipt,
   newId,
 } from './api.ts';
 export { StreamEventError } from './check.ts';

@@ -1,20 +1,20 @@
 /**
- * Misspelt names, judged as in the Rust core.
+ * Detection of misspelled names, with the rules of the Rust core.
  */
 
-/** Known names shorter than this are too close to others for any edit. */
+/** Minimum length of a known name for which an edit counts as a misspelling. */
 const LONG = 5;
 
-/** A name without what people vary: case, `_` and `-`. */
+/** Normalize a name: ignore case, `_` and `-`. */
 const folded = (name: string): string =>
   name.replace(/[_-]/g, '').replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
-/** Whether two names are the same but for case, `_` and `-`. */
+/** Return true if two names differ only in case, `_` and `-`. */
 export const alike = (name: string, known: string): boolean => folded(name) === folded(known);
 
 /**
- * Whether a name looks like a misspelling of a known one: the same but for case, `_` and `-`, or
- * one letter too many, too few or wrong, or two swapped, if the known name has five or more.
+ * Return true if a name looks like a misspelling of a known one: it differs only in case, `_` and
+ * `-`, or by one letter or one swap, if the known name has five letters or more.
  */
 export function misspells(name: string, known: string): boolean {
   const [a, b] = [Array.from(folded(name)), Array.from(folded(known))];

@@ -1,10 +1,9 @@
 /**
- * What the events of a chat add up to.
+ * Reduction of a chat's events to a snapshot.
  *
- * A snapshot depends only on the *set* of events that have come, by number: their order does not
- * matter, nor how often they come; of two different events with one number the first stays. What
- * did not change between two snapshots is the same object in both, so that a page draws again
- * only what is new.
+ * A snapshot depends only on the *set* of received events, by sequence number: order and
+ * repetition do not matter, and of two different events with one number the first counts. Objects
+ * that did not change between two snapshots are identical, so a page redraws only the changes.
  *
  * ```ts
  * const reducer = new StreamReducer({ pendingTimeout: 60_000 });
@@ -20,26 +19,26 @@ import { equal, share, withoutNulls } from './sharing.ts';
 import type { Numbered } from './state.ts';
 import { Views } from './view.ts';
 
-/** How many ranges of missing numbers are told. */
+/** Maximum number of missing ranges that are reported. */
 const RANGES = 100;
 
 export interface ReducerOptions {
-  /** Milliseconds without news after which a call is shown as timed out. */
+  /** Milliseconds without an event after which a call is shown as timed out. */
   pendingTimeout?: number;
 }
 
-/** Takes events as they come and shows what they add up to. */
+/** Reducer of events, in any order, to a snapshot. */
 export class StreamReducer {
   readonly #pendingTimeout: number;
   readonly #events = new Map<number, Numbered>();
-  /** The numbers that have come, as ascending ranges with gaps between them. */
+  /** Received sequence numbers, as ascending ranges with gaps between them. */
   readonly #ranges: [number, number][] = [];
-  /** Numbers under which different events have come. */
+  /** Sequence numbers with several different events. */
   readonly #conflicts = new Set<number>();
-  /** Events that are not folded yet. */
+  /** Events that have not been applied. */
   #waiting: Numbered[] = [];
   #fold = new Fold();
-  /** The number of the last event in the fold. */
+  /** Sequence number of the last applied event. */
   #folded = 0;
   readonly #views = new Views();
   #snapshot: Snapshot = {
@@ -57,13 +56,13 @@ export class StreamReducer {
     this.#pendingTimeout = options.pendingTimeout ?? 60_000;
   }
 
-  /** The end of the gapless beginning: everything up to here has come. */
+  /** Sequence number up to which all events have been received. */
   get lastSequenceNumber(): number {
     const first = this.#ranges[0];
     return first?.[0] === 1 ? first[1] : 0;
   }
 
-  /** What has not come although something after it has, as first and last number. */
+  /** Missing ranges before the last received event, as first and last number. */
   get missing(): [number, number][] {
     const missing: [number, number][] = [];
     let end = 0;
@@ -76,10 +75,9 @@ export class StreamReducer {
   }
 
   /**
-   * Takes an event; false if one with its number was there before.
+   * Add an event. Return false if an event with this number was added before.
    *
-   * @throws {StreamEventError} It is not what events of its kind are, or has no number and so no
-   *   place among the others.
+   * @throws {StreamEventError} The event is invalid or has no sequence number.
    */
   push(event: StreamEvent): boolean {
     const fault = faultIn(event);
@@ -101,9 +99,9 @@ export class StreamReducer {
   }
 
   /**
-   * What is known of the chat. The object is nobody's to change.
+   * Return the snapshot of the chat. Do not modify it.
    *
-   * @param now Milliseconds since 1970; without it no call is late.
+   * @param now Milliseconds since 1970; without it no call times out.
    */
   snapshot(now?: number): Snapshot {
     this.#foldWaiting();
@@ -149,7 +147,7 @@ export class StreamReducer {
       .slice(0, PROBLEMS);
   }
 
-  /** Puts a number that is new into the ranges. */
+  /** Add a new number to the ranges. */
   #extend(number: number): void {
     const ranges = this.#ranges;
     let low = 0;

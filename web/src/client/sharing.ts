@@ -1,11 +1,11 @@
-/** Comparing JSON values, and keeping the objects of those that did not change. */
+/** Comparison of JSON values, and structural sharing of unchanged objects. */
 
 type Fields = Record<string, unknown>;
 
-/** How deep `share` looks unless told; further down only the same object is the same. */
+/** Default depth of `share`; below it only identical objects are equal. */
 const SHARED_DEPTH = 6;
 
-/** Whether two JSON values are equal, in whatever order their fields are. */
+/** Return true if two JSON values are equal, regardless of the order of fields. */
 export function equal(one: unknown, other: unknown): boolean {
   // A stack of our own: what a tool returns may be nested deeper than calls can be.
   const pairs: [unknown, unknown][] = [[one, other]];
@@ -30,8 +30,8 @@ export function equal(one: unknown, other: unknown): boolean {
 }
 
 /**
- * `now`, but made of the objects of `before` wherever they are equal: who compares by identity
- * sees only what changed.
+ * Return `now` with the objects of `before` wherever they are equal, so that a comparison by
+ * identity finds only the changes.
  */
 export function share<T>(before: unknown, now: T, depth = SHARED_DEPTH): T {
   if (before === now || depth === 0) return now;
@@ -52,7 +52,7 @@ export function share<T>(before: unknown, now: T, depth = SHARED_DEPTH): T {
   return now;
 }
 
-/** `before`, where `now` is made of the same objects in the same order. */
+/** Return `before` if `now` has the same objects in the same order. */
 export function keep<T>(before: T[] | undefined, now: T[]): T[] {
   const same = before?.length === now.length && now.every((item, i) => item === before[i]);
   return same ? before : now;
@@ -66,7 +66,7 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The object without its fields that are null: on the wire, null is as good as absent. */
+/** Return the object without null fields: on the wire, null counts as absent. */
 export function withoutNulls<T extends object>(fields: T): T {
   const given = Object.entries(fields).filter(([, value]) => value !== null);
   return given.length === Object.keys(fields).length ? fields : (Object.fromEntries(given) as T);

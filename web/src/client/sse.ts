@@ -1,8 +1,8 @@
 /**
  * Server-sent events, read as they arrive.
  *
- * Follows https://html.spec.whatwg.org/multipage/server-sent-events.html: wherever the bytes are
- * cut, the same events come out, and one that was not finished by its blank line is none.
+ * Follows https://html.spec.whatwg.org/multipage/server-sent-events.html: the events do not depend
+ * on how the bytes are split, and an event without its final blank line is dropped.
  *
  * ```ts
  * const parser = new SseParser();
@@ -18,36 +18,36 @@ export interface ServerSentEvent {
   id: string;
 }
 
-/** An event grew past what the reader is willing to hold. */
+/** Error of an event that exceeds the maximum length. */
 export class EventTooLargeError extends Error {
   override readonly name = 'EventTooLargeError';
 }
 
 const LINE_END = /[\r\n]/g;
 
-/** Turns the bytes of one response into events; a new response needs a new parser. */
+/** Parser of the bytes of one response; each response needs its own. */
 export class SseParser {
-  /** Milliseconds to wait before connecting again, where the server has said so. */
+  /** Milliseconds to wait before reconnecting, if the server has set them. */
   retry: number | undefined;
 
   readonly #maxEventLength: number;
   readonly #decoder = new TextDecoder();
-  /** The beginning of a line whose end has not come, in the pieces it came in. */
+  /** Chunks of an incomplete line. */
   #line: string[] = [];
   #lineLength = 0;
-  /** The last character was a CR: an LF right after it ends no second line. */
+  /** True if the last character was a CR, so that a following LF ends no second line. */
   #afterCr = false;
   #type = '';
   #data: string[] = [];
   #dataLength = 0;
   #id = '';
 
-  /** @param maxEventLength UTF-16 units that one event, or one line, may have. */
+  /** @param maxEventLength Maximum length of an event or a line, in UTF-16 code units. */
   constructor(maxEventLength = 64 * 1024 * 1024) {
     this.#maxEventLength = maxEventLength;
   }
 
-  /** Takes the next bytes and returns the events that they finish. */
+  /** Add bytes and return the events that they complete. */
   push(bytes: Uint8Array): ServerSentEvent[] {
     const text = this.#decoder.decode(bytes, { stream: true });
     const events: ServerSentEvent[] = [];

@@ -1,4 +1,4 @@
-/** What is known of a chat while its events add up. */
+/** State of a chat while its events are reduced. */
 
 import type {
   SnapshotMessage,
@@ -8,25 +8,25 @@ import type {
   ToolStateStreamEvent,
 } from './events.ts';
 
-/** What an event can say of a call. */
+/** Description of a call in an event. */
 export type ToolStateName =
   'running' | 'awaiting_approval' | 'approved' | 'denied' | 'awaiting_answer' | 'deferred';
 
-/** An event that has its place among the others. */
+/** An event with a sequence number. */
 export type Numbered<E extends StreamEvent = StreamEvent> = E & { sequenceNumber: number };
 
-/** What became of a call; it may be heard of before the call is. */
+/** Outcome of a call, which may arrive before the call. */
 export interface Outcome {
-  /** The call, once it has come. */
+  /** The call, once it has been received. */
   call?: Call;
   progress: string[];
   state?: ToolStateName;
-  /** What states said along with themselves. */
-  told: Pick<ToolStateStreamEvent, 'key' | 'question' | 'schema' | 'reason' | 'decidedBy'> & {
+  /** Details of states. */
+  details: Pick<ToolStateStreamEvent, 'key' | 'question' | 'schema' | 'reason' | 'decidedBy'> & {
     approved?: boolean;
   };
   result?: Pick<ToolResult, 'result' | 'isError' | 'errorCode' | 'duration'>;
-  /** The time of the last event that spoke of the call. */
+  /** Time of the last event about the call. */
   last?: number;
   started?: number;
   finished?: number;
@@ -34,7 +34,7 @@ export interface Outcome {
 
 export interface Call {
   id?: string;
-  /** The name and the arguments as fragments spelled them. */
+  /** Name and arguments, as the fragments have them. */
   name: string;
   text: string;
   fragmentIndex?: number;
@@ -45,14 +45,14 @@ export interface Call {
 }
 
 export interface Message {
-  /** What tells it from others, over all kinds. */
+  /** Key that is unique over all kinds. */
   key: string;
-  /** What is shown of it as it is. */
+  /** Fields that are shown unchanged. */
   fields: SnapshotMessage;
   calls?: Call[];
   byIndex?: Map<number, Call>;
-  /** The aggregate of its calls has come. */
+  /** True if the aggregate of its calls has been received. */
   aggregated: boolean;
-  /** Something has changed since it was last shown. */
+  /** True if it has changed since it was last shown. */
   stale: boolean;
 }

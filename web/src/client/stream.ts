@@ -1,9 +1,9 @@
 /**
- * The events of a chat as one stream that outlives its connections.
+ * A stream of a chat's events that reconnects.
  *
- * Built on `fetch` rather than `EventSource`, because headers, 204 and the reasons of failures
- * matter here. A connection that ends, breaks or falls silent is followed by another that goes on
- * after the last event that was seen; what comes twice is dropped.
+ * Built on `fetch` rather than `EventSource`, which hides headers, status 204 and the reasons for
+ * failures. A connection that ends, breaks or goes silent is replaced by one that resumes after the
+ * last received event; duplicates are dropped.
  *
  * ```ts
  * const stream = new EventStream('./chats/c1/events?follow=1', { onStatus: show });
@@ -17,45 +17,45 @@ import { type ApiError, errorFrom, errorOf } from './http.ts';
 import { EventTooLargeError, SseParser } from './sse.ts';
 import type { Numbered } from './state.ts';
 
-/** Where a stream stands. */
+/** Status of a stream. */
 export type StreamStatus =
   | { state: 'connecting' }
-  /** Connected; whatever happens is told at once. */
+  /** Connected; events arrive as they happen. */
   | { state: 'live' }
-  /** The connection was lost; the next is opened in `delay` ms. */
+  /** The connection was lost; the next attempt is in `delay` ms. */
   | { state: 'waiting'; delay: number; error: ApiError }
-  /** The server has no more to tell, or the stream was stopped. */
+  /** The server has no more events, or the stream was stopped. */
   | { state: 'ended' }
-  /** The server refuses, and would again. */
+  /** The server refuses permanently. */
   | { state: 'failed'; error: ApiError };
 
 export interface StreamOptions {
-  /** The sequence number after which to begin; 0 is the beginning of the chat. */
+  /** Sequence number to start after; 0 is the beginning of the chat. */
   after?: number;
-  /** Ends the stream. */
+  /** Signal that ends the stream. */
   signal?: AbortSignal;
-  /** Sent with every request. */
+  /** Headers of every request. */
   headers?: Record<string, string>;
-  /** Called whenever the status changes; it is `connecting` at first. */
+  /** Callback for changes of the status, which is `connecting` at first. */
   onStatus?: (status: StreamStatus) => void;
-  /** How long, in ms, a connection may say nothing; more than two heartbeats of the server. */
+  /** Idle timeout of a connection in ms; more than two heartbeats of the server. */
   silence?: number;
-  /** The wait, in ms, after a first failure; each further one doubles it. */
+  /** Backoff after the first failure in ms; it doubles with each further one. */
   firstDelay?: number;
-  /** The longest wait between two attempts, in ms. */
+  /** Maximum backoff in ms. */
   maxDelay?: number;
-  /** Failures in a row after which to give up. */
+  /** Maximum number of consecutive failures. */
   maxFailures?: number;
-  /** What requests are made with. */
+  /** Implementation of `fetch`. */
   fetch?: typeof fetch;
-  /** Numbers in [0, 1) that spread the attempts of many clients. */
+  /** Random numbers in [0, 1), for jitter. */
   random?: () => number;
 }
 
-/** Statuses of refusals that may pass. */
+/** Statuses of transient failures. */
 const PASSING = new Set([408, 425, 429]);
 
-/** How one connection ended. */
+/** Outcome of one connection. */
 type End =
   | { how: 'finished' }
   | { how: 'over' }
@@ -72,13 +72,13 @@ export class EventStream implements AsyncIterable<Numbered> {
   #cursor: number;
   #failures = 0;
   #firstDelay: number;
-  /** Ends the wait before the next attempt. */
+  /** End the wait before the next attempt. */
   #wake: (() => void) | undefined;
-  /** Ends the wait for a sign of life. */
+  /** End the wait for bytes. */
   #giveUp: (() => void) | undefined;
-  /** When the wait for a sign of life began, in ms since 1970. */
+  /** Start of the wait for bytes, in ms since 1970. */
   #heardAt = 0;
-  /** A cursor and the number that came next without being next: asked for once more. */
+  /** A cursor and the number received after it that left a gap: requested once more. */
   #gap: string | undefined;
 
   constructor(url: string, options: StreamOptions = {}) {
@@ -93,21 +93,21 @@ export class EventStream implements AsyncIterable<Numbered> {
     return this.#status;
   }
 
-  /** The sequence number of the last event that was handed out: where another stream goes on. */
+  /** Sequence number of the last event that was yielded, for another stream to resume after. */
   get lastSequenceNumber(): number {
     return this.#cursor;
   }
 
   /**
-   * Connects now instead of after the wait, for instance when the network is back. A connection
-   * that should have said something lately is given up: machines that sleep lose theirs unnoticed.
+   * Connect now instead of after the backoff, for instance when the network is back. A connection
+   * past its idle timeout is replaced: a machine that was asleep may have lost it unnoticed.
    */
   reconnect(): void {
     this.#wake?.();
     if (Date.now() - this.#heardAt > this.#silence / 2) this.#giveUp?.();
   }
 
-  /** Ends the stream; what is being read is given up. */
+  /** End the stream and abort the current connection. */
   stop(): void {
     this.#stopping.abort();
   }
@@ -120,20 +120,20 @@ export class EventStream implements AsyncIterable<Numbered> {
         const end = yield* this.#connection(signal);
         if (end.how === 'over') return;
         if (end.how === 'refused') {
-          this.#tell({ state: 'failed', error: end.error });
+          this.#setStatus({ state: 'failed', error: end.error });
           return;
         }
         if (!(await this.#pause(end, signal))) return;
       }
     } finally {
       this.#stopping.abort();
-      if (this.#status.state !== 'failed') this.#tell({ state: 'ended' });
+      if (this.#status.state !== 'failed') this.#setStatus({ state: 'ended' });
     }
   }
 
-  /** Reads one connection to its end. */
+  /** Read one connection to its end. */
   async *#connection(outer: AbortSignal): AsyncGenerator<Numbered, End, undefined> {
-    this.#tell({ state: 'connecting' });
+    this.#setStatus({ state: 'connecting' });
     const connection = new AbortController();
     const signal = AbortSignal.any([outer, connection.signal]);
     try {
@@ -142,7 +142,7 @@ export class EventStream implements AsyncIterable<Numbered> {
       if (!response.ok) return await this.#heard(connection, refusal(response));
       const refused = await notEvents(response);
       if (refused) return { how: 'refused', error: refused };
-      this.#tell({ state: 'live' });
+      this.#setStatus({ state: 'live' });
       return yield* this.#read(connection, response);
     } catch (thrown) {
       if (thrown instanceof EventTooLargeError) {
@@ -190,7 +190,7 @@ export class EventStream implements AsyncIterable<Numbered> {
     }
   }
 
-  /** Whether an event is new, was there before, or has come too early. */
+  /** Return whether an event is new, a duplicate, or after a gap. */
   #verdict({ sequenceNumber: number }: Numbered): 'take' | 'drop' | 'again' {
     if (number <= this.#cursor) return 'drop';
     const gap = `${this.#cursor}..${number}`;
@@ -205,7 +205,7 @@ export class EventStream implements AsyncIterable<Numbered> {
     return 'take';
   }
 
-  /** What `work` comes to, unless it takes longer than a living connection may be silent. */
+  /** Return the result of `work`, or time out after the idle timeout. */
   async #heard<T>(connection: AbortController, work: Promise<T>): Promise<T> {
     const giveUp = (): void => {
       connection.abort(new DOMException('no sign of life', 'TimeoutError'));
@@ -221,7 +221,7 @@ export class EventStream implements AsyncIterable<Numbered> {
     }
   }
 
-  /** Waits before the next attempt; false where there is to be none. */
+  /** Wait before the next attempt; return false if there is none. */
   async #pause(end: End & { how: 'finished' | 'lost' }, signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return false;
     const failures = this.#failures;
@@ -233,7 +233,7 @@ export class EventStream implements AsyncIterable<Numbered> {
         ? end.error
         : { status: 0, code: 'closed', message: 'the server closed the connection' };
     if (this.#failures > (this.#options.maxFailures ?? Infinity)) {
-      this.#tell({ state: 'failed', error });
+      this.#setStatus({ state: 'failed', error });
       return false;
     }
     const most = this.#options.maxDelay ?? 15_000;
@@ -241,7 +241,7 @@ export class EventStream implements AsyncIterable<Numbered> {
     const spread = ceiling * (0.5 + (this.#options.random ?? Math.random)() / 2);
     const asked = end.how === 'lost' ? (end.retryAfter ?? 0) : 0;
     const delay = Math.max(spread, Math.min(asked, most));
-    this.#tell({ state: 'waiting', delay, error });
+    this.#setStatus({ state: 'waiting', delay, error });
     await this.#sleep(delay, signal);
     return !signal.aborted;
   }
@@ -261,14 +261,14 @@ export class EventStream implements AsyncIterable<Numbered> {
     });
   }
 
-  #tell(status: StreamStatus): void {
+  #setStatus(status: StreamStatus): void {
     if (status.state === this.#status.state && status.state !== 'waiting') return;
     this.#status = status;
     this.#options.onStatus?.(status);
   }
 }
 
-/** A refusal for good, or one that may pass. */
+/** Classify a refusal as permanent or transient. */
 async function refusal(response: Response): Promise<End> {
   const error = await errorOf(response);
   if (response.status < 500 && !PASSING.has(response.status)) return { how: 'refused', error };
@@ -288,8 +288,8 @@ async function notEvents(response: Response): Promise<ApiError | undefined> {
 }
 
 /**
- * The event, if it is one and has its place in the chat. What is not, leaves a gap, and that makes
- * us ask again.
+ * Return the event if it is valid and has a sequence number. Anything else leaves a gap, which
+ * causes a new request.
  */
 function eventIn(data: string): Numbered | undefined {
   try {

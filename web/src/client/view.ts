@@ -1,36 +1,36 @@
-/** How messages and calls are shown: what the fold knows, as of a moment. */
+/** Conversion of the reduced state to messages and calls for display at a given time. */
 
 import type { CallState, SnapshotCall, SnapshotMessage, SnapshotRun } from './events.ts';
 import type { Fold } from './fold.ts';
 import { keep, share, withoutNulls } from './sharing.ts';
 import type { Call, Message } from './state.ts';
 
-/** A message as it was shown, and when it would be shown the same. */
+/** A message as it was shown, and the time range in which it is shown unchanged. */
 interface Shown {
   view: SnapshotMessage;
   run: SnapshotRun | undefined;
-  /** After this, in ms since 1970, as many calls are late as were then; before it fewer are. */
+  /** Start of the range in ms since 1970: fewer calls have timed out before it. */
   after: number | undefined;
-  /** Until then no other call becomes late. */
+  /** End of the range: the next call times out then. */
   until: number;
 }
 
-/** A moment, and how long calls may take. */
+/** A time, and the timeout of calls. */
 export interface Moment {
-  /** Milliseconds since 1970; without it nothing is late. */
+  /** Milliseconds since 1970; without it nothing times out. */
   now: number | undefined;
   pendingTimeout: number;
 }
 
-const SETTLED: readonly CallState[] = ['success', 'error', 'denied', 'interrupted', 'timeout'];
-/** Who waits for a person is not late. */
-const PATIENT: readonly CallState[] = ['awaiting_approval', 'awaiting_answer', 'deferred'];
+const FINISHED: readonly CallState[] = ['success', 'error', 'denied', 'interrupted', 'timeout'];
+/** States of calls that wait for the user or another process: they do not time out. */
+const WAITING: readonly CallState[] = ['awaiting_approval', 'awaiting_answer', 'deferred'];
 
-/** Shows messages, and hands out the same object for what has not changed. */
+/** View of messages that returns the same object for what has not changed. */
 export class Views {
   readonly #shown = new Map<string, Shown>();
 
-  /** The messages of a fold; `before` itself if they are the same. */
+  /** Return the messages of a state; `before` itself if they are the same. */
   messages(fold: Fold, moment: Moment, before: SnapshotMessage[]): SnapshotMessage[] {
     return keep(
       before,
@@ -52,7 +52,7 @@ export class Views {
   }
 }
 
-/** Whether as many calls are late now as were then. */
+/** Return true if the same number of calls have timed out now as then. */
 function holds({ after, until }: Shown, now = -Infinity): boolean {
   return (after === undefined || now > after) && now <= until;
 }
@@ -71,7 +71,7 @@ function show(
     const calls = message.calls.map((call) => {
       let state = stateOf(call, run);
       const { last } = call.outcome;
-      if (last !== undefined && !SETTLED.includes(state) && !PATIENT.includes(state)) {
+      if (last !== undefined && !FINISHED.includes(state) && !WAITING.includes(state)) {
         const deadline = last + pendingTimeout;
         if (now !== undefined && now > deadline) {
           state = 'timeout';
@@ -84,8 +84,8 @@ function show(
       return share(known.get(view.toolCallId), view);
     });
     shown.view.toolCalls = keep(before?.toolCalls, calls);
-    const settled = calls.every(({ state }) => SETTLED.includes(state));
-    shown.view.done = message.aggregated || (over && settled);
+    const finished = calls.every(({ state }) => FINISHED.includes(state));
+    shown.view.done = message.aggregated || (over && finished);
   } else if (over) {
     shown.view.done = true;
   }
@@ -94,7 +94,7 @@ function show(
   return shown;
 }
 
-/** How far a call has come, whatever the time. */
+/** Return the state of a call, regardless of the time. */
 function stateOf({ outcome, whole }: Call, run: SnapshotRun | undefined): CallState {
   const { result } = outcome;
   if (result) {
@@ -108,7 +108,7 @@ function stateOf({ outcome, whole }: Call, run: SnapshotRun | undefined): CallSt
   const state: CallState = outcome.state ?? (whole ? 'pending' : 'writing');
   if (state === 'denied') return state;
   if (run?.status !== 'finished' || state === 'deferred') return state;
-  const resumes = run.stopReason === 'deferred' && PATIENT.includes(state);
+  const resumes = run.stopReason === 'deferred' && WAITING.includes(state);
   return resumes ? state : 'interrupted';
 }
 
@@ -124,7 +124,7 @@ function showCall(call: Call, toolCallId: string, state: CallState): SnapshotCal
     ...(whole?.repairs?.length && { repairs: whole.repairs.map(withoutNulls) }),
     ...(whole?.invalid && { invalid: whole.invalid }),
     state,
-    ...outcome.told,
+    ...outcome.details,
     progress: outcome.progress,
     ...(result && {
       result: result.result,
@@ -137,7 +137,7 @@ function showCall(call: Call, toolCallId: string, state: CallState): SnapshotCal
   };
 }
 
-/** Names for calls whose id has not come: by place, and unlike any id. */
+/** Return a name for a call without an id: by position, and unlike any id. */
 function nameless(calls: Call[]): (call: Call) => string {
   const ids = new Set(calls.map(({ id }) => id));
   return ({ position }) => {

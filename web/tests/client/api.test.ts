@@ -46,12 +46,12 @@ describe('calls', () => {
     ],
     ['chat', (api) => api.chat('c/1'), 'GET /chats/c%2F1', undefined],
     [
-      'say',
-      (api) => api.say('c/1', 'Hi', 'm'),
+      'send',
+      (api) => api.send('c/1', 'Hi', 'm'),
       'POST /chats/c%2F1/messages',
       { text: 'Hi', messageId: 'm' },
     ],
-    ['goOn', (api) => api.goOn('c1'), 'POST /chats/c1/messages', {}],
+    ['resume', (api) => api.resume('c1'), 'POST /chats/c1/messages', {}],
     ['stop', (api) => api.stop('c1', 'r 1'), 'POST /chats/c1/runs/r%201/stop', {}],
     [
       'answer',
@@ -76,7 +76,7 @@ describe('calls', () => {
   test('give what the server answered', async () => {
     const { server, api } = await answering(202, said);
     await using _ = server;
-    expect(await api.say('c1', 'Hi')).toEqual({ ok: true, value: said });
+    expect(await api.send('c1', 'Hi')).toEqual({ ok: true, value: said });
   });
 
   test('that are answered with nothing succeed too', async () => {
@@ -102,7 +102,7 @@ describe('failures are data', () => {
       error: { code: 'chat_busy', message: 'a run is active' },
     });
     await using _ = server;
-    expect(await api.say('c1', 'Hi')).toEqual({
+    expect(await api.send('c1', 'Hi')).toEqual({
       ok: false,
       error: { status: 409, code: 'chat_busy', message: 'a run is active' },
     });

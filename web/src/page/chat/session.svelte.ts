@@ -106,9 +106,9 @@ export class ChatSession implements ChatActions {
   };
 
   /** Says `text`. The same `messageId` again says it only once. */
-  async say(text: string, messageId: string = newId()): Promise<boolean> {
+  async send(text: string, messageId: string = newId()): Promise<boolean> {
     this.unsent = { messageId, text };
-    const said = await this.#api.say(this.chatId, text, messageId);
+    const said = await this.#api.send(this.chatId, text, messageId);
     if (!said.ok) {
       this.unsent = { messageId, text, problem: sentenceOf(said.error) };
       return false;
@@ -120,12 +120,12 @@ export class ChatSession implements ChatActions {
 
   /** Tries once more to say what could not be sent. */
   async sayAgain(): Promise<void> {
-    if (this.unsent !== undefined) await this.say(this.unsent.text, this.unsent.messageId);
+    if (this.unsent !== undefined) await this.send(this.unsent.text, this.unsent.messageId);
   }
 
   /** Lets the model go on where a run broke off; resolves to a sentence where that failed. */
-  async goOn(): Promise<string | undefined> {
-    const said = await this.#api.goOn(this.chatId);
+  async resume(): Promise<string | undefined> {
+    const said = await this.#api.resume(this.chatId);
     this.reconnect();
     return said.ok ? undefined : sentenceOf(said.error);
   }
