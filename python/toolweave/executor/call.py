@@ -242,10 +242,10 @@ class Execution:
                 return None
             # The running call may need a limit that this one holds.
             was_queued = self.permit is not None
-            run.scheduler.leave(self)
+            run.scheduler.release(self)
             found = await found.outcome()
             if was_queued and not isinstance(found, Hit):
-                run.scheduler.enter(self, None)
+                run.scheduler.enqueue(self, None)
         if isinstance(found, Hit):
             known = found.value
             own = ToolResult(self.call.id, self.call.name, known.result, value=known.value)

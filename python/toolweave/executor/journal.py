@@ -154,9 +154,9 @@ class JournalEntry:
     def expire(self, now: float) -> None:  # noqa: ARG002 - it is late enough
         """Abandon the journal, since its grace period has ended."""
         if not self._execution.finished:
-            self.give_up(self._execution.unrecorded_result())
+            self.abandon(self._execution.unrecorded_result())
 
-    def give_up(self, result: ToolResult) -> None:
+    def abandon(self, result: ToolResult) -> None:
         """Abandon a journal that does not answer, and finish the call."""
         execution = self._execution
         _log.error("a journal does not answer and is given up", extra=execution.log_fields())

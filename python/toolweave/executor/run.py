@@ -229,8 +229,8 @@ class ToolRun(Run["ToolEvent"]):
             raise TypeError(
                 f"call must be a ToolCall or an InvalidToolCall, got {type(given).__name__}"
             )
-        slot = len(self._calls)
-        unique = self._ids.unique(call.id, slot)
+        position = len(self._calls)
+        unique = self._ids.unique(call.id, position)
         if unique != call.id:
             _log.info("a call has a new id", extra={"tool_call_id": unique, "given": call.id})
             call = call.__replace__(id=unique)
@@ -250,7 +250,7 @@ class ToolRun(Run["ToolEvent"]):
                 arguments = (
                     None if has_long_arguments(call) else plan.prepare_arguments(call.arguments)
                 )
-                return Execution(self, plan, call, arguments, slot)
+                return Execution(self, plan, call, arguments, position)
             except ValidationError as error:
                 refused = failure.invalid_arguments(call.name, error.violations)
             except Exception as error:  # noqa: BLE001 - types may run the tool's own code
@@ -258,12 +258,12 @@ class ToolRun(Run["ToolEvent"]):
                     error, detail=self.defaults.error_detail, arguments=call.arguments
                 )
                 raised = error
-        self._refuse(slot, call, broken or call, refused, raised)
+        self._refuse(position, call, broken or call, refused, raised)
         return None
 
     def _refuse(
         self,
-        slot: int,
+        position: int,
         call: ToolCall,
         given: ToolCall | InvalidToolCall,
         refused: CallFailure,
@@ -282,7 +282,7 @@ class ToolRun(Run["ToolEvent"]):
             exception=raised,
             reference=None if raised is None else failure.log_failure(raised, log_fields),
         )
-        self._results[slot] = result
+        self._results[position] = result
         self.publisher.publish(result, given)
         self._finish_if_done()
 
@@ -304,7 +304,7 @@ class ToolRun(Run["ToolEvent"]):
             if self._reply is None:
                 self._reply = self.scheduler.reply(self.chat)
             try:
-                self.scheduler.enter(execution, self._reply if execution.parent is None else None)
+                self.scheduler.enqueue(execution, self._reply if execution.parent is None else None)
             except Exception as error:  # noqa: BLE001 - the key comes from the tool's own function
                 self.finish(execution, execution.error_result(error))
                 return
@@ -423,7 +423,7 @@ class ToolRun(Run["ToolEvent"]):
         if execution.leader is not None:
             execution.complete_flight(execution.leader, outcome)
         if execution.has_slot or execution.permit is not None:
-            self.scheduler.leave(execution)
+            self.scheduler.release(execution)
         for child in execution.children:
             child.stop(Stop.INTERRUPTED)
         self._running.discard(execution)
@@ -436,7 +436,7 @@ class ToolRun(Run["ToolEvent"]):
         """Abandon a tool that does not stop, and finish its call."""
         entry = execution.journal_entry
         if entry is not None and entry.opening:
-            entry.give_up(execution.stopped_result())
+            entry.abandon(execution.stopped_result())
             return
         _log.error("a tool ignores its cancellation and is given up", extra=execution.log_fields())
         if execution.task is not None:

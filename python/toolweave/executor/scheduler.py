@@ -90,7 +90,7 @@ class ExecutionScheduler:
         if self._queued or self._waiting_runs:
             self._start_ready()
 
-    def enter(self, execution: Execution, reply: ReplyQueue | None) -> None:
+    def enqueue(self, execution: Execution, reply: ReplyQueue | None) -> None:
         """Queue a call in the order of its reply, or by itself if it belongs to none.
 
         Raises:
@@ -143,7 +143,7 @@ class ExecutionScheduler:
             finally:
                 execution.waiting = None
 
-    def leave(self, execution: Execution) -> None:
+    def release(self, execution: Execution) -> None:
         """Release the limits of a call that has ended or does not need them."""
         permit, execution.permit = execution.permit, None
         if execution.has_slot:
