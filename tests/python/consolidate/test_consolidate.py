@@ -258,7 +258,7 @@ def test_two_results_for_one_call_are_an_error_that_names_the_message() -> None:
         ({"tag": "xml"}, ValueError, '"name" or "tool_call"'),
         ({"fenced": 3}, TypeError, "bool"),
         ({"tools": "f"}, TypeError, "in a list"),
-        ({"tools": [3]}, TypeError, "a tool is"),
+        ({"tools": [3]}, TypeError, "a tool must be"),
     ],
 )
 def test_options_are_checked(options: dict[str, Any], error: type[Exception], says: str) -> None:

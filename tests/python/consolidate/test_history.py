@@ -121,7 +121,7 @@ def test_a_parsed_history_can_be_continued() -> None:
         ("", {"dialects": []}, ValueError, "no dialect given"),
         ("", {"dialects": "natural"}, TypeError, "dialects"),
         ("", {"tools": ["f", "f"]}, tw.ContractError, "more than once|twice"),
-        ("", {"tools": [3]}, TypeError, "a tool is"),
+        ("", {"tools": [3]}, TypeError, "a tool must be"),
         ([{"role": "user", "content": "x"}, 3], {}, TypeError, "message 1"),
         ([{"role": "nobody", "content": "x"}], {}, tw.MessageError, "role"),
         (7, {}, TypeError, "a list of messages"),
