@@ -117,7 +117,7 @@ def in_rust(chat: Event) -> tuple[list[bool], Any]:
 
 
 @given(chat=chats())
-def test_rust_and_typescript_come_to_the_same(typescript: TypeScript, chat: Event) -> None:
+def test_rust_and_typescript_give_the_same_snapshots(typescript: TypeScript, chat: Event) -> None:
     refused, snapshot = in_rust(chat)
     other = typescript.reduce(chat)
     assert [path is not None for path in other["faults"]] == refused

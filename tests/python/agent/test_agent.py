@@ -353,7 +353,7 @@ async def test_without_a_guard_only_the_limit_stops_a_loop() -> None:
 
 
 @on_a_loop
-async def test_an_error_of_the_model_is_raised_and_the_messages_are_there() -> None:
+async def test_an_error_of_the_model_is_raised_and_the_messages_are_kept() -> None:
     failure = ModelError("overloaded")
     run = Agent(ScriptedModel(["Hm. ", adding(2, 3)], ["It ", failure]), [add]).open("2 + 3?")
     with pytest.raises(ModelError) as caught:
@@ -375,7 +375,7 @@ async def test_in_strict_mode_an_invalid_call_is_an_error() -> None:
 
 
 @on_a_loop
-async def test_cancelled_it_leaves_a_history_that_can_be_gone_on_with() -> None:
+async def test_a_cancelled_run_leaves_a_history_that_can_be_continued() -> None:
     started = asyncio.Event()
 
     async def slow() -> str:

@@ -75,7 +75,7 @@ async def test_while_one_result_is_awaited_the_model_is_not_asked() -> None:
 
 @on_a_loop
 @pytest.mark.parametrize("written", [True, False])
-async def test_another_process_can_go_on(written: bool) -> None:
+async def test_another_process_can_continue(written: bool) -> None:
     first, _ = agent_of(booking(4))
     paused = await first.run("A table, please.")
     messages = [message.to_json() for message in paused.messages]

@@ -80,7 +80,7 @@ async def test_following_yields_the_log_and_its_snapshot(tmp_path: Path, flavour
 @pytest.mark.parametrize("length", [40, 300, 1500])
 @flavours
 @on_a_server
-async def test_wherever_the_line_breaks_exactly_the_log_is_read(
+async def test_wherever_the_connection_breaks_exactly_the_log_is_read(
     tmp_path: Path, flavour: str, length: int
 ) -> None:
     async with serve_agent(tmp_path, Agent(model, [add]), limits=SOON) as server:

@@ -115,7 +115,7 @@ def counts(message: Message) -> bool:
 
 
 @given(conversations, st.integers(1, 10), st.integers(0, 5))
-def test_whatever_is_summed_up_what_must_stay_stays(
+def test_a_summary_keeps_instructions_and_separates_no_call_from_its_result(
     entries: list[tuple[str, Any]], most: int, keep: int
 ) -> None:
     messages = built(entries)

@@ -73,7 +73,7 @@ async def left(stream: AsyncIterator[Update]) -> None:
 
 @every_loop
 @pytest.mark.parametrize("leave", [cancelled, timed_out, closed, left])
-def test_a_reply_that_is_left_is_seen_to_close_and_leaves_nothing(leave: Leave, loop: str) -> None:
+def test_leaving_a_reply_closes_its_connection_and_leaks_nothing(leave: Leave, loop: str) -> None:
     async def main(server: RawServer) -> None:
         model = model_at(server)
         tasks, before = len(asyncio.all_tasks()), 0

@@ -44,7 +44,7 @@ def ended(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_an_interpreter_ends_well_whatever_is_open(way: str) -> None:
+def test_an_interpreter_exits_cleanly_whatever_is_open(way: str) -> None:
     script: Script = events(delta(content="a"), Do.HOLD)
     if way == "before_the_head":
         script = raw(Do.HOLD)

@@ -48,7 +48,7 @@ async def length(updates: AsyncIterator[Update]) -> int:
 
 
 @every_loop
-def test_a_reader_that_pauses_holds_its_server_back_and_misses_nothing(loop: str) -> None:
+def test_a_paused_reader_applies_backpressure_and_misses_nothing(loop: str) -> None:
     blocked = threading.Event()
     taken: list[int] = []
     framed = b"%x\r\n%b\r\n" % (len(PIECE), PIECE)

@@ -96,7 +96,7 @@ def slow_server() -> Iterator[RawServer]:
         yield server
 
 
-def test_a_fork_asks_for_itself_while_the_replies_of_its_parent_go_on() -> None:
+def test_a_fork_sends_its_own_requests_while_the_replies_of_its_parent_continue() -> None:
     def in_child(model: HttpModel, held: list[Any], loop: str) -> None:
         # The parent's replies are dropped as any other object.
         held.clear()

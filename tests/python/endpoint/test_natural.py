@@ -176,7 +176,7 @@ def test_native_calls_give_the_same_events_as_in_other_clients(
     reply=replies, cut=cuts, reason=reasons, end=st.sampled_from([[], [Do.CUT], [b"data: {\n\n"]])
 )
 @settings(max_examples=effort(25))
-def test_the_events_are_those_of_the_client_of_openai(
+def test_events_equal_those_of_the_openai_client(
     both: Both, reply: str, cut: list[int], reason: str | None, end: Any
 ) -> None:
     body = [*sse([*texts(split_at(reply, cut)), *ending(reason)])[:-1], *end]

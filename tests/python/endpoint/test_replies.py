@@ -377,7 +377,7 @@ def test_arbitrary_json_is_read_as_in_other_clients(shelf: Shelf, values: list[A
     places=st.lists(st.integers(0, 5000), max_size=30),
     framing=st.sampled_from(["chunked", "length", "close"]),
 )
-def test_however_the_bytes_are_cut_on_their_way_the_reply_is_the_same(
+def test_a_reply_is_the_same_however_its_bytes_are_split(
     shelf: Shelf, pieces: list[str], newline: str, places: list[int], framing: str
 ) -> None:
     values = [{"choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces]

@@ -277,7 +277,7 @@ HALF = "a\ud800b"
         SceneStep(SceneStatus.FUNCTION_REQUEST, function="Add", call_id="a", arguments={"x": HALF}),
     ],
 )
-def test_whatever_tools_and_people_say_can_be_written(run_event: Any) -> None:
+def test_any_text_of_tools_and_users_can_be_written(run_event: Any) -> None:
     mapper = StreamEventMapper("chat", "run")
     mapped = [*mapper.map(run_event, generation_id="g"), *mapper.run_finished("error", HALF)]
     snapshot_of(mapped)

@@ -139,7 +139,7 @@ chats = st.lists(bodies, max_size=20).map(numbered)
 
 
 @given(chats, st.data())
-def test_neither_order_nor_repetition_nor_looking_shows(
+def test_a_snapshot_depends_on_neither_order_nor_repetition_nor_earlier_snapshots(
     chat: list[Event], data: st.DataObject
 ) -> None:
     expected = reduce(chat)

@@ -92,7 +92,7 @@ def test_a_chunk_that_is_not_json_interrupts_the_reply(name: str) -> None:
 @pytest.mark.parametrize("chunked", [True, False])
 @pytest.mark.parametrize("cut", [Do.CUT, Do.END])
 @pytest.mark.parametrize("part", ["line", "character"])
-def test_a_reply_that_is_cut_anywhere_is_never_over_in_good_order(
+def test_a_reply_that_is_cut_off_anywhere_is_never_reported_as_complete(
     name: str, chunked: bool, cut: Do, part: str
 ) -> None:
     *before, last = sent(name, "One ", "zwölf 🌍")
@@ -206,7 +206,7 @@ def test_a_key_from_the_environment_that_cannot_be_sent_is_not_shown(
 @each_client
 @settings(max_examples=effort(2))
 @given(places=st.lists(st.integers(0, 5000), min_size=3, max_size=40))
-def test_however_the_bytes_are_cut_on_their_way_the_reply_is_the_same(
+def test_a_reply_is_the_same_however_its_bytes_are_split(
     name: str, places: list[int]
 ) -> None:
     pieces = ["zwölf ", "🌍", "\u2028", "\r\n", "data: [DONE]\n\n"]

@@ -130,14 +130,14 @@ def test_an_unreachable_server_is_retried_before_the_next_model(name: str) -> No
 
 @each_client
 @pytest.mark.parametrize("cut", [Do.CUT, Do.END])
-def test_a_stream_that_breaks_before_its_first_piece_is_asked_for_again(name: str, cut: Do) -> None:
+def test_a_stream_that_breaks_before_its_first_piece_is_requested_again(name: str, cut: Do) -> None:
     nothing = sent(name, end="missing")  # what providers send before content
     came = ask(name, Answer([*nothing, cut]), Answer(sent(name, "First.")))
     assert (came.read.text, came.read.error, came.slept) == ("First.", None, [1.0])
 
 
 @each_client
-def test_a_stream_that_breaks_after_its_first_piece_is_never_begun_again(name: str) -> None:
+def test_a_stream_that_breaks_after_its_first_piece_is_never_restarted(name: str) -> None:
     came = ask(name, Answer([*sent(name, "One ", end="missing"), Do.CUT]))
     assert came.read.text == "One "
     assert came.read.error is not None

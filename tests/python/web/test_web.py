@@ -172,7 +172,7 @@ async def test_messages_that_come_at_once_start_one_run(tmp_path: Path) -> None:
 
 
 @on_a_server
-async def test_a_disconnect_is_not_a_cancel(tmp_path: Path) -> None:
+async def test_a_disconnect_does_not_cancel_a_run(tmp_path: Path) -> None:
     go = asyncio.Event()
 
     async def model(messages: Sequence[Message]) -> AsyncIterator[str]:  # noqa: ARG001
