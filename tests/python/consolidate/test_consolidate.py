@@ -275,5 +275,5 @@ def test_invalid_histories_are_rejected(history: Any) -> None:
 
 
 def test_one_push_takes_one_message() -> None:
-    with pytest.raises(ValueError, match="one message, not 2"):
+    with pytest.raises(ValueError, match="one message, got 2"):
         tw.Consolidator().push(["a", "b"])  # type: ignore[arg-type]
