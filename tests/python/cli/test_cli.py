@@ -77,7 +77,9 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("arguments", [[], ["dance"], ["parse", "--chunk", "0"], ["contracts"]])
-def test_wrong_usage_ends_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_usage_exits_with_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as stop:
         main(arguments)
     assert stop.value.code == 2
@@ -103,7 +105,7 @@ def test_parse_prints_one_event_a_line(
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 1000])
-def test_how_a_reply_is_cut_does_not_change_what_is_printed(
+def test_chunk_boundaries_do_not_change_the_output(
     chunk: int, tools: str, reply: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["parse", "--tools", tools, reply])
@@ -126,7 +128,7 @@ def test_parse_reads_standard_input_and_python_m_works(tools: str) -> None:
     assert b'"tool_call"' in done.stdout
 
 
-def test_output_is_utf8_whatever_the_locale_says(tmp_path: Path, tools: str) -> None:
+def test_output_is_utf8_in_any_locale(tmp_path: Path, tools: str) -> None:
     text = "Zoé: 🍵\r\n"
     done = subprocess.run(
         [sys.executable, "-m", "toolweave", "parse", "--tools", tools],
@@ -141,16 +143,14 @@ def test_output_is_utf8_whatever_the_locale_says(tmp_path: Path, tools: str) -> 
     assert [event["text"] for event in found] == [text]
 
 
-def test_without_contracts_it_says_that_no_tool_is_known(
-    reply: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_contracts_no_tool_is_known(reply: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["parse", reply]) == 0
     printed = capsys.readouterr()
     assert "no tool is known" in printed.err
     assert {event["event"] for event in events(printed.out)} == {"text_delta"}
 
 
-def test_check_ends_with_1_if_a_call_is_invalid(
+def test_check_exits_with_1_if_a_call_is_invalid(
     tmp_path: Path, tools: str, reply: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["parse", "--check", "--tools", tools, reply]) == 0
@@ -184,7 +184,7 @@ def test_a_reply_that_was_cut_off_completes_no_call(
         ("é".encode() * 40_000 + b"\x80", 80_000),
     ],
 )
-def test_text_that_is_not_utf8_names_the_byte(
+def test_invalid_utf8_is_reported_with_its_position(
     data: bytes, offset: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "latin.txt"
@@ -213,7 +213,7 @@ def test_text_that_is_not_utf8_names_the_byte(
         ('[{"name": "a"}, {"name": "a"}]', '"a" is given more than once'),
     ],
 )
-def test_what_is_not_a_contract_is_named(
+def test_an_invalid_contract_is_reported(
     content: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "contracts.json"
@@ -225,7 +225,7 @@ def test_what_is_not_a_contract_is_named(
 
 
 @pytest.mark.parametrize("path", ["no/such/file", "."])
-def test_a_file_that_cannot_be_read_is_named(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unreadable_file_is_reported(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (["parse", path], ["parse", "--tools", path], ["contracts", path]):
         assert main(arguments) == 2
         assert f"cannot read {path}: " in capsys.readouterr().err
@@ -242,7 +242,7 @@ def test_a_file_that_cannot_be_read_is_named(path: str, capsys: pytest.CaptureFi
         [{"input_schema": ADD["parameters"], **{key: ADD[key] for key in ("name", "description")}}],
     ],
 )
-def test_contracts_are_read_in_every_usual_form(
+def test_contracts_are_read_in_every_supported_format(
     wrapped: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "contracts.json"
@@ -254,7 +254,7 @@ def test_contracts_are_read_in_every_usual_form(
     assert "- b (required)" in printed
 
 
-def test_a_reader_that_leaves_is_no_error(tmp_path: Path, tools: str) -> None:
+def test_a_closed_pipe_is_no_error(tmp_path: Path, tools: str) -> None:
     file = tmp_path / "long.txt"
     file.write_text(REPLY * 20_000, encoding="utf-8")
     command = [sys.executable, "-m", "toolweave", "parse", "--tools", tools, str(file)]
@@ -269,7 +269,7 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path, tools: str) -> None:
     assert process.returncode == 0
 
 
-def test_numbers_are_printed_exactly_or_not_at_all(
+def test_numbers_are_printed_exactly_or_the_call_is_invalid(
     tmp_path: Path, tools: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "large.txt"
@@ -284,7 +284,7 @@ def test_numbers_are_printed_exactly_or_not_at_all(
     assert (last["event"], last["kind"]) == ("invalid_tool_call", "invalid_json")
 
 
-def test_what_was_read_is_printed_before_more_is_waited_for(tools: str) -> None:
+def test_output_is_flushed_before_waiting_for_input(tools: str) -> None:
     command = [sys.executable, "-m", "toolweave", "parse", "--tools", tools, "--chunk", "2"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None

@@ -122,7 +122,7 @@ def test_natural_text_is_read_in_every_layout(
     assert text.generation_id == exchange.generation_id != answer.generation_id
 
 
-def test_one_reply_without_headings_is_the_assistants(
+def test_one_reply_without_headings_is_of_the_assistant(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = written(tmp_path / "reply.txt", 'Hm.\n<tool_call name="f">{"a": 1}</tool_call>\n')
@@ -217,7 +217,7 @@ def test_without_an_id_the_chat_gets_one(
     ]  # fmt: skip
 
 
-def test_messages_of_another_chat_become_this_ones(tmp_path: Path) -> None:
+def test_messages_of_another_chat_are_imported_into_this_chat(tmp_path: Path) -> None:
     imported = tw.TextMessage("Hello.", id="m1", chat_id="there", run_id="r1")
     file = written(tmp_path / "message.jsonl", imported.to_json())
     url = f"sqlite:///{tmp_path / 'chats.db'}"
@@ -229,7 +229,7 @@ def test_messages_of_another_chat_become_this_ones(tmp_path: Path) -> None:
         assert (message.id, message.run_id) == ("m1", None)
 
 
-def test_nothing_is_imported_by_halves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_import_stores_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     last = {"kind": "text", "role": "user", "text": "x", "messageId": "m" * 256}
     file = written(tmp_path / "long.json", [*NATURAL, last])
     url = f"sqlite:///{tmp_path / 'chats.db'}"
@@ -269,7 +269,7 @@ def test_nothing_is_imported_by_halves(tmp_path: Path, capsys: pytest.CaptureFix
         ("Hello.\n\n# User\nHi.", "auto", "line 1: text above the first heading (line 3)"),
     ],
 )
-def test_what_is_no_transcript_is_an_error_that_says_where(
+def test_an_invalid_transcript_is_reported_with_its_position(
     content: str, form: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = written(tmp_path / "bad", content)
@@ -293,7 +293,7 @@ def test_what_is_no_transcript_is_an_error_that_says_where(
         (["--tools", "no/such/file"], "cannot read no/such/file"),
     ],
 )
-def test_options_that_cannot_be_used_are_named(
+def test_invalid_options_are_reported(
     options: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = written(tmp_path / "transcript.json", NATURAL)
@@ -301,7 +301,7 @@ def test_options_that_cannot_be_used_are_named(
     assert says in capsys.readouterr().err
 
 
-def test_one_goes_to_the_store_or_to_the_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_store_and_json_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["import", "f", "--json", "--store", "sqlite://"])
     assert stop.value.code == 2
@@ -324,7 +324,7 @@ turns = st.lists(
 
 @settings(max_examples=effort(100))
 @given(turns)
-def test_merging_loses_and_invents_nothing(turns: list[tuple[str, str]]) -> None:
+def test_merging_preserves_all_messages(turns: list[tuple[str, str]]) -> None:
     transcript: list[tw.Message] = [tw.TextMessage(text, role=role) for role, text in turns]
     history = tw.parse_history(list(mark_replies(transcript)), ["f"])
     together = merge_results(history)

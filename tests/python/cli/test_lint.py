@@ -51,14 +51,14 @@ def read_json(printed: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in printed.splitlines()]
 
 
-def test_a_file_without_faults_is_clean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_valid_file_has_no_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "tools.xml"
     file.write_text(CLEAN, "utf-8")
     assert main(["lint", "--strict", str(file)]) == 0
     assert capsys.readouterr() == ("no problems; 1 tool in 1 file\n", "")
 
 
-def test_a_fault_is_shown_with_its_line_and_a_mark_under_it(
+def test_an_error_is_shown_with_its_line_and_a_mark(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -90,7 +90,7 @@ def test_a_fault_is_shown_with_its_line_and_a_mark_under_it(
     ],
 )
 @pytest.mark.parametrize("form", ["text", "json", "github"])
-def test_the_exit_status_says_whether_something_counts(
+def test_the_exit_code_tells_if_there_are_problems(
     text: str, options: list[str], status: int, form: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "tools.xml"
@@ -98,7 +98,7 @@ def test_the_exit_status_says_whether_something_counts(
     assert main(["lint", "--format", form, *options, str(file)]) == status
 
 
-def test_a_file_that_cannot_be_read_does_not_keep_others_from_being_checked(
+def test_an_unreadable_file_does_not_prevent_checking_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "tools.xml"
@@ -111,7 +111,7 @@ def test_a_file_that_cannot_be_read_does_not_keep_others_from_being_checked(
     assert "1 error" in printed.out
 
 
-def test_standard_input_is_a_file() -> None:
+def test_standard_input_is_checked() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "toolweave", "lint", "--format", "json", "-"],
         input=WITHOUT_HANDLER.encode("utf-16"),
@@ -126,7 +126,7 @@ def test_standard_input_is_a_file() -> None:
     }  # fmt: skip
 
 
-def test_annotations_cannot_be_broken_out_of(
+def test_annotations_are_escaped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -155,7 +155,7 @@ def test_control_characters_are_escaped(tmp_path: Path, capsys: pytest.CaptureFi
     ("environment", "coloured"),
     [({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)],
 )
-def test_colours_are_for_terminals_that_want_them(
+def test_colours_are_used_on_terminals_without_no_color(
     environment: dict[str, str], coloured: bool, tmp_path: Path
 ) -> None:
     file = tmp_path / "tools.xml"
@@ -191,7 +191,7 @@ def test_without_a_terminal_there_are_no_colours(
     assert "\x1b" not in capsys.readouterr().out
 
 
-def test_lint_needs_nothing_that_is_extra(tmp_path: Path) -> None:
+def test_lint_needs_no_extra(tmp_path: Path) -> None:
     file = tmp_path / "tools.xml"
     file.write_text(BROKEN, "utf-8")
     program = (
@@ -222,7 +222,7 @@ def drawn(text: str, offset: int, length: int) -> str:
     width=st.integers(20, 130),
     encoding=st.sampled_from(["utf-8", "ascii", "latin-1"]),
 )
-def test_the_mark_is_under_what_it_is_about(
+def test_the_mark_is_under_its_text(
     line: str, place: int, length: int, width: int, encoding: str
 ) -> None:
     first = min(place - 1, len(line))
@@ -250,7 +250,7 @@ def test_the_mark_is_under_what_it_is_about(
 
 
 @given(st.characters(exclude_categories=["Cn"]))
-def test_a_character_is_shown_as_itself_or_as_an_escape(character: str) -> None:
+def test_a_character_is_shown_unchanged_or_escaped(character: str) -> None:
     shown, wide = cell(character, "utf-8")
     assert shown.isprintable()
     if shown == character:
@@ -261,7 +261,7 @@ def test_a_character_is_shown_as_itself_or_as_an_escape(character: str) -> None:
 
 
 @pytest.mark.parametrize("character", "a~é漢カＷ🍲\u0301가\u1161")
-def test_characters_are_as_wide_as_terminals_have_them(character: str) -> None:
+def test_characters_have_the_width_of_terminals(character: str) -> None:
     assert cell(character, "utf-8") == (character, cell_len(character))
 
 
@@ -274,12 +274,12 @@ def test_a_line_of_any_length_is_cut_around_the_mark() -> None:
     assert part.text[part.offset : part.offset + part.length] == "<Tool>"
 
 
-def test_a_line_of_accents_is_cut_as_well() -> None:
+def test_a_line_of_combining_characters_is_cut() -> None:
     part = excerpt("\u0301" * 5_000_000, 2_500_000, 6, width=60, encoding="utf-8")
     assert len(part.text) < 1000
 
 
-def test_a_message_that_quotes_half_the_file_is_cut() -> None:
+def test_a_long_message_is_shortened() -> None:
     found = Diagnostic("TW115", "warning", f'the tool "{"x" * 900_000}" has no handler')
     shown = DiagnosticPrinter().show("a.xml", "", found)
     assert len(shown) < 1200
@@ -294,7 +294,7 @@ def test_a_diagnostic_without_a_line_has_no_excerpt() -> None:
     )
 
 
-def test_the_faults_of_real_files_are_found(capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_of_real_files_are_found(capsys: pytest.CaptureFixture[str]) -> None:
     if not REAL.is_dir():
         pytest.skip("set TOOLWEAVE_SHARED to a folder that holds data/nlweb")
     files = sorted(REAL.glob("*.xml"))
@@ -316,7 +316,7 @@ def test_the_faults_of_real_files_are_found(capsys: pytest.CaptureFixture[str]) 
     assert {one["severity"] for one in found.values()} == {"warning"}
 
 
-def test_tools_of_a_type_are_listed_with_where_they_come_from(
+def test_tools_of_a_type_are_listed_with_their_origins(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "tools.xml"
@@ -351,7 +351,7 @@ def test_tools_of_a_broken_file_are_not_listed(
     assert f"toolweave tools: {file}:4:1: " in capsys.readouterr().err
 
 
-def test_handlers_are_imported_only_where_that_is_allowed(
+def test_handlers_are_imported_only_if_allowed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -374,7 +374,7 @@ def test_handlers_are_imported_only_where_that_is_allowed(
     sys.modules.pop("lint_marker", None)
 
 
-def test_handlers_are_looked_for_in_the_folders_that_are_given(
+def test_handlers_are_searched_for_in_the_given_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "tools.xml"

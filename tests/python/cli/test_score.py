@@ -47,7 +47,7 @@ def score(*arguments: str) -> int:
     return main(["score", *arguments])
 
 
-def test_a_live_model_finds_the_tool_and_the_ranking_says_why(
+def test_a_live_model_finds_the_tool_and_the_ranking_explains_it(
     tools: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving(Reply.of(COMPARE)) as endpoint:
@@ -80,7 +80,7 @@ def test_a_live_model_finds_the_tool_and_the_ranking_says_why(
     assert asked["response_format"]["json_schema"]["schema"]["required"][0] == "tool"
 
 
-def test_the_same_as_json(tools: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_selection_is_printed_as_json(tools: str, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(Reply.of('{"score": 91}'), Reply.of('{"score": "?"}')) as endpoint:
         arguments = ("--strategy", "each", "--max-concurrency", "1", "--json", "--timeout", "9")
         score(tools, "Soup", *arguments, "--model", endpoint.url, "--model-name", "m")
@@ -90,7 +90,7 @@ def test_the_same_as_json(tools: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert [one["note"] for one in found["ranking"]] == [None, "not scored: another tool had won"]
 
 
-def test_the_examples_are_measured_in_every_way(
+def test_examples_are_measured_with_every_method(
     tools: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert score(tools, "--examples", "--model", "words", "--strategy", "all") == 0
@@ -114,7 +114,7 @@ def test_the_examples_are_measured_in_every_way(
     assert printed.err.startswith('each Thing "Find soups": search, ')
 
 
-def test_some_examples_are_measured_with_a_live_model(
+def test_a_sample_of_examples_is_measured_with_a_live_model(
     tools: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving(*[Reply.of(COMPARE)] * 2) as endpoint:
@@ -127,7 +127,7 @@ def test_some_examples_are_measured_with_a_live_model(
     assert found["recall_at_3"]["queries"] == 0
 
 
-def test_a_replay_answers_as_the_model_did(
+def test_a_replay_answers_like_the_recorded_model(
     tools: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recorder = StreamRecorder(ScriptedModel(COMPARE, name="m1"))
@@ -161,7 +161,7 @@ def test_invalid_usage_is_reported(
     assert message in err
 
 
-def test_an_endpoint_that_is_not_there_says_so(
+def test_an_unreachable_endpoint_is_reported(
     tools: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert score(tools, "x", "--model", "http://127.0.0.1:9/v1") == 2
@@ -178,7 +178,7 @@ def test_a_model_that_gives_no_score_leaves_the_fallback_and_an_exit_code(
     assert "1 call, " in printed
 
 
-def test_a_file_that_is_broken_says_where(
+def test_an_invalid_file_is_reported_with_its_position(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "broken.xml"

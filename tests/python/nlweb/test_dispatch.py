@@ -47,7 +47,7 @@ CHOSEN = {"details": {"score": 85, "item_name": "Pad Thai"}, "search": 30}
 
 
 @pytest.mark.parametrize("policy", [None, ALLOWED])
-def test_a_handler_of_nlweb_s_is_run_by_nlweb(policy: SelectionPolicy | None) -> None:
+def test_nlweb_runs_its_own_handlers(policy: SelectionPolicy | None) -> None:
     handler = serve(CHOSEN, SEARCH, DETAILS, policy=policy)
     assert handler.tool_routing_results[0]["tool"].handler_class == "nlweb_site.Details"
     assert handler.messages[1:] == [
@@ -56,7 +56,7 @@ def test_a_handler_of_nlweb_s_is_run_by_nlweb(policy: SelectionPolicy | None) ->
     assert handler.searched == []
 
 
-def test_search_is_nlweb_s_own() -> None:
+def test_nlweb_runs_search_itself() -> None:
     handler = serve({"search": 95}, SEARCH, DETAILS)
     assert handler.searched == [["soup", "salad"]]
 
@@ -71,7 +71,7 @@ def test_search_is_nlweb_s_own() -> None:
         tool("details", method="url", path="http://127.0.0.1:9/ask"),
     ],
 )
-def test_a_tool_that_cannot_run_is_never_chosen_and_search_keeps_what_was_found(
+def test_a_tool_that_cannot_run_is_not_selected_and_search_keeps_its_items(
     broken: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     handler = serve({"details": 95, "search": 30}, SEARCH, broken, policy=ALLOWED)
@@ -81,13 +81,13 @@ def test_a_tool_that_cannot_run_is_never_chosen_and_search_keeps_what_was_found(
     assert "the tool that was chosen cannot run, so it is search" in caplog.text
 
 
-def test_where_there_is_no_search_either_nlweb_still_searches() -> None:
+def test_nlweb_searches_even_if_there_is_no_search_tool() -> None:
     handler = serve({"details": 95, "other": 1}, tool("details"), tool("other"), policy=ALLOWED)
     assert handler.tool_routing_results == []
     assert handler.searched == [["soup", "salad"]]
 
 
-def test_without_allowed_handlers_what_is_imported_is_nlweb_s_to_decide() -> None:
+def test_without_allowed_handlers_nlweb_imports_handlers_itself() -> None:
     elsewhere = tool("details", handler="nlweb_site_that_is_gone.Details")
     handler = serve({"details": 95}, SEARCH, elsewhere)
     assert handler.tool_routing_results[0]["tool"].handler_class == elsewhere.handler
@@ -129,14 +129,14 @@ def test_a_handler_that_is_registered_in_python_runs_in_nlweb(
     assert done.searched == []
 
 
-def test_a_score_is_no_parameter_of_a_handler_in_python() -> None:
+def test_a_score_is_not_passed_to_a_handler_in_python() -> None:
     bare = ToolEntry("bare", prompt="tool=bare {request.query}")
     done = serve({"bare": 90}, SEARCH, bare, handlers={"bare": Registered})
     assert done.tool_routing_results[0]["result"] == {"score": 90}
     assert done.messages[1:] == [{"message_type": "registered", "params": {}}]
 
 
-def test_a_function_with_a_dotted_path_runs_in_nlweb_where_it_is_allowed() -> None:
+def test_a_function_with_a_dotted_path_runs_in_nlweb_if_allowed() -> None:
     path = f"{__name__}.function"
     policy = SelectionPolicy(strategy="each", allowed_handlers=(__name__,))
     entry = tool("details", handler=path, asks={"item_name": "the name of the item"})
@@ -144,7 +144,7 @@ def test_a_function_with_a_dotted_path_runs_in_nlweb_where_it_is_allowed() -> No
     assert done.messages[1:] == [{"message_type": "function", "item": "Pad Thai"}]
 
 
-def test_a_registered_handler_that_hangs_is_stopped() -> None:
+def test_a_registered_handler_that_times_out_is_stopped() -> None:
     stopped = threading.Event()
 
     async def hangs() -> None:
@@ -162,7 +162,7 @@ def test_a_registered_handler_that_hangs_is_stopped() -> None:
 
 
 @pytest.mark.parametrize("handler", [Details, function])
-def test_a_registered_handler_that_fails_is_an_error_for_the_user_and_a_record_in_the_log(
+def test_a_failing_registered_handler_sends_an_error_and_is_logged(
     handler: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Gone(Handler):
@@ -176,7 +176,7 @@ def test_a_registered_handler_that_fails_is_an_error_for_the_user_and_a_record_i
     assert "the disk at /srv is gone" in caplog.text
 
 
-def test_what_does_not_fit_the_handler_is_an_error_as_well() -> None:
+def test_parameters_that_the_handler_lacks_are_an_error() -> None:
     async def needs_more(item_name: str, calories: int) -> None:
         raise AssertionError(item_name, calories)
 
@@ -198,7 +198,7 @@ def test_what_does_not_fit_the_handler_is_an_error_as_well() -> None:
     ],
 )
 @pytest.mark.parametrize("newer", [False, True])
-def test_what_a_handler_in_python_returns_is_the_answer(
+def test_the_return_value_of_a_handler_in_python_is_the_answer(
     value: Any, expected: Any, newer: bool
 ) -> None:
     async def returns() -> Any:
@@ -225,7 +225,7 @@ def test_what_a_handler_in_python_returns_is_the_answer(
         ({"message_type": "result_batch", "results": [{"a": 1}]}, [{"a": 1}]),
     ],
 )
-def test_items_are_results_as_each_version_has_them(value: Any, items: list[Any]) -> None:
+def test_items_become_results_in_the_format_of_each_version(value: Any, items: list[Any]) -> None:
     assert answers(value, newer=False) == [
         {"message_type": "result_batch", "results": items, "sender_type": "assistant"}
     ]
@@ -249,9 +249,7 @@ JSON = st.recursive(
 
 
 @given(value=JSON, newer=st.booleans())
-def test_whatever_is_returned_every_message_says_what_it_is_and_who_sends_it(
-    value: Any, newer: bool
-) -> None:
+def test_every_message_has_a_type_and_a_sender(value: Any, newer: bool) -> None:
     for message in answers(value, newer=newer):
         assert isinstance(message["message_type"], str)
         assert message["message_type"] != ("result_batch" if newer else "result") or not isinstance(
@@ -260,7 +258,7 @@ def test_whatever_is_returned_every_message_says_what_it_is_and_who_sends_it(
         assert "sender_type" in message
 
 
-def test_another_nlweb_is_a_tool_and_its_messages_are_sent_on() -> None:
+def test_messages_of_another_nlweb_are_forwarded() -> None:
     sent = [
         {"message_type": "result_batch", "results": [{"name": "Pad Thai"}]},
         {"message_type": "complete"},

@@ -45,7 +45,7 @@ ALL = [
         (7, "Thing"),
     ],
 )
-def test_the_type_is_read_in_any_spelling(item_type: Any, expected: str) -> None:
+def test_the_type_is_read_in_any_notation(item_type: Any, expected: str) -> None:
     assert item_type_of(Handler(item_type=item_type)) == expected
 
 
@@ -64,7 +64,7 @@ def test_the_site_is_a_name_or_the_first_of_a_list(site: Any, expected: str | No
 
 
 @pytest.mark.parametrize("unknown", [None, ""])
-def test_without_a_decontextualized_query_it_is_the_query(unknown: str | None) -> None:
+def test_without_a_decontextualized_query_the_query_is_used(unknown: str | None) -> None:
     assert query_of(Handler("noodles", decontextualized_query=unknown)) == "noodles"
     assert query_of(Handler("noodles", decontextualized_query="spicy")) == "spicy"
 
@@ -99,7 +99,7 @@ def test_every_placeholder_has_the_value_that_nlweb_gives_it() -> None:
     }
 
 
-def test_what_a_handler_does_not_have_is_empty_or_the_default_of_nlweb() -> None:
+def test_missing_attributes_are_empty_or_have_the_default_of_nlweb() -> None:
     class Bare:
         query = "noodles"
         state = None
@@ -131,7 +131,7 @@ def test_a_value_that_cannot_be_rendered_is_left_empty(caplog: pytest.LogCapture
     assert "a placeholder is left empty" in caplog.text
 
 
-def test_only_what_the_prompts_ask_for_is_looked_up() -> None:
+def test_only_placeholders_of_the_prompts_are_looked_up() -> None:
     class Counted:
         looked = 0
 
@@ -164,7 +164,7 @@ def test_only_what_the_prompts_ask_for_is_looked_up() -> None:
     item_type=st.none() | st.text(max_size=10) | st.lists(st.text(max_size=5), max_size=2),
     site=st.none() | st.text(max_size=5) | st.lists(st.text(max_size=5), max_size=2),
 )
-def test_whatever_a_handler_holds_it_can_be_selected_for(
+def test_any_attributes_of_a_handler_are_accepted(
     query: str, previous: list[str], decontextualized: Any, item_type: Any, site: Any
 ) -> None:
     async def scorer(prompt: str, schema: object) -> Any:  # noqa: ARG001

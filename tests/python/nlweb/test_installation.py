@@ -97,7 +97,7 @@ def chosen(handler: Handler) -> list[str]:
 
 
 @pytest.mark.usefixtures("nlweb")
-def test_one_import_is_all_it_takes() -> None:
+def test_changing_one_import_is_enough() -> None:
     import core.llm  # type: ignore[import-not-found]  # pyright: ignore[reportMissingImports]
 
     core.llm.replies["details"] = {"score": "86", "item_name": "Pad Thai"}
@@ -113,7 +113,7 @@ def test_one_import_is_all_it_takes() -> None:
 
 
 @pytest.mark.usefixtures("nlweb")
-def test_the_model_is_imported_at_first_need_and_its_silence_is_a_failure_of_that_tool() -> None:
+def test_the_model_is_imported_on_demand_and_no_reply_is_an_error() -> None:
     handler = Handler()
     assert chosen(handler) == ["search"]
     assert len(model().asked) == 2
@@ -134,7 +134,7 @@ def test_another_strategy_asks_the_same_model_with_its_own_schema() -> None:
     assert chosen(Handler()) == ["details"]
 
 
-def test_the_switch_of_nlweb_is_asked_for_every_query(nlweb: Any) -> None:
+def test_the_setting_of_nlweb_is_read_for_every_query(nlweb: Any) -> None:
     nlweb.enabled = False
     assert chosen(Handler()) == []
     assert "core.llm" not in sys.modules
@@ -142,7 +142,7 @@ def test_the_switch_of_nlweb_is_asked_for_every_query(nlweb: Any) -> None:
     assert chosen(Handler()) == ["search"]
 
 
-def test_the_folder_of_the_configuration_is_where_the_tools_are(
+def test_tools_are_loaded_from_the_configuration_folder(
     nlweb: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NLWEB_CONFIG_DIR")
@@ -157,7 +157,7 @@ def test_the_folder_of_the_configuration_is_where_the_tools_are(
 
 
 @pytest.mark.usefixtures("nlweb")
-def test_a_broken_file_is_logged_and_taken_up_once_it_is_whole(
+def test_an_invalid_file_is_logged_and_loaded_once_it_is_valid(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "config" / "tools.xml"
@@ -175,7 +175,7 @@ def test_a_broken_file_is_logged_and_taken_up_once_it_is_whole(
 
 
 @pytest.mark.usefixtures("nlweb")
-def test_a_broken_tool_is_left_out_and_logged(
+def test_an_invalid_tool_is_skipped_and_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "config" / "tools.xml"
@@ -188,7 +188,7 @@ def test_a_broken_tool_is_left_out_and_logged(
 
 
 @pytest.mark.usefixtures("nlweb")
-def test_tools_can_be_loaded_at_the_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_tools_can_be_loaded_at_startup(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "config" / "tools.xml"
     kept = tmp_path / "kept"
     file.rename(kept)
@@ -200,7 +200,7 @@ def test_tools_can_be_loaded_at_the_start(tmp_path: Path, caplog: pytest.LogCapt
     assert chosen(Handler()) == ["search"]
 
 
-def test_for_all_sites_without_aggregation_it_is_search_unasked(nlweb: Any) -> None:
+def test_for_all_sites_without_aggregation_search_is_selected_without_a_model(nlweb: Any) -> None:
     nlweb.aggregated = False
     handler = Handler(site="all", item_type="{http://nlweb.ai/base}Item")
     handler.state.decontextualized.clear()
@@ -214,7 +214,7 @@ def test_for_all_sites_without_aggregation_it_is_search_unasked(nlweb: Any) -> N
 
 
 @pytest.mark.usefixtures("nlweb")
-def test_a_hierarchy_that_was_edited_in_nlweb_holds(tmp_path: Path) -> None:
+def test_a_hierarchy_edited_in_nlweb_is_used(tmp_path: Path) -> None:
     file = tmp_path / "config" / "tools.xml"
     edited = (
         file.read_text("utf-8").replace("<Item>", "<NewsQuery>").replace("</Item>", "</NewsQuery>")
@@ -231,7 +231,7 @@ def test_a_hierarchy_that_was_edited_in_nlweb_holds(tmp_path: Path) -> None:
     assert chosen(Handler()) == ["search"]
 
 
-def test_a_kept_selection_is_of_the_model_that_the_request_names(nlweb: Any) -> None:
+def test_a_cached_selection_belongs_to_the_model_of_the_request(nlweb: Any) -> None:
     for params, calls in [
         ({}, 2),
         ({"query_id": "7"}, 2),
@@ -293,7 +293,7 @@ def test_without_nlweb_the_error_names_what_to_configure(caplog: pytest.LogCaptu
     assert "give it to toolweave.nlweb.configure(registry)" in caplog.text
 
 
-def test_what_is_configured_holds_from_the_next_query_on_and_not_for_other_classes() -> None:
+def test_a_configuration_applies_from_the_next_query_and_to_no_other_class() -> None:
     mine = make_selector(Registry({}, [SEARCH, tool("mine", handler="a.B")]), Scores(mine=95))
     early = ToolSelector(Handler())
     try:
@@ -309,7 +309,7 @@ def test_what_is_configured_holds_from_the_next_query_on_and_not_for_other_class
 
 
 @pytest.mark.parametrize("name", toolweave.nlweb.__all__)
-def test_what_is_public_is_documented(name: str) -> None:
+def test_public_names_are_documented(name: str) -> None:
     assert getattr(toolweave.nlweb, name).__doc__
 
 
@@ -339,7 +339,7 @@ def test_invalid_arguments_are_refused_at_once(registry: Any, scorer: Any, polic
         ({"type_hierarchy": {"Recipe": "Item"}}, r"type_hierarchy\['Recipe'\] must be a list"),
     ],
 )
-def test_an_option_that_means_nothing_is_refused(options: Any, message: str) -> None:
+def test_an_unknown_option_is_refused(options: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         make_selector(**options)
     with pytest.raises((TypeError, ValueError), match=message):
@@ -374,7 +374,7 @@ STATES = {
 
 @pytest.mark.usefixtures("nlweb")
 @pytest.mark.parametrize("state", STATES)
-def test_what_the_documentation_changes_is_all_it_takes(tmp_path: Path, state: str) -> None:
+def test_the_documented_changes_are_sufficient(tmp_path: Path, state: str) -> None:
     page = DOCS / "nlweb.md"
     changes = [one for one in blocks(page.read_text("utf-8")) if one.language == "diff"]
     assert len(changes) == 2
@@ -413,9 +413,7 @@ def applied(change: str, text: str) -> str:
 
 
 @pytest.mark.usefixtures("nlweb")
-def test_what_the_documentation_shows_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_documented_examples_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = DOCS / "nlweb.md"
     shown = next(block for block in blocks(page.read_text("utf-8")) if block.language == "python")
     monkeypatch.chdir(tmp_path)

@@ -34,19 +34,19 @@ async def hangs(prompt: str, schema: object) -> Any:  # noqa: ARG001
     await asyncio.Event().wait()
 
 
-def test_many_queries_take_no_longer_than_one() -> None:
+def test_many_concurrent_queries_take_as_long_as_one() -> None:
     took, handlers = run(serve(40, answers_in_a_second))
     assert took == pytest.approx(1)
     assert all(handler.tool_routing_results[0]["score"] == 80 for handler in handlers)
 
 
-def test_a_hanging_model_delays_no_query_beyond_the_timeout() -> None:
+def test_a_model_without_a_reply_delays_no_query_beyond_the_timeout() -> None:
     took, handlers = run(serve(20, hangs))
     assert took == pytest.approx(8)
     assert all(handler.messages[0]["selected_tool"] == "search" for handler in handlers)
 
 
-def test_the_wait_for_a_place_is_part_of_the_timeout() -> None:
+def test_the_wait_for_a_slot_counts_against_the_timeout() -> None:
     limiter = CallLimiter(4)
     took, handlers = run(serve(20, hangs, limiter=limiter))
     assert took == pytest.approx(8)
@@ -58,7 +58,7 @@ def test_the_wait_for_a_place_is_part_of_the_timeout() -> None:
     assert limiter.free == 4
 
 
-def test_a_limiter_of_ones_own_bounds_the_calls() -> None:
+def test_a_configured_limiter_limits_the_calls() -> None:
     most = inside = 0
 
     async def scorer(prompt: str, schema: object) -> Any:

@@ -40,7 +40,7 @@ def results(handler: Handler) -> list[tuple[str, float, dict[str, Any]]]:
     ]
 
 
-def test_what_was_chosen_is_where_nlweb_looks_for_it() -> None:
+def test_the_selected_tool_is_where_nlweb_reads_it() -> None:
     handler = route(Scores(search=60, details={"score": 85, "item_name": "Pad Thai"}))
     [best] = handler.tool_routing_results
     chosen: RoutedTool = best["tool"]
@@ -57,7 +57,7 @@ def test_what_was_chosen_is_where_nlweb_looks_for_it() -> None:
     assert handler.state.started == handler.state.done == ["ToolSelector"]
 
 
-def test_the_choice_is_sent_as_nlweb_sends_it() -> None:
+def test_the_selection_message_equals_that_of_nlweb() -> None:
     handler = route(Scores(details={"score": 85, "item_name": "Pad Thai"}))
     [message] = handler.messages
     elapsed = message.pop("time_elapsed")
@@ -73,7 +73,7 @@ def test_the_choice_is_sent_as_nlweb_sends_it() -> None:
     }
 
 
-def test_search_aborts_nothing() -> None:
+def test_search_does_not_abort_the_fast_track() -> None:
     handler = route(Scores(search={"score": 88, "search_query": "noodles"}))
     assert results(handler) == [("search", 88, {"score": 88, "search_query": "noodles"})]
     assert handler.tool_routing_results[0]["tool"].handler_class is None
@@ -91,7 +91,7 @@ def test_the_best_three_that_reach_the_threshold_are_kept_in_order() -> None:
     ]
 
 
-def test_a_score_of_ninety_ends_it() -> None:
+def test_a_score_of_90_stops_early() -> None:
     slow = asyncio.Event()
     cancelled: list[str] = []
 
@@ -113,7 +113,7 @@ def test_a_score_of_ninety_ends_it() -> None:
 
 
 @pytest.mark.parametrize("score", ["85", "85.0", " 85 ", "85%", 85.0])
-def test_scores_in_strings_count(score: Any) -> None:
+def test_scores_in_strings_are_read(score: Any) -> None:
     handler = route(Scores(search=80, details={"score": score, "item_name": "Pad Thai"}))
     assert results(handler)[0][:2] == ("details", 85)
 
@@ -131,19 +131,19 @@ def test_scores_in_strings_count(score: Any) -> None:
         ValueError("out of order"),
     ],
 )
-def test_one_bad_tool_harms_no_other(bad: Any) -> None:
+def test_one_failing_tool_affects_no_other(bad: Any) -> None:
     handler = route(Scores(search=20, details={"score": 85, "item_name": "x"}, compare=bad))
     assert results(handler)[0] == ("details", 85, {"score": 85, "item_name": "x"})
 
 
-def test_below_the_threshold_it_is_search_with_its_own_score() -> None:
+def test_below_the_threshold_search_is_selected_with_its_own_score() -> None:
     handler = route(Scores(search=12, details=60, compare=69))
     assert results(handler) == [("search", 12, {"score": 12, "search_query": "spicy noodles"})]
     assert not handler.abort_fast_track_event.is_set()
     assert handler.messages[0]["score"] == 12
 
 
-def test_every_entry_has_a_result_even_where_there_was_no_reply() -> None:
+def test_every_entry_has_a_result_even_without_a_reply() -> None:
     handler = route(Scores(search=OSError("gone"), details=OSError("gone"), compare=3))
     [(name, score, result)] = results(handler)
     assert (name, score, result["score"]) == ("search", 0, 0)
@@ -151,7 +151,7 @@ def test_every_entry_has_a_result_even_where_there_was_no_reply() -> None:
     assert handler.messages[0]["parameters"] == result
 
 
-def test_without_any_tool_it_is_search() -> None:
+def test_without_tools_search_is_selected() -> None:
     handler = route(Scores(compare=10), COMPARE, DETAILS)
     assert handler.tool_routing_results == []
     message = handler.messages[0]
@@ -163,7 +163,7 @@ def test_without_any_tool_it_is_search() -> None:
     assert not handler.abort_fast_track_event.is_set()
 
 
-def test_a_tool_without_a_prompt_is_asked_about_all_the_same() -> None:
+def test_a_tool_without_a_prompt_is_scored() -> None:
     asked: list[str] = []
 
     async def scorer(prompt: str, schema: object) -> Any:  # noqa: ARG001
@@ -205,7 +205,7 @@ def test_the_only_tool_needs_no_model_and_always_has_the_query(structure: Any) -
 
 
 @pytest.mark.parametrize("structure", [None, {"score": "100"}])
-def test_a_function_that_is_the_only_tool_is_given_the_query(structure: Any) -> None:
+def test_a_function_that_is_the_only_tool_receives_the_query(structure: Any) -> None:
     async def search(search_query: str) -> str:
         return f"found {search_query}"
 
@@ -216,7 +216,7 @@ def test_a_function_that_is_the_only_tool_is_given_the_query(structure: Any) -> 
     assert handler.messages[1]["answer"] == "found spicy noodles"
 
 
-def test_a_function_that_is_the_only_tool_has_its_parameters_from_one_call() -> None:
+def test_parameters_of_a_function_that_is_the_only_tool_take_one_call() -> None:
     async def details(item_name: str) -> str:
         return f"all about {item_name}"
 
@@ -230,7 +230,7 @@ def test_a_function_that_is_the_only_tool_has_its_parameters_from_one_call() -> 
     assert handler.messages[1]["answer"] == "all about Pad Thai"
 
 
-def test_a_tool_is_asked_about_once_whatever_its_parameters_are() -> None:
+def test_a_tool_with_invalid_parameters_is_not_asked_about_again() -> None:
     strict = tool("strict", handler="nlweb_site.Details")
     schema = {"type": "object", "properties": {"item_name": {"type": "string"}}}
     asks = ToolEntry(
@@ -260,7 +260,7 @@ def test_a_tool_is_asked_about_once_whatever_its_parameters_are() -> None:
         ({}, {"enabled": lambda: 1 / 0}),
     ],
 )
-def test_where_no_tool_is_wanted_only_the_step_is_done(
+def test_if_no_tool_is_needed_only_the_step_is_reported(
     handler: dict[str, Any], options: dict[str, Any]
 ) -> None:
     scorer = Scores(details=95)
@@ -270,12 +270,12 @@ def test_where_no_tool_is_wanted_only_the_step_is_done(
 
 
 @pytest.mark.parametrize("mode", ["none", "list", "", None])
-def test_any_other_mode_selects(mode: Any) -> None:
+def test_every_other_mode_selects_a_tool(mode: Any) -> None:
     handler = route(Scores(details=95), handler=Handler(generate_mode=mode))
     assert handler.tool_routing_results
 
 
-def test_a_selection_that_cannot_be_made_is_logged_and_is_search(
+def test_a_failed_selection_is_logged_and_selects_search(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Broken(Registry):
@@ -295,7 +295,7 @@ def test_a_selection_that_cannot_be_made_is_logged_and_is_search(
     assert "the disk is gone" in caplog.text
 
 
-def test_a_user_who_has_gone_changes_nothing() -> None:
+def test_a_disconnected_user_changes_nothing() -> None:
     class Gone(Handler):
         async def send_message(self, message: object) -> None:  # noqa: ARG002
             raise ConnectionResetError
@@ -310,7 +310,7 @@ def test_a_user_who_has_gone_changes_nothing() -> None:
 
 @pytest.mark.parametrize("debug", [False, True])
 @pytest.mark.parametrize("streaming", [False, True])
-def test_since_november_the_choice_is_sent_in_debug_mode_only_and_never_as_the_user(
+def test_since_november_the_selection_is_sent_only_in_debug_mode_and_never_as_the_user(
     debug: bool, streaming: bool
 ) -> None:
     given = Handler(debug_mode=debug, streaming=streaming)
@@ -338,7 +338,7 @@ def kept_by_november(message: dict[str, Any]) -> dict[str, Any]:
 # Parameters.
 
 
-def test_what_no_structure_names_reaches_the_handlers_of_nlweb() -> None:
+def test_undeclared_members_are_passed_to_handlers_of_nlweb() -> None:
     fields = {"score": 85, "item_name": "Pad Thai", "item_url": "/pad-thai", "x": {"y": [1]}}
     for strategy in ("each", "choose"):
         parameters = {name: value for name, value in fields.items() if name != "score"}
@@ -348,7 +348,7 @@ def test_what_no_structure_names_reaches_the_handlers_of_nlweb() -> None:
         assert handler.tool_routing_results[0]["result"] == fields
 
 
-def test_what_no_structure_names_does_not_reach_handlers_in_python() -> None:
+def test_undeclared_members_are_not_passed_to_handlers_in_python() -> None:
     got: list[dict[str, Any]] = []
 
     async def details(params: dict[str, Any]) -> None:
@@ -373,7 +373,7 @@ class AlwaysReplying:
 # The query.
 
 
-def test_the_decontextualized_query_is_waited_for() -> None:
+def test_the_decontextualized_query_is_awaited() -> None:
     async def main() -> list[str]:
         handler, scorer = Handler("and spicier?"), Scores(search=80)
         handler.state.decontextualized.clear()
@@ -390,7 +390,7 @@ def test_the_decontextualized_query_is_waited_for() -> None:
     assert all("query=spicier noodles" in prompt for prompt in prompts)
 
 
-def test_the_wait_for_the_decontextualized_query_is_bounded(
+def test_the_wait_for_the_decontextualized_query_has_a_timeout(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     handler = Handler("and spicier?", prev_queries=["noodles"])
@@ -402,7 +402,7 @@ def test_the_wait_for_the_decontextualized_query_is_bounded(
     assert "did not come in time" in caplog.text
 
 
-def test_a_decontextualizer_that_fails_leaves_the_query_as_it_is(
+def test_a_failing_decontextualizer_leaves_the_query_unchanged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     handler = Handler()
@@ -419,7 +419,7 @@ def test_a_decontextualizer_that_fails_leaves_the_query_as_it_is(
 # Cancelling.
 
 
-def test_cancelling_is_not_swallowed_and_reaches_the_model() -> None:
+def test_cancellation_is_raised_and_cancels_the_calls() -> None:
     cancelled: list[str] = []
 
     async def main() -> Handler:
@@ -450,7 +450,7 @@ def test_cancelling_is_not_swallowed_and_reaches_the_model() -> None:
 # Policies.
 
 
-def test_one_call_can_be_enough() -> None:
+def test_choose_makes_one_call() -> None:
     prompts: list[str] = []
 
     async def scorer(prompt: str, schema: object) -> Any:  # noqa: ARG001
@@ -469,7 +469,7 @@ def test_by_default_every_tool_is_asked_about_as_nlweb_does() -> None:
     assert len(scorer.prompts) == 20
 
 
-def test_what_is_logged_does_not_hold_what_was_asked(caplog: pytest.LogCaptureFixture) -> None:
+def test_logs_do_not_contain_the_query(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, "toolweave.nlweb"):
         route(Scores(details=OSError("gone")), handler=Handler("my secret"))
     assert "my secret" not in caplog.text
@@ -499,7 +499,7 @@ NAMES = ["search", "details", "compare", "ensemble", "statistics"]
     ),
     top=st.none() | st.integers(90, 100),
 )
-def test_without_a_race_nlweb_makes_the_same_choice(
+def test_without_a_race_nlweb_selects_the_same_tool(
     scores: list[tuple[str, int]], top: int | None
 ) -> None:
     if top is not None:

@@ -73,9 +73,7 @@ def sent(
 
 
 @pytest.mark.parametrize("file", public_files())
-def test_as_much_is_sent_as_nlweb_sends_and_the_page_says_how_much(
-    file: Path, asked: list[Any]
-) -> None:
+def test_as_much_is_sent_as_by_nlweb_and_as_documented(file: Path, asked: list[Any]) -> None:
     registry = ToolRegistry.load(file)
     tools = NLWebTools(registry, lambda: TypeHierarchy(RELEASED))
     queries = labelled_queries(tools, registry.snapshot.entries)

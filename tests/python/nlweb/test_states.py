@@ -65,7 +65,7 @@ def test_the_block_of_a_site_replaces_the_default(site: str | None, expected: li
     assert sorted(names(by_nlweb(NOVEMBER), "Recipe", site)) == sorted(expected)
 
 
-def test_the_registry_itself_still_adds() -> None:
+def test_the_registry_itself_still_adds_tools_of_sites() -> None:
     registry = ToolRegistry.loads(NOVEMBER)
     assert names(registry, "Item", "all") == ["search", "details", "compare", "who_and_search"]
 
@@ -116,7 +116,7 @@ BLOCKS = st.lists(
 
 
 @given(blocks=BLOCKS, site=st.sampled_from(["default", "all", "x", "y"]), item_type=TYPES)
-def test_any_file_of_november_has_the_tools_that_nlweb_finds_in_it(
+def test_tools_of_any_file_of_november_match_those_of_nlweb(
     blocks: Any, site: str, item_type: str
 ) -> None:
     text = "".join(
@@ -152,7 +152,7 @@ def test_a_fork_may_have_a_root_of_its_own(item_type: str, expected: list[str]) 
     assert names(by_nlweb(FORK, TypeHierarchy({"NewsQuery": []})), item_type) == expected
 
 
-def test_types_are_what_a_fork_says_they_are() -> None:
+def test_a_fork_may_declare_its_own_types() -> None:
     xml = f"""<Tools><Item>{tool("search")}</Item><Vehicle>{tool("drive")}</Vehicle>
         <Truck>{tool("load")}</Truck><CreativeWork>{tool("cite")}</CreativeWork></Tools>"""
     own = TypeHierarchy({**RELEASED, "Truck": ["Vehicle"], "Vehicle": ["Item"], "Essay": ["Item"]})
@@ -170,7 +170,7 @@ PARENTS = st.dictionaries(
 
 
 @given(parents=PARENTS, item_type=st.sampled_from(["A", "B", "C", "Recipe", "Item", "Z"]))
-def test_whatever_a_fork_declares_each_kind_comes_once_and_the_type_first(
+def test_supertypes_are_unique_and_start_with_the_type(
     parents: Mapping[str, list[str]], item_type: str
 ) -> None:
     short = type_name(item_type)
@@ -191,7 +191,7 @@ BROKEN = f"""<Tools><Item>
 </Item></Tools>"""
 
 
-def test_broken_tools_can_be_left_out_and_are_reported() -> None:
+def test_invalid_tools_can_be_skipped_and_are_reported() -> None:
     snapshot = RegistrySnapshot.read(BROKEN, skip_invalid=True)
     assert [entry.name for entry in snapshot.tools_for("Item")] == ["search", "details"]
     errors = [found for found in snapshot.diagnostics if found.severity == "error"]
@@ -202,7 +202,7 @@ def test_broken_tools_can_be_left_out_and_are_reported() -> None:
     ]
 
 
-def test_a_registry_with_a_broken_tool_is_still_refused() -> None:
+def test_a_registry_with_an_invalid_tool_is_refused_by_default() -> None:
     with pytest.raises(ValueError, match="TW007"):
         ToolRegistry.loads(BROKEN)
     with pytest.raises(ValueError, match="TW001"):
@@ -210,7 +210,7 @@ def test_a_registry_with_a_broken_tool_is_still_refused() -> None:
 
 
 @given(st.lists(st.booleans(), max_size=6))
-def test_leaving_out_broken_tools_leaves_the_registry_of_the_others(broken: list[bool]) -> None:
+def test_skipping_invalid_tools_keeps_the_others(broken: list[bool]) -> None:
     def text(keep: Sequence[bool]) -> str:
         parts = [
             tool(f"t{at}") if good else f'<Tool name="t{at}"><returnStruc>?</returnStruc></Tool>'

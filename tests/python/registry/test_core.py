@@ -93,7 +93,7 @@ def test_golden_questions_are_answered(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", cases("diagnostics.json"))
-def test_golden_faults_are_reported_with_their_positions(case: dict[str, Any]) -> None:
+def test_golden_errors_are_reported_with_their_positions(case: dict[str, Any]) -> None:
     wanted = [
         Diagnostic(severity="error" if found["code"] < "TW1" else "warning", **found)
         for found in case["diagnostics"]
@@ -118,7 +118,7 @@ FILES = (
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_real_files_say_what_elementtree_reads_in_them(name: str) -> None:
+def test_real_files_are_read_as_by_elementtree(name: str) -> None:
     source = real(name)
     entries = RegistrySnapshot.read(source).entries
     elements = list(ET.parse(io.BytesIO(source)).getroot().iter("Tool"))
@@ -168,9 +168,7 @@ def _is_xml(text: str) -> bool:
 
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join), st.booleans())
 @example("<a xmlns='u'/><a xmlns='u'/>", False)
-def test_what_elementtree_refuses_is_refused_and_what_it_reads_is_xml(
-    inner: str, wrapped: bool
-) -> None:
+def test_well_formedness_agrees_with_elementtree(inner: str, wrapped: bool) -> None:
     text = f"<Tools>{inner}</Tools>" if wrapped else inner
     try:
         RegistrySnapshot.read(text)
@@ -205,7 +203,7 @@ def test_only_text_and_bytes_are_read(source: Any) -> None:
         RegistrySnapshot.read(source)
 
 
-def test_entries_say_what_they_were_given() -> None:
+def test_entries_have_the_given_values() -> None:
     entry = ToolEntry(
         " a ",
         type="https://schema.org/Recipe",
@@ -277,7 +275,7 @@ def test_snapshots_are_made_of_entries() -> None:
         RegistrySnapshot.of([{"name": "a"}])  # type: ignore[list-item]
 
 
-def test_what_xml_cannot_hold_is_not_written() -> None:
+def test_characters_that_xml_lacks_are_not_written() -> None:
     for entry in (
         ToolEntry("a\0"),
         ToolEntry("a", type="3DModel"),
@@ -288,7 +286,7 @@ def test_what_xml_cannot_hold_is_not_written() -> None:
         assert refused.value.diagnostics[0].code == "TW009"
 
 
-def test_answers_are_kept_but_not_without_end() -> None:
+def test_lookups_are_cached_up_to_a_limit() -> None:
     snapshot = RegistrySnapshot.of([ToolEntry("a")])
     first = snapshot.tools_for("Recipe")
     assert snapshot.tools_for("Recipe") is first
@@ -299,7 +297,7 @@ def test_answers_are_kept_but_not_without_end() -> None:
     assert snapshot.tools_for("Recipe") is not first
 
 
-def test_types_have_one_name_and_their_ancestors() -> None:
+def test_types_have_one_short_form_and_their_supertypes() -> None:
     assert type_name("{http://nlweb.ai/base}Item") == "Thing"
     assert type_name("schema:Recipe") == "Recipe"
     assert supertypes("schema:Recipe") == ("Recipe", "HowTo", "CreativeWork", "Thing")
@@ -320,7 +318,7 @@ def test_diagnostics_and_origins_are_plain_data() -> None:
     assert origin == Origin(ToolEntry("a"), "Thing")
 
 
-def test_snapshots_survive_pickling_with_all_that_is_in_them() -> None:
+def test_snapshots_can_be_pickled() -> None:
     snapshot = RegistrySnapshot.read("<Tools><!-- a --><Thing><Tool name='a'/></Thing></Tools>")
     again = pickle.loads(pickle.dumps(snapshot))
     assert again.write() == snapshot.write()

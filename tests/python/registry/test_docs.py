@@ -32,7 +32,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Block]:
     return found
 
 
-def test_the_python_blocks_run_and_print_what_they_say(page: list[Block]) -> None:
+def test_the_python_blocks_print_their_documented_output(page: list[Block]) -> None:
     alone = {example.block.line: example for example in examples(PAGE.read_text("utf-8"))}
     compared = 0
     for block, after in itertools.pairwise(page):
@@ -52,7 +52,7 @@ def test_the_python_blocks_run_and_print_what_they_say(page: list[Block]) -> Non
     assert compared == 2
 
 
-def test_lint_says_what_the_page_says(
+def test_lint_prints_the_documented_output(
     page: list[Block], capsys: pytest.CaptureFixture[str]
 ) -> None:
     [shown] = [block.code for block in page if block.code.startswith("$ toolweave lint")]

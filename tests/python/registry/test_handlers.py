@@ -40,7 +40,7 @@ def test_a_handler_serves_a_tool_of_the_file() -> None:
     assert registry.handler_for(entry_of(registry, "Recipe", "search")) is Details
 
 
-def test_a_handler_comes_before_the_path_of_the_very_tool() -> None:
+def test_a_handler_takes_precedence_over_the_path_of_the_same_tool() -> None:
     registry = ToolRegistry.loads(SHOP)
     assert registry.handler_for(entry_of(registry, "Thing", "details")) is None
     registry.handler("details")(other)
@@ -62,7 +62,7 @@ def test_a_handler_for_a_more_specific_type_wins() -> None:
     assert registry.handler_for(entry_of(registry, "Product", "search")) is other
 
 
-def test_a_handler_for_a_type_that_inherits_the_tool_makes_it_the_type_s_own() -> None:
+def test_a_handler_for_a_subtype_copies_the_inherited_tool() -> None:
     registry = ToolRegistry.loads(SHOP)
     registry.handler("details", type="Recipe", examples=["What is in a cake?"])(other)
     own, general = entry_of(registry, "Recipe", "details"), entry_of(registry, "Thing", "details")
@@ -88,7 +88,7 @@ def test_a_handler_of_a_site_is_for_that_site() -> None:
     assert registry.handler_for(entry_of(registry, "Movie", "search", "a")) is Details
 
 
-def test_a_tool_that_is_off_stays_off_unless_a_more_specific_type_has_a_handler() -> None:
+def test_a_disabled_tool_stays_disabled_unless_a_subtype_has_a_handler() -> None:
     off = SEARCH.replace('name="search"', 'name="search" enabled="false"')
     registry = ToolRegistry.loads(registry_of(Thing=SEARCH, CreativeWork=off))
     registry.handler("search", type="CreativeWork")(other)
@@ -98,7 +98,7 @@ def test_a_tool_that_is_off_stays_off_unless_a_more_specific_type_has_a_handler(
     assert names(registry, "Recipe") == ["search"]
 
 
-def test_a_function_without_a_tool_makes_one() -> None:
+def test_a_function_without_a_tool_adds_one() -> None:
     registry = ToolRegistry()
     registry.handler("more", type="Recipe")(other)
     entry = entry_of(registry, "Recipe", "more")
@@ -110,7 +110,7 @@ def test_a_function_without_a_tool_makes_one() -> None:
     assert registry.handler_for(entry) is other
 
 
-def test_what_nlweb_hands_over_is_no_parameter_of_the_tool() -> None:
+def test_injected_parameters_are_not_parameters_of_the_tool() -> None:
     class Request: ...
 
     async def details(item_name: str, handler: Request) -> str:
@@ -128,7 +128,7 @@ def test_what_nlweb_hands_over_is_no_parameter_of_the_tool() -> None:
     assert "Handle everything." in (entry_of(registry, "Thing", "everything").prompt or "")
 
 
-def test_a_class_without_a_tool_makes_one_with_what_is_given() -> None:
+def test_a_class_without_a_tool_adds_one_from_the_given_fields() -> None:
     registry = ToolRegistry()
     structure = {"score": "integer between 0 and 100", "item_name": "the item"}
     registry.handler(
@@ -145,7 +145,7 @@ def test_a_class_without_a_tool_makes_one_with_what_is_given() -> None:
     assert "Describe one item." in (entry_of(registry, "Thing", "plain").prompt or "")
 
 
-def test_what_is_given_comes_before_what_the_file_says() -> None:
+def test_given_fields_take_precedence_over_the_file() -> None:
     registry = ToolRegistry.loads(SHOP)
     registry.handler("search", prompt="Another {request.query}?")(other)
     entry = entry_of(registry, "Thing", "search")
@@ -172,14 +172,14 @@ def test_handlers_survive_a_reload_and_so_do_their_tools(tmp_path: Path) -> None
     assert names(registry, "Thing") == ["search", "more"]
 
 
-def test_a_tool_that_is_registered_again_counts_as_registered_then() -> None:
+def test_a_tool_registered_again_moves_to_the_end() -> None:
     registry = ToolRegistry()
     for name in ("first", "second", "first"):
         registry.handler(name)(lambda: None)
     assert names(registry, "Thing") == ["second", "first"]
 
 
-def test_the_handler_that_is_registered_last_counts() -> None:
+def test_the_last_registered_handler_wins() -> None:
     registry = ToolRegistry.loads(SHOP)
     registry.handler("search", prompt="One {request.query}")(other)
     registry.handler("search")(Details)
@@ -188,14 +188,14 @@ def test_the_handler_that_is_registered_last_counts() -> None:
 
 
 @pytest.mark.parametrize("handler", [3, "shop.Details", None, object, {"do": 1}])
-def test_what_cannot_handle_anything_is_refused_with_what_would_be_right(handler: Any) -> None:
+def test_an_object_that_cannot_be_a_handler_is_refused_with_the_expected_type(handler: Any) -> None:
     registry = ToolRegistry.loads(SHOP)
     with pytest.raises(TypeError, match=r"tool 'search': .*do\(\)"):
         registry.handler("search")(handler)
     assert registry.handler_for(entry_of(registry, "Thing", "search")) is None
 
 
-def test_a_function_that_can_be_no_tool_changes_nothing() -> None:
+def test_a_function_that_cannot_be_a_tool_changes_nothing() -> None:
     def rate(file: Path, *, other: Details) -> None: ...
 
     registry = ToolRegistry.loads(SHOP)
@@ -207,7 +207,7 @@ def test_a_function_that_can_be_no_tool_changes_nothing() -> None:
     registry.handler("search")(rate)
 
 
-def test_a_tool_is_a_handler_and_keeps_what_it_is() -> None:
+def test_a_tool_used_as_a_handler_is_returned_unchanged() -> None:
     made = tool(other, name="more")
     registry = ToolRegistry()
     assert registry.handler("more")(made) is made

@@ -99,7 +99,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         f"{__name__}.folder",
     ],
 )  # fmt: skip
-def test_a_handler_that_is_there_is_found_without_importing_it(folder: Path, path: str) -> None:
+def test_an_existing_handler_is_found_without_importing_it(folder: Path, path: str) -> None:
     before = set(sys.modules)
     assert find_error(path, ()) is None
     assert {name for name in set(sys.modules) - before if name.startswith("lint_")} == set()
@@ -132,13 +132,13 @@ def test_a_missing_handler_is_reported_with_the_missing_part(
     assert not list(folder.rglob("ran"))
 
 
-def test_a_module_that_is_no_python_is_no_fault_of_the_path(folder: Path) -> None:
+def test_a_module_with_a_syntax_error_is_not_an_error_of_the_path(folder: Path) -> None:
     # Errors of the module are raised when the handler runs.
     assert find_error("lint_shop.broken.Details", ()) is None
     assert not list(folder.rglob("ran"))
 
 
-def test_only_what_is_allowed_is_imported(folder: Path) -> None:
+def test_only_allowed_handlers_are_imported(folder: Path) -> None:
     assert find_error("lint_shop.details.Details", ["lint_shop.detail", "lint", "json"]) is None
     assert not list(folder.rglob("ran"))
     assert find_error("lint_shop.details.Details", ["lint_shop.details"]) is None
@@ -153,7 +153,7 @@ def found(registry: ToolRegistry, *allowed: str, code: str) -> list[Diagnostic]:
     return [one for one in every if one.code == code]
 
 
-def test_a_path_that_leads_nowhere_is_shown_where_it_stands() -> None:
+def test_an_unresolvable_path_is_reported_at_its_position() -> None:
     [one] = found(ToolRegistry.loads(registry_of(Thing=SEARCH + DETAILS)), code="TW201")
     line = SHOP.splitlines()[one.line - 1]
     assert line[one.column - 1 :][: one.length] == "shop.details.Details"
@@ -164,13 +164,13 @@ def test_a_path_that_leads_nowhere_is_shown_where_it_stands() -> None:
     assert one.hint is not None
 
 
-def test_a_fault_shared_by_tools_is_reported_once() -> None:
+def test_an_error_shared_by_tools_is_reported_once() -> None:
     [one] = found(ToolRegistry.loads(SHOP), code="TW201")
     assert one.message.endswith('there is no module "shop"; so with 1 other tool')
     assert one.line == 1 + SHOP.splitlines().index('    <Tool name="details">') + 1
 
 
-def test_the_place_is_found_in_any_encoding() -> None:
+def test_the_position_is_found_in_any_encoding() -> None:
     text = SHOP.replace("<Tools>", "<!-- 漢字 -->\r\n<Tools>")
     for data in (text.encode("utf-16"), text.encode("utf-8-sig"), text):
         [one] = found(ToolRegistry.loads(data), code="TW201")
@@ -187,12 +187,12 @@ def test_a_handler_outside_the_allowed_prefixes_is_reported() -> None:
     assert found(registry, "shop.detail", code="TW201") == []
 
 
-def test_a_tool_that_is_off_needs_no_handler() -> None:
+def test_a_disabled_tool_needs_no_handler() -> None:
     off = DETAILS.replace('name="details"', 'name="details" enabled="false"')
     assert found(ToolRegistry.loads(registry_of(Thing=off)), code="TW201") == []
 
 
-def test_what_python_registers_is_no_fault_of_the_file() -> None:
+def test_a_tool_with_a_handler_in_python_needs_no_path_in_the_file() -> None:
     bare = SEARCH.replace("builtin", "code").replace('"search"', '"find"')
     registry = ToolRegistry.loads(registry_of(Thing=bare, Movie=DETAILS))
     assert len(found(registry, code="TW115")) == 1
@@ -207,7 +207,7 @@ def test_what_python_registers_is_no_fault_of_the_file() -> None:
     assert found(registry, code="TW115") == []
 
 
-def test_a_module_that_was_made_and_not_found_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_created_at_runtime_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     module = type(sys)("lint_made")
     vars(module)["Details"] = object
     monkeypatch.setitem(sys.modules, "lint_made", module)
@@ -311,7 +311,7 @@ def test_a_parameter_missing_in_the_core_is_not_reported_twice(
     assert registry.lint() == ()
 
 
-def test_allowed_handlers_are_several() -> None:
+def test_allowed_handlers_must_not_be_one_string() -> None:
     with pytest.raises(TypeError, match=r"\['shop'\]"):
         ToolRegistry().lint(allowed_handlers="shop")
 

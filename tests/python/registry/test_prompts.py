@@ -61,19 +61,19 @@ def test_golden_structures_become_schemas(case: dict[str, Any]) -> None:
 
 
 @given(plain)
-def test_every_json_becomes_a_schema(structure: Any) -> None:
+def test_any_json_value_becomes_a_schema(structure: Any) -> None:
     Validator(structure_schema(structure))
 
 
 @given(st.text(max_size=20), st.text(alphabet="{}a. ", max_size=12))
-def test_values_are_never_read_again(value: str, around: str) -> None:
+def test_values_are_not_rendered_as_templates(value: str, around: str) -> None:
     template = PromptTemplate(f"{around}.{{a.b}}.{around}")
     assert template.render({"a.b": value}) == template.render({"a.b": "\x01"}).replace(
         "\x01", value
     )
 
 
-def test_only_the_values_that_a_prompt_has_places_for_are_asked_for() -> None:
+def test_only_values_of_placeholders_in_the_prompt_are_requested() -> None:
     class Asked(Mapping[str, str]):
         def __init__(self) -> None:
             self.names: list[str] = []
@@ -93,7 +93,7 @@ def test_only_the_values_that_a_prompt_has_places_for_are_asked_for() -> None:
     assert asked.names == ["a.b", "c", "a.b"]
 
 
-def test_an_error_of_the_values_is_raised_as_it_is() -> None:
+def test_an_exception_of_the_values_is_raised_unchanged() -> None:
     class Broken(dict[str, str]):
         def __missing__(self, name: str) -> str:
             raise ZeroDivisionError(name)
@@ -110,7 +110,7 @@ def test_a_value_is_text(value: Any) -> None:
         PromptTemplate("").render(value)
 
 
-def test_half_a_character_does_no_harm() -> None:
+def test_a_lone_surrogate_is_replaced() -> None:
     assert PromptTemplate("<{a.b}>").render({"a.b": "\ud800"}).startswith("<\ufffd")
 
 
@@ -123,7 +123,7 @@ def test_a_template_is_plain_data() -> None:
     assert len({template, PromptTemplate("{a.b}")}) == 1
 
 
-def test_what_is_no_json_has_no_schema() -> None:
+def test_a_value_that_is_not_json_has_no_schema() -> None:
     with pytest.raises(TypeError, match="not JSON at /a"):
         structure_schema({"a": {1, 2}})
 

@@ -63,7 +63,7 @@ def read(prompt: str) -> tuple[str, str]:
 
 
 @given(PROMPTS)
-def test_every_word_that_demands_no_score_is_in_what_a_model_reads(prompt: str) -> None:
+def test_every_word_except_the_demand_is_in_the_description(prompt: str) -> None:
     expected = words(EXEMPT.sub(" ", prompt).replace(QUERY, " "))
     for text in read(prompt):
         assert expected <= words(text)
@@ -104,13 +104,13 @@ def test_no_sentence_is_dropped_or_cut(prompt: str, text: str) -> None:
     assert read(prompt) == (text, text)
 
 
-def test_other_placeholders_are_named_in_words_where_there_is_no_query() -> None:
+def test_other_placeholders_are_named_in_words_without_a_query() -> None:
     prompt = "Goes on with {request.previousQueries} at {request.site}, within {limit} days."
     _, called = read(prompt)
     assert called == "Goes on with the previous queries at the site, within {limit} days."
 
 
-def test_a_prompt_that_says_nothing_of_its_tool_leaves_it_without_a_description() -> None:
+def test_a_prompt_without_a_purpose_gives_no_description() -> None:
     prompt = f"The user asks: {QUERY}\nAssign a score from 0 to 100 for whether `helper` fits."
     assert description_of(entry("helper", prompt=prompt)) is None
 
@@ -136,7 +136,7 @@ REFUND = """<Tools><Thing>
 </Thing></Tools>"""
 
 
-def test_lint_says_that_a_tool_ends_up_without_a_description() -> None:
+def test_lint_reports_tools_without_a_description() -> None:
     mute = f"The user asks: {QUERY}\nAssign a score from 0 to 100."
     [found] = ToolRegistry.loads(REFUND.format(prompt=mute)).lint()
     assert (found.code, found.severity, found.line) == ("TW204", "warning", 4)

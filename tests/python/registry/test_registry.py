@@ -48,14 +48,14 @@ def test_an_error_names_the_file_the_line_and_the_column(tmp_path: Path) -> None
         ToolRegistry.loads(path.read_bytes())
 
 
-def test_a_file_that_is_empty_is_no_registry(tmp_path: Path) -> None:
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "tools.xml"
     path.touch()
     with pytest.raises(RegistryError, match="there is no element"):
         ToolRegistry.load(path)
 
 
-def test_what_was_read_is_logged(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_loading_is_logged(file: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "toolweave.registry"):
         registry = ToolRegistry.load(file)
         file.write_text("\n" + SHOP, "utf-8")
@@ -80,26 +80,26 @@ def test_all_errors_of_a_file_are_reported(tmp_path: Path) -> None:
         assert f"{path}:{found.line}:{found.column}: " in str(caught.value)
 
 
-def test_half_a_character_in_a_text_has_a_position() -> None:
+def test_a_lone_surrogate_is_reported_with_its_position() -> None:
     with pytest.raises(RegistryError, match=r"the text:2:3: U\+D800 is half a character") as caught:
         ToolRegistry.loads("<Tools>\né \ud800</Tools>")
     [found] = caught.value.diagnostics
     assert (found.code, found.line, found.column) == ("TW002", 2, 3)
 
 
-def test_an_error_that_quotes_half_the_file_is_cut() -> None:
+def test_a_long_error_is_shortened() -> None:
     twice = f"<Tools><{'T' * 900_000}></Tools>"
     with pytest.raises(RegistryError) as caught:
         ToolRegistry.loads(twice)
     assert len(str(caught.value)) < 1200 * len(caught.value.diagnostics)
 
 
-def test_a_file_that_is_not_there_is_the_error_of_the_system(tmp_path: Path) -> None:
+def test_a_missing_file_raises_file_not_found(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         ToolRegistry.load(tmp_path / "none.xml")
 
 
-def test_a_path_without_an_end_is_refused() -> None:
+def test_an_endless_device_is_refused() -> None:
     with pytest.raises(RegistryError, match="larger than 64 MiB"):
         ToolRegistry.load("/dev/zero")
 
@@ -130,7 +130,7 @@ def test_writing_replaces_a_file_whole_and_keeps_its_permissions(tmp_path: Path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["real.xml", "tools.xml"]
 
 
-def test_what_cannot_be_written_leaves_everything_as_it_was(tmp_path: Path) -> None:
+def test_a_failed_write_leaves_the_file_unchanged(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     (folder / "inside").mkdir(parents=True)
     with pytest.raises(OSError, match="irectory"):
@@ -140,7 +140,7 @@ def test_what_cannot_be_written_leaves_everything_as_it_was(tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-def test_a_reload_has_what_the_file_says_now(file: Path) -> None:
+def test_a_reload_reads_the_current_file(file: Path) -> None:
     registry = ToolRegistry.load(file)
     assert registry.reload() is False
     old = registry.snapshot
@@ -151,7 +151,7 @@ def test_a_reload_has_what_the_file_says_now(file: Path) -> None:
     assert [entry.name for entry in old.tools_for("Thing")] == ["search", "details"]
 
 
-def test_a_reload_of_the_same_in_other_words_changes_nothing(file: Path) -> None:
+def test_a_reload_of_an_equivalent_file_reports_no_change(file: Path) -> None:
     registry = ToolRegistry.load(file)
     file.write_text("\n\n<!-- the same -->" + SHOP, "utf-8")
     assert registry.reload() is False
@@ -175,7 +175,7 @@ def test_a_broken_file_changes_nothing(file: Path) -> None:
     assert registry.reload() is False
 
 
-def test_what_is_from_no_file_cannot_be_read_again() -> None:
+def test_a_registry_without_a_file_cannot_be_reloaded() -> None:
     with pytest.raises(RegistryError, match="not loaded from a file"):
         ToolRegistry.loads(SHOP).reload()
     with pytest.raises(RegistryError, match="not loaded from a file"):
@@ -287,7 +287,7 @@ def test_reloads_and_registrations_in_many_threads_lose_nothing(file: Path) -> N
     }  # fmt: skip
 
 
-def test_asking_again_gives_what_was_given_before() -> None:
+def test_repeated_lookups_return_the_same_object() -> None:
     registry = ToolRegistry.loads(SHOP)
     assert registry.tools_for("Recipe") is registry.tools_for("Recipe")
     # It is immutable, so callers cannot affect each other.
@@ -306,7 +306,7 @@ async def convert(amount: float, currencies: list[str], rounded: bool = False) -
     return f"{amount} {currencies} {rounded}"
 
 
-def test_tools_become_entries_that_say_what_the_tools_say() -> None:
+def test_tools_become_entries_with_their_descriptions() -> None:
     def greet(name: str) -> str:
         "Say hello."
         return f"Hello {name}"
@@ -350,17 +350,17 @@ def test_an_argument_that_could_be_the_score_is_refused() -> None:
 
 
 @pytest.mark.parametrize("tools", ["search", [convert, convert], ["search"], convert])
-def test_what_no_toolset_takes_no_registry_takes(tools: Any) -> None:
+def test_tools_refused_by_a_toolset_are_refused_by_a_registry(tools: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         ToolRegistry.from_tools(tools)
 
 
-def test_a_registry_reads_as_what_it_is(file: Path) -> None:
+def test_a_registry_has_a_repr(file: Path) -> None:
     assert repr(ToolRegistry.loads(SHOP)) == "ToolRegistry(3 tools)"
     assert repr(ToolRegistry.load(file)) == f"ToolRegistry({str(file)!r}, 3 tools)"
 
 
-def test_a_registry_lives_without_a_loop(file: Path) -> None:
+def test_a_registry_needs_no_event_loop(file: Path) -> None:
     registry = ToolRegistry.load(file)
 
     async def main() -> list[str]:

@@ -51,7 +51,7 @@ OWN = """\
 
 
 @pytest.mark.parametrize("text", [LISTED, OWN, LISTED + OWN, f"<!-- both -->{OWN}\n{LISTED}"])
-def test_a_part_of_a_file_is_a_file(text: str, tmp_path: Path) -> None:
+def test_a_fragment_of_a_file_is_read(text: str, tmp_path: Path) -> None:
     file = tmp_path / "part.xml"
     file.write_text(text, "utf-8")
     registry = ToolRegistry.load(file)
@@ -72,7 +72,7 @@ def test_a_tool_outside_of_a_type_is_reported_with_its_parent() -> None:
         ToolRegistry.loads(SEARCH.strip())
 
 
-def test_a_relative_path_leads_to_the_base_url() -> None:
+def test_a_relative_path_is_resolved_against_the_base_url() -> None:
     registry = ToolRegistry.loads(LISTED, base_url="https://api.example.org/v2/")
     [entry] = registry.tools_for("Thing")
     found = find_handler(registry, entry, allowed_hosts=["api.example.org"])
@@ -86,7 +86,7 @@ def test_a_relative_path_leads_to_the_base_url() -> None:
         find_handler(registry, entry, allowed_hosts=["localhost:8000"])
 
 
-def test_lint_says_that_a_relative_path_leads_nowhere() -> None:
+def test_lint_reports_relative_paths_without_a_base_url() -> None:
     found = [one for one in ToolRegistry.loads(LISTED).lint() if one.code == "TW205"]
     [diagnostic] = found
     assert (diagnostic.line, diagnostic.column, diagnostic.length) == (4, 11, len("/api/search"))
@@ -102,7 +102,7 @@ def test_lint_says_that_a_relative_path_leads_nowhere() -> None:
 
 
 @pytest.mark.parametrize("base", ["/api", "api.example.org", "ftp://example.org", ""])
-def test_a_base_url_is_absolute(base: str) -> None:
+def test_a_base_url_must_be_absolute(base: str) -> None:
     with pytest.raises(ValueError, match="base_url must be an absolute URL"):
         ToolRegistry(base_url=base)
 
@@ -121,7 +121,7 @@ def test_a_type_in_another_case_is_reported_with_a_suggestion(
     ]
 
 
-def test_the_command_that_lists_tools_says_which_type_was_meant(
+def test_the_command_that_lists_tools_suggests_a_type(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "tools.xml"
@@ -231,7 +231,7 @@ def load(served: Web, *more: Any, **options: Any) -> ToolRegistry:
     )
 
 
-def test_a_url_is_read_and_what_has_not_changed_is_not_sent_again(tmp_path: Path) -> None:
+def test_a_url_is_read_and_an_unchanged_document_is_not_sent_again(tmp_path: Path) -> None:
     (tmp_path / "own.xml").write_text(OWN, "utf-8")
     with web() as served:
         registry = load(served, tmp_path / "own.xml")
@@ -288,7 +288,7 @@ def test_a_folder_and_a_url_are_watched(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-def test_what_is_loaded_is_named() -> None:
+def test_loading_needs_a_source() -> None:
     with pytest.raises(TypeError, match="sources must be at least one file, folder or URL"):
         ToolRegistry.load()
     with pytest.raises(TypeError, match="allowed_hosts must be a list of hosts"):

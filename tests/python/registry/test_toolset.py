@@ -62,7 +62,7 @@ def test_the_tools_of_a_type_are_tools_for_a_model(registry: ToolRegistry) -> No
     assert list(entry.parameters["properties"]) == ["item_name"]
 
 
-def test_a_tool_that_cannot_start_is_an_error_and_no_other_answers() -> None:
+def test_a_tool_that_cannot_start_is_an_error_without_a_fallback() -> None:
     registry = ToolRegistry.loads(registry_of(Thing=SEARCH + DETAILS))
 
     @registry.handler("search")
@@ -87,7 +87,7 @@ def test_handlers_of_each_kind_run(registry: ToolRegistry) -> None:
     assert run(tools, "order_a_dish", dish="carbonara").value == ordered
 
 
-def test_handlers_get_the_application_s_object(registry: ToolRegistry) -> None:
+def test_handlers_receive_the_application_object(registry: ToolRegistry) -> None:
     class Request:
         sent: list[Any]
 
@@ -100,7 +100,7 @@ def test_handlers_get_the_application_s_object(registry: ToolRegistry) -> None:
     assert request.sent == [{"message_type": "item_details", "item": "carbonara"}]
 
 
-def test_several_messages_are_a_list() -> None:
+def test_several_messages_are_returned_as_a_list() -> None:
     class Talkative:
         def __init__(self, params: dict[str, Any], handler: Any) -> None:
             self.handler, self.count = handler, params["count"]
@@ -131,7 +131,7 @@ class Endpoint(BaseHTTPRequestHandler):
         pass
 
 
-def test_a_tool_behind_an_endpoint_runs_where_its_host_is_allowed() -> None:
+def test_a_tool_with_an_endpoint_runs_if_its_host_is_allowed() -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Endpoint) as server:
         serving = threading.Thread(target=server.serve_forever)
         serving.start()
@@ -154,7 +154,7 @@ def test_a_tool_behind_an_endpoint_runs_where_its_host_is_allowed() -> None:
             serving.join(30)
 
 
-def test_what_is_not_allowed_does_not_run(registry: ToolRegistry) -> None:
+def test_a_tool_that_is_not_allowed_does_not_run(registry: ToolRegistry) -> None:
     result = run(registry.toolset("Recipe"), "substitute", ingredient="eggs")
     assert result.is_error
     assert "'registry_handlers.substitute' is not imported" in result.result
@@ -167,7 +167,7 @@ def test_arguments_are_validated_first(registry: ToolRegistry) -> None:
     assert (result.is_error, result.error_code) == (True, "invalid_arguments")
 
 
-def test_a_handler_that_takes_too_long_is_stopped() -> None:
+def test_a_handler_that_times_out_is_stopped() -> None:
     registry = ToolRegistry()
 
     @registry.handler("wait")
@@ -179,7 +179,7 @@ def test_a_handler_that_takes_too_long_is_stopped() -> None:
     assert "did not finish within 0.01 seconds" in result.result
 
 
-def test_tools_come_out_as_they_went_in() -> None:
+def test_tools_are_returned_unchanged() -> None:
     @tool(requires_approval=True)
     async def pay(amount: float, currency: str = "EUR") -> str:
         "Pay."
@@ -195,7 +195,7 @@ def test_tools_come_out_as_they_went_in() -> None:
     assert run(tools, "pay", amount=3).error_code == "denied"
 
 
-def test_what_a_function_leaves_out_it_need_not_be_given() -> None:
+def test_optional_parameters_of_a_function_may_be_omitted() -> None:
     registry = ToolRegistry()
 
     @registry.handler("convert", type="Offer")
@@ -213,7 +213,7 @@ def test_what_a_function_leaves_out_it_need_not_be_given() -> None:
     assert run(tools, "convert", amount="much", currencies=[]).error_code == "invalid_arguments"
 
 
-def test_a_tool_under_another_name_is_called_by_that_name() -> None:
+def test_a_renamed_tool_is_called_by_its_new_name() -> None:
     @tool
     def greet(name: str) -> str:
         "Say hello."
@@ -230,7 +230,7 @@ def test_tool_descriptions_can_be_overridden(registry: ToolRegistry) -> None:
     assert descriptions == ["details of Thing", "substitute of Recipe"]
 
 
-def test_a_toolset_follows_its_registry(tmp_path: Path) -> None:
+def test_a_toolset_is_updated_with_its_registry(tmp_path: Path) -> None:
     file = tmp_path / "tools.xml"
     file.write_text(registry_of(Thing=SEARCH), "utf-8")
     registry = ToolRegistry.load(file)
@@ -256,7 +256,7 @@ def test_a_toolset_follows_its_registry(tmp_path: Path) -> None:
     assert run(tools, "more").value == "most"
 
 
-def test_a_toolset_that_cannot_follow_keeps_what_it_has(
+def test_a_toolset_that_cannot_be_updated_keeps_its_tools(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "tools.xml"
@@ -301,7 +301,7 @@ def outcome_of(result: mcp_types.CallToolResult) -> tuple[bool, str, Any]:
         (["--type", "Recipe", "--site", "other"], ["details", "substitute"]),
     ],
 )
-def test_a_client_of_mcp_has_the_tools_of_its_type_and_site(
+def test_an_mcp_client_is_served_the_tools_of_a_type_and_site(
     asked: list[str], names: list[str]
 ) -> None:
     command = [*SERVE, "--registry", "tools.xml", "--allow", "registry_handlers", *asked]

@@ -77,7 +77,7 @@ def test_a_file_that_changes_is_read_again(file: Path) -> None:
     asyncio.run(main())
 
 
-def test_an_editor_may_put_another_file_in_its_place(file: Path) -> None:
+def test_a_file_replaced_by_an_editor_is_read_again(file: Path) -> None:
     async def main() -> None:
         registry = ToolRegistry.load(file)
         async with registry.watch() as reloads:
@@ -125,7 +125,7 @@ def test_a_broken_file_is_reported_with_its_diagnostics_and_changes_nothing(
     assert str(file) in caplog.text
 
 
-def test_what_was_written_before_the_watch_began_is_read(file: Path) -> None:
+def test_changes_before_the_watch_started_are_read(file: Path) -> None:
     async def main() -> None:
         registry = ToolRegistry.load(file)
         write(file, TWO)
@@ -164,7 +164,7 @@ def test_reloads_need_no_consumer(file: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_link_that_comes_to_lead_elsewhere_is_followed(tmp_path: Path) -> None:
+def test_a_link_with_a_new_target_is_followed(tmp_path: Path) -> None:
     """As clusters mount configuration: tools.xml -> ..data/tools.xml, ..data -> ..1."""
     for number, text in (("..1", ONE), ("..2", TWO)):
         (tmp_path / number).mkdir()
@@ -185,7 +185,7 @@ def test_a_link_that_comes_to_lead_elsewhere_is_followed(tmp_path: Path) -> None
     asyncio.run(main())
 
 
-def test_other_files_of_the_folder_are_nothing_to_it(file: Path) -> None:
+def test_other_files_of_the_folder_are_ignored(file: Path) -> None:
     async def main() -> None:
         registry = ToolRegistry.load(file)
         async with registry.watch() as reloads:
@@ -235,7 +235,7 @@ def test_a_watch_may_be_cancelled(file: Path) -> None:
     asyncio.run(main())
 
 
-def test_reloads_are_asked_for_in_a_block(file: Path) -> None:
+def test_iterating_over_a_watch_requires_a_block(file: Path) -> None:
     async def main() -> None:
         with pytest.raises(RuntimeError, match="async with"):
             await anext(ToolRegistry.load(file).watch())
@@ -243,7 +243,7 @@ def test_reloads_are_asked_for_in_a_block(file: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_folder_that_is_gone_cannot_be_watched(file: Path) -> None:
+def test_a_missing_folder_cannot_be_watched(file: Path) -> None:
     async def main() -> None:
         registry = ToolRegistry.load(file)
         remove(file)
@@ -255,7 +255,7 @@ def test_a_folder_that_is_gone_cannot_be_watched(file: Path) -> None:
     asyncio.run(main())
 
 
-def test_without_the_package_it_says_how_to_install_it(file: Path) -> None:
+def test_a_missing_package_is_reported_with_its_extra(file: Path) -> None:
     program = (
         "import sys; sys.modules['watchfiles'] = None\n"
         "from toolweave import ToolRegistry\n"
@@ -292,7 +292,7 @@ def test_a_file_keeps_its_handlers_while_it_is_watched(file: Path) -> None:
     asyncio.run(main())
 
 
-def test_a_watch_that_is_cancelled_while_it_begins_is_over(file: Path) -> None:
+def test_a_watch_cancelled_while_it_starts_is_stopped(file: Path) -> None:
     reading, release = threading.Event(), threading.Event()
 
     class Slow(ToolRegistry):

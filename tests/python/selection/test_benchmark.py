@@ -47,7 +47,7 @@ def test_each_example_is_a_query_with_its_type_and_its_tool() -> None:
     ]
 
 
-def test_where_there_is_nothing_to_choose_an_example_is_no_query() -> None:
+def test_examples_of_types_with_one_tool_are_not_queries() -> None:
     alone = RegistrySnapshot.of([entry("search", examples=["Find soups"])])
     assert labelled_queries(alone, alone.entries) == []
 
@@ -59,7 +59,7 @@ def test_an_example_of_two_tools_belongs_to_both() -> None:
     ]
 
 
-def test_a_part_of_the_queries_is_from_all_parts() -> None:
+def test_a_sample_of_the_queries_is_spread_over_the_registry() -> None:
     queries = [LabelledQuery(str(number), "Thing", None, frozenset()) for number in range(10)]
     assert [query.query for query in sample(queries, 4)] == ["0", "2", "5", "7"]
     assert sample(queries, 20) == queries
@@ -74,7 +74,7 @@ def test_the_queried_example_is_in_the_prompt_only_as_the_query(method: Any) -> 
     assert WithoutExample(REGISTRY, CAKE).fingerprint != REGISTRY.fingerprint
 
 
-def test_what_is_measured_is_what_happened() -> None:
+def test_measurements_match_the_selections() -> None:
     replies = [
         ScorerReply(named("search", 80, search_query="x"), UsageUpdate(100, 10, 50)),
         ScorerReply("nonsense", UsageUpdate(10, 1)),
@@ -119,7 +119,7 @@ def test_recall_counts_only_queries_with_more_tools_than_are_kept() -> None:
     assert (found.queries, found.found, found.share) == (5, 4, 0.8)
 
 
-def test_words_in_common_are_scored_the_same_in_every_way() -> None:
+def test_the_word_scorer_answers_every_strategy_alike() -> None:
     scorer = WordScorer()
     tools = [
         entry("search", "search_query", prompt="Finds soups."),
@@ -141,7 +141,7 @@ def test_words_in_common_are_scored_the_same_in_every_way() -> None:
 
 
 @pytest.mark.parametrize("file", public_files())
-def test_words_find_the_tools_of_public_files(file: Path) -> None:
+def test_the_word_scorer_finds_tools_of_public_files(file: Path) -> None:
     registry = RegistrySnapshot.read(file.read_bytes())
     queries = labelled_queries(registry, registry.entries)
     assert queries

@@ -48,7 +48,7 @@ def test_the_same_question_is_answered_from_the_cache_until_it_expires() -> None
         {"context": {"request.previousQueries": "b"}},
     ],
 )
-def test_another_question_is_another_matter(other: dict[str, Any]) -> None:
+def test_another_question_is_not_answered_from_the_cache(other: dict[str, Any]) -> None:
     async def main() -> None:
         scorer = ScriptedScorer([named("search")])
         selector = ToolSelector(ITEMS, scorer)
@@ -58,7 +58,7 @@ def test_another_question_is_another_matter(other: dict[str, Any]) -> None:
     run(main())
 
 
-def test_types_in_other_spellings_are_the_same_question() -> None:
+def test_types_in_other_notations_are_the_same_question() -> None:
     async def main() -> None:
         selector = ToolSelector(ITEMS, ScriptedScorer([named("search")]))
         await selector.select("a", item_type="Recipe")
@@ -67,7 +67,7 @@ def test_types_in_other_spellings_are_the_same_question() -> None:
     run(main())
 
 
-def test_another_model_is_another_matter() -> None:
+def test_another_model_is_not_answered_from_the_cache() -> None:
     class Several(ScriptedScorer):
         @property
         def name(self) -> str:  # type: ignore[override]
@@ -121,7 +121,7 @@ def test_a_timeout_is_not_cached() -> None:
     run(main())
 
 
-def test_without_a_time_to_live_nothing_is_cached_or_shared() -> None:
+def test_with_a_ttl_of_zero_nothing_is_cached_or_shared() -> None:
     async def main() -> None:
         scorer = ScriptedScorer([named("search")])
         selector = ToolSelector(ITEMS, scorer, cache_ttl=0)

@@ -73,7 +73,7 @@ class Open:
 
 
 @pytest.mark.parametrize("strategy", ["each", "batch", "choose"])
-def test_a_cancelled_selection_has_no_calls_left(strategy: Any) -> None:
+def test_a_cancelled_selection_ends_its_calls(strategy: Any) -> None:
     @on_a_loop
     async def main() -> None:
         scorer = Open()
@@ -102,14 +102,14 @@ def test_early_stop_cancels_the_others_and_waits_for_them() -> None:
     assert selection.errors == ()
 
 
-def test_calls_that_have_not_begun_are_never_made() -> None:
+def test_calls_that_have_not_started_are_never_made() -> None:
     scorer = Scores({"a": 95})
     policy = SelectionPolicy(strategy="each", max_concurrency=1)
     selection = run(ToolSelector(tools("a", "b", "c"), scorer, policy).select("x"))
     assert (scorer.asked, selection.calls) == (["a"], 1)
 
 
-def test_a_scorer_that_does_not_stop_is_given_up_and_reported(
+def test_a_scorer_that_does_not_stop_is_abandoned_with_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Stubborn:
@@ -142,7 +142,7 @@ def test_a_scorer_that_does_not_stop_is_given_up_and_reported(
     ]
 
 
-def test_a_scorer_that_cancels_itself_is_one_more_failure() -> None:
+def test_a_scorer_that_cancels_itself_has_failed() -> None:
     scorer = Scores({"a": asyncio.CancelledError(), "search": 10, "b": 80})
     selection = run(ToolSelector(tools("a", "search", "b"), scorer, EACH).select("x"))
     assert selection.tool is not None
@@ -165,14 +165,14 @@ def test_base_exceptions_are_raised() -> None:
     run(main())
 
 
-def test_a_timeout_does_not_begin_while_the_selection_has_enough_to_do() -> None:
+def test_a_timeout_starts_only_when_the_call_may_start() -> None:
     scorer = Scores(dict.fromkeys("abcd", 10), dict.fromkeys("abcd", 6.0))
     policy = SelectionPolicy(strategy="each", max_concurrency=1, timeout=8.0)
     selection = run(ToolSelector(tools("a", "b", "c", "d"), scorer, policy).select("x"))
     assert [one.error for one in selection.ranking] == [None] * 4
 
 
-def test_no_timeout_waits_as_long_as_it_takes() -> None:
+def test_without_a_timeout_calls_are_awaited_forever() -> None:
     scorer = Scores({"a": 10, "b": 80}, {"b": 1e6})
     policy = SelectionPolicy(strategy="each", timeout=None)
     selection = run(ToolSelector(tools("a", "b"), scorer, policy).select("x"))
@@ -196,7 +196,7 @@ def test_context_variables_reach_the_scorer() -> None:
 
 
 @on_a_loop
-async def test_a_selection_has_no_more_calls_in_flight_than_the_policy_says() -> None:
+async def test_calls_in_flight_are_limited_by_the_policy() -> None:
     scorer = Open()
     policy = SelectionPolicy(strategy="each", max_concurrency=2)
     selector = ToolSelector(tools(*"abcdef"), scorer, policy)
@@ -208,7 +208,7 @@ async def test_a_selection_has_no_more_calls_in_flight_than_the_policy_says() ->
 
 
 @on_a_loop
-async def test_all_selections_together_have_no_more_than_the_limiter() -> None:
+async def test_calls_of_all_selections_are_limited_by_the_limiter() -> None:
     scorer, limiter = Open(), CallLimiter(3)
     selectors = [ToolSelector(tools(*"abcd"), scorer, EACH, limiter=limiter) for _ in range(5)]
     every = asyncio.gather(*(selector.select("x") for selector in selectors))
@@ -291,7 +291,7 @@ def test_a_closed_loop_blocks_no_other_waiter() -> None:
     waiting._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
-def test_slots_of_calls_that_never_begin_are_returned() -> None:
+def test_slots_of_calls_that_never_start_are_released() -> None:
     scorer, limiter = Scores({"a": 80, "b": 80}), CallLimiter(3)
     selector = ToolSelector(tools("a", "b"), scorer, EACH, limiter=limiter)
 
@@ -342,7 +342,7 @@ def test_at_most_the_free_slots_are_acquired() -> None:
     ] == [2, 1, 0, 0]
 
 
-def test_a_limit_of_nothing_is_refused() -> None:
+def test_a_limit_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="limit must be an integer of at least 1, got 0"):
         CallLimiter(0)
 
@@ -395,7 +395,7 @@ async def test_a_server_sees_the_connection_close_when_the_caller_is_cancelled()
         await served.client_left()
 
 
-def test_a_real_client_chooses_and_says_what_it_took() -> None:
+def test_a_real_client_selects_a_tool_and_reports_its_tokens() -> None:
     reply = named("compare", 90, item1="ramen", item2="udon")
 
     async def main() -> Selection:
@@ -412,7 +412,7 @@ def test_a_real_client_chooses_and_says_what_it_took() -> None:
     assert (selection.usage.input_tokens, selection.usage.cached_input_tokens) == (7, 2)
 
 
-def test_a_scorer_may_make_the_calls_of_a_selection_itself() -> None:
+def test_a_scorer_may_have_its_own_transport() -> None:
     class Own(ScriptedScorer):
         listener: CallListener
 

@@ -82,7 +82,7 @@ def test_a_reply_is_read_the_same_as_text_and_as_a_mapping(reply: dict[str, Any]
 
 
 @given(replies)
-def test_parameters_fit_or_there_are_violations(reply: dict[str, Any]) -> None:
+def test_parameters_are_valid_or_have_violations(reply: dict[str, Any]) -> None:
     schema = structure_schema({name: text for name, text in STRUCTURE.items() if name != "score"})
     reading = reader().read(reply)
     assert Validator(schema).is_valid(reading.parameters) == (not reading.violations)
@@ -107,20 +107,20 @@ def test_no_text_raises(text: str) -> None:
         (object(), "the reply is not JSON at the top: object is not a JSON type"),
     ],
 )
-def test_what_a_scorer_returns_by_mistake_is_a_failure_with_a_reason(
+def test_an_invalid_return_value_of_a_scorer_is_an_error_with_a_reason(
     reply: Any, error: str
 ) -> None:
     reading = reader().read(reply)
     assert (reading.score, reading.parameters, reading.error) == (None, {}, error)
 
 
-def test_a_reply_that_contains_itself_is_a_failure() -> None:
+def test_a_circular_reply_is_an_error() -> None:
     reply: dict[str, Any] = {"score": 85}
     reply["name"] = reply
     assert "nested deeper" in str(reader().read(reply).error)
 
 
-def test_a_reading_says_what_was_wrong_and_what_was_done() -> None:
+def test_a_scored_reply_has_its_errors_and_repairs() -> None:
     reading = reader().read('{"score": "85%", "limit": 50, "why": 1, \'name\': "x"}')
     assert (reading.score, reading.ignored) == (85.0, ("why",))
     [violation] = reading.violations
@@ -135,13 +135,13 @@ def test_a_reading_says_what_was_wrong_and_what_was_done() -> None:
     assert repr(reading).startswith("ScoredReply(score=85.0, parameters={'limit': 50")
 
 
-def test_a_reading_does_not_change_behind_the_back_of_those_who_hold_it() -> None:
+def test_a_scored_reply_is_immutable() -> None:
     reading = reader().read('{"score": 85, "name": "x"}')
     reading.parameters["name"] = "y"
     assert reading.parameters == {"name": "x"}
 
 
-def test_readings_are_compared_by_what_they_say() -> None:
+def test_scored_replies_compare_by_value() -> None:
     one, other = reader().read('{"score": 85}'), reader().read('{"score": "85"}')
     assert one == other
     assert one != reader().read('{"score": 86}')
@@ -150,7 +150,7 @@ def test_readings_are_compared_by_what_they_say() -> None:
         hash(one)
 
 
-def test_what_is_no_schema_is_refused() -> None:
+def test_an_invalid_schema_is_refused() -> None:
     with pytest.raises(SchemaError):
         ReplyReader({"type": "score"})
     wrong: Any = [1]
@@ -189,7 +189,7 @@ def test_the_same_scores_give_the_same_winner_in_every_order(
         assert result == waited
 
 
-def test_what_cannot_be_ranked_is_refused() -> None:
+def test_an_invalid_ranking_is_refused() -> None:
     ranking = Ranking(iter(["a", "b"]))
     ranking.offer([(0, 85)])
     with pytest.raises(ValueError, match="already has an outcome"):

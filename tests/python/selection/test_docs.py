@@ -38,7 +38,7 @@ def shop() -> ToolRegistry:
 
 
 @pytest.mark.parametrize("page", ["selection.md", "nlweb.md"])
-def test_the_block_that_selects_and_runs_does(
+def test_the_example_that_selects_and_runs_works(
     page: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     [example] = [

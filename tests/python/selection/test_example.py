@@ -85,7 +85,7 @@ def test_parameters_are_shown_as_an_example_for_several_tools(strategy: Any) -> 
     assert prompt.count("Parameters:") == 1
 
 
-def test_an_example_is_shown_as_it_is() -> None:
+def test_an_example_is_shown_unchanged() -> None:
     registry = ToolRegistry.loads(
         "<Tools><Thing><Tool name='a'><prompt>{request.query}</prompt>"
         '<returnStruc>{"score": "integer between 0 and 100", "type": "object"}</returnStruc></Tool>'
@@ -112,11 +112,11 @@ def test_an_example_is_shown_as_it_is() -> None:
         ({"$ref": "https://example.org/"}, "any value"),
     ],
 )
-def test_a_schema_is_shown_in_words(schema: Any, expected: Any) -> None:
+def test_a_schema_is_shown_as_an_example_in_words(schema: Any, expected: Any) -> None:
     assert schema_example(schema) == expected
 
 
-def test_a_schema_that_holds_itself_ends() -> None:
+def test_the_example_of_a_recursive_schema_is_finite() -> None:
     branches = {f"branch{number}": {"$ref": "#"} for number in range(100)}
     tree = {"type": "object", "properties": branches}
     assert len(json.dumps(schema_example(tree))) < 1_000_000
@@ -138,7 +138,7 @@ SCHEMAS = st.recursive(
 
 
 @given(members=st.dictionaries(NAMES, SCHEMAS))
-def test_whatever_the_schema_the_members_are_those_that_are_asked_for(
+def test_the_example_of_any_schema_has_its_members(
     members: dict[str, Any],
 ) -> None:
     example = schema_example({"type": "object", "properties": members})

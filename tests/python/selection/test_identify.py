@@ -48,12 +48,12 @@ def test_a_model_is_asked_once_for_the_type_and_then_for_the_tool() -> None:
 @pytest.mark.parametrize(
     "reply", ['"Recipe"', {"item_type": "recipe"}, "```\n{'item_type': 'schema:Recipe'}\n```"]
 )
-def test_a_type_is_read_as_it_was_meant(reply: Any) -> None:
+def test_a_type_in_an_unusual_form_is_read(reply: Any) -> None:
     selection = select(ScriptedScorer([reply, named("substitute")]))
     assert (selection.item_type, selection.errors) == ("Recipe", ())
 
 
-def test_a_reply_that_is_no_type_is_asked_again_and_then_it_is_the_root() -> None:
+def test_an_invalid_type_is_asked_again_and_then_the_root_is_used() -> None:
     scorer = ScriptedScorer(["Food!", '{"item_type": "Soup"}', named("details")])
     selection = select(scorer)
     assert (selection.item_type, selection.identified, selection.calls) == ("Thing", True, 3)
@@ -62,7 +62,7 @@ def test_a_reply_that_is_no_type_is_asked_again_and_then_it_is_the_root() -> Non
     assert scorer.prompts[1].startswith(scorer.prompts[0])
 
 
-def test_a_call_that_fails_leaves_the_root_and_is_not_kept() -> None:
+def test_a_failed_identification_uses_the_root_and_is_not_cached() -> None:
     scorer = ScriptedScorer([OSError("down"), named("details"), '{"item_type": "Movie"}'])
     selector = ToolSelector(FOOD, scorer)
     first = run(selector.select("x"))
@@ -71,7 +71,7 @@ def test_a_call_that_fails_leaves_the_root_and_is_not_kept() -> None:
     assert run(selector.select("x")).item_type == "Movie"
 
 
-def test_the_root_is_an_answer_too() -> None:
+def test_the_root_is_a_valid_answer() -> None:
     selection = select(ScriptedScorer(['{"item_type": "Thing"}', named("details")]))
     assert (selection.item_type, selection.identified, selection.calls) == ("Thing", True, 2)
 
@@ -83,7 +83,7 @@ def test_with_a_single_type_no_model_identifies_it(registry: Any) -> None:
     assert (selection.item_type, selection.identified, selection.calls) == ("Thing", False, 1)
 
 
-def test_without_a_scorer_it_is_the_root() -> None:
+def test_without_a_scorer_the_root_is_used() -> None:
     registry = RegistrySnapshot.of([entry("search"), entry("cast", type="Movie")])
     selection = select(None, registry)
     assert (selection.item_type, selection.identified) == ("Thing", False)
@@ -95,7 +95,7 @@ def test_a_given_type_needs_no_identification() -> None:
     assert (selection.item_type, selection.calls, selection.type_note) == ("Movie", 1, "")
 
 
-def test_the_answer_is_kept_with_the_selection() -> None:
+def test_the_identified_type_is_cached_with_the_selection() -> None:
     scorer = ScriptedScorer(['{"item_type": "Recipe"}', named("substitute")])
     selector = ToolSelector(FOOD, scorer)
     first, again = (run(selector.select("x")) for _ in range(2))
@@ -111,7 +111,7 @@ def test_a_type_with_one_tool_and_no_parameters_needs_no_second_call() -> None:
     assert (selection.tool.name, selection.calls, selection.identified) == ("cast", 1, True)
 
 
-def test_words_in_common_identify_it_where_there_is_no_model() -> None:
+def test_the_word_scorer_identifies_a_type() -> None:
     registry = ToolRegistry(FOOD)
     selection = select(WordScorer(), registry, "What instead of butter and eggs?")
     assert (selection.item_type, selection.identified) == ("Recipe", True)

@@ -99,7 +99,7 @@ def test_the_same_scores_give_the_same_winner_in_every_order(
 
 @given(OUTCOMES)
 @example([failed("late", 0.0)] * len(NAMES))
-def test_whatever_fails_the_winner_is_the_one_that_the_other_scores_say(
+def test_failures_do_not_change_the_winner_among_other_scores(
     outcomes: list[Outcome],
 ) -> None:
     selection, scorer = select(outcomes, early_stop=None)
@@ -115,7 +115,7 @@ def test_whatever_fails_the_winner_is_the_one_that_the_other_scores_say(
 
 
 @given(OUTCOMES, st.integers(1, 8))
-def test_early_stop_saves_calls_and_takes_the_best_of_those_that_came(
+def test_early_stop_saves_calls_and_selects_the_best_received_score(
     outcomes: list[Outcome], slots: int
 ) -> None:
     selection, scorer = select(outcomes, early_stop=90, max_concurrency=slots)
@@ -136,7 +136,9 @@ def test_early_stop_saves_calls_and_takes_the_best_of_those_that_came(
 
 
 @given(st.lists(POINTS, min_size=len(NAMES), max_size=len(NAMES)), DELAYS)
-def test_what_comes_in_the_same_turn_is_decided_together(points: list[float], delay: float) -> None:
+def test_replies_of_one_loop_iteration_are_ranked_together(
+    points: list[float], delay: float
+) -> None:
     outcomes = [scored(score, "number", delay) for score in points]
     selection, _ = select(outcomes, early_stop=90, max_concurrency=len(NAMES))
     assert selection.tool is not None

@@ -88,7 +88,7 @@ async def test_early_stop_closes_the_other_connections(way: Any) -> None:
 @in_every_way
 @pytest.mark.parametrize("strategy", ["each", "batch", "choose"])
 @on_a_loop
-async def test_a_cancelled_selection_has_no_connection_left(way: Any, strategy: Any) -> None:
+async def test_a_cancelled_selection_closes_its_connections(way: Any, strategy: Any) -> None:
     limiter = CallLimiter(2)
     async with scoring() as served, way(served.url) as scorer:
         policy = SelectionPolicy(strategy=strategy, max_concurrency=2)
@@ -105,7 +105,7 @@ async def test_a_cancelled_selection_has_no_connection_left(way: Any, strategy: 
 
 
 @in_every_way
-def test_a_call_that_takes_too_long_is_given_up_and_harms_no_other(way: Any) -> None:
+def test_a_call_that_times_out_affects_no_other(way: Any) -> None:
     clock = Clock()
 
     async def main() -> None:
@@ -128,7 +128,7 @@ def test_a_call_that_takes_too_long_is_given_up_and_harms_no_other(way: Any) -> 
 @in_every_way
 @pytest.mark.parametrize("reason", ["length", "content_filter", "tool_calls"])
 @on_a_loop
-async def test_a_reply_that_was_cut_off_is_no_reply(way: Any, reason: str) -> None:
+async def test_a_reply_that_was_cut_off_is_an_error(way: Any, reason: str) -> None:
     async with scoring() as served, way(served.url) as scorer:
         task = asyncio.create_task(ToolSelector(tools("a", "b"), scorer, EACH).select("x"))
         await served.until_open("a", "b")
@@ -143,7 +143,7 @@ async def test_a_reply_that_was_cut_off_is_no_reply(way: Any, reason: str) -> No
 
 @in_every_way
 @on_a_loop
-async def test_an_error_of_the_server_is_one_of_its_tool(way: Any) -> None:
+async def test_a_server_error_is_an_error_of_its_tool(way: Any) -> None:
     async with scoring() as served, way(served.url) as scorer:
         task = asyncio.create_task(ToolSelector(tools("a", "b"), scorer, EACH).select("x"))
         await served.until_open("a", "b")
@@ -159,7 +159,7 @@ async def test_an_error_of_the_server_is_one_of_its_tool(way: Any) -> None:
 
 @in_every_way
 @on_a_loop
-async def test_a_connection_that_breaks_is_an_error_of_its_tool(way: Any) -> None:
+async def test_a_broken_connection_is_an_error_of_its_tool(way: Any) -> None:
     def answer(request: dict[str, Any]) -> Answer:
         if "<a>" in str(request["body"]):
             return Answer([*scored(100)[2][:1], Do.CUT])
@@ -175,7 +175,7 @@ async def test_a_connection_that_breaks_is_an_error_of_its_tool(way: Any) -> Non
 
 @in_every_way
 @on_a_loop
-async def test_a_server_that_is_not_there_leaves_the_fallback(way: Any) -> None:
+async def test_an_unreachable_server_leaves_the_fallback(way: Any) -> None:
     async with scoring() as served:
         url = served.url
     async with way(url) as scorer:
@@ -198,7 +198,7 @@ async def test_tokens_of_all_calls_are_counted(way: Any) -> None:
 
 @in_every_way
 @on_a_loop
-async def test_no_more_requests_are_in_flight_than_the_policy_says(way: Any) -> None:
+async def test_requests_in_flight_are_limited_by_the_policy(way: Any) -> None:
     policy = SelectionPolicy(strategy="each", prefilter=None, max_concurrency=2)
     async with scoring() as served, way(served.url) as scorer:
         selector = ToolSelector(tools(*"abcdef"), scorer, policy)
@@ -312,7 +312,7 @@ async def test_a_selection_cancelled_while_waiting_takes_no_slot(way: Any) -> No
 
 @in_every_way
 @on_a_loop
-async def test_a_reply_that_cannot_be_used_is_asked_for_again(way: Any) -> None:
+async def test_an_invalid_reply_is_requested_again(way: Any) -> None:
     replies = [scored("Hm."), scored(named("compare", 90, item1="ramen", item2="udon"))]
     async with (
         serving(*(Answer(reply[2]) for reply in replies)) as served,
@@ -325,7 +325,7 @@ async def test_a_reply_that_cannot_be_used_is_asked_for_again(way: Any) -> None:
 
 
 @on_a_loop
-async def test_the_same_is_asked_in_every_way() -> None:
+async def test_native_calls_and_tasks_send_the_same_requests() -> None:
     bodies: list[dict[str, Any]] = []
     for way in (native, tasks, openai):
         async with scoring() as served, way(served.url) as scorer:
@@ -352,7 +352,7 @@ async def test_model_options_can_be_given() -> None:
 
 
 @on_a_loop
-async def test_no_call_has_a_task() -> None:
+async def test_native_calls_create_no_tasks() -> None:
     async with scoring() as served, native(served.url) as scorer:
         before = asyncio.all_tasks()
         task = asyncio.create_task(ToolSelector(tools(*"abcd"), scorer, EACH).select("x"))

@@ -29,7 +29,7 @@ from virtual_time import run
 EACH = SelectionPolicy(strategy="each", prefilter=None)
 
 
-def test_a_model_that_answers_in_its_own_way_is_asked_in_that_way() -> None:
+def test_a_model_with_its_own_stream_method_is_called_through_it() -> None:
     class Own(HttpModel):
         def stream(self, *args: Any, **kwargs: Any) -> Any:
             return super().stream(*args, **kwargs)
@@ -40,7 +40,7 @@ def test_a_model_that_answers_in_its_own_way_is_asked_in_that_way() -> None:
 
 
 @on_a_loop
-async def test_replies_that_come_while_the_loop_is_busy_are_taken_together() -> None:
+async def test_replies_received_while_the_loop_is_busy_are_taken_together() -> None:
     wakeup = HttpWakeup()
     try:
         async with scoring() as served, HttpModel(served.url, "m") as model:
@@ -109,7 +109,7 @@ def test_a_loop_that_cannot_watch_sockets_still_receives_replies() -> None:
 
 
 @on_a_loop
-async def test_what_a_server_refuses_is_left_out_and_remembered(
+async def test_parameters_rejected_by_a_server_are_omitted_from_then_on(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def answer(request: dict[str, Any]) -> Answer:
@@ -128,7 +128,7 @@ async def test_what_a_server_refuses_is_left_out_and_remembered(
 
 
 @on_a_loop
-async def test_a_key_that_cannot_be_had_is_an_error_of_the_tools() -> None:
+async def test_a_failing_key_function_is_an_error_of_the_tools() -> None:
     def key() -> str:
         raise OSError("the vault is shut")
 
@@ -170,7 +170,7 @@ async def test_a_reply_without_a_finish_reason_is_cut_off_and_logged(
 
 
 @on_a_loop
-async def test_every_request_is_a_span_in_that_of_the_selection() -> None:
+async def test_every_request_is_a_child_span_of_the_selection() -> None:
     exporter().clear()
     policy = SelectionPolicy(strategy="each", max_concurrency=2)
     async with scoring() as served, HttpModel(served.url, "m", max_retries=0) as model:

@@ -93,7 +93,7 @@ def without_server(selection: Selection) -> Selection:
 @given(OUTCOMES, st.permutations(NAMES), st.integers(1, 6), st.integers(1, 8))
 @example([None] * 5, NAMES, 2, 8)
 @example([scored(95)] * 5, NAMES, 1, 1)
-def test_both_ways_come_to_the_same_for_all_that_a_server_can_do(
+def test_native_calls_and_tasks_give_equal_results_for_any_server(
     outcomes: list[HttpResponse | None], order: list[str], slots: int, most: int
 ) -> None:
     one, asked = select(True, outcomes, order, slots, most)

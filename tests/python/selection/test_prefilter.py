@@ -72,7 +72,7 @@ def test_a_query_without_a_word_in_common_finds_its_tool(strategy: Any, query: s
     assert not selection.fallback
 
 
-def test_a_thin_overlap_widens_the_choice() -> None:
+def test_a_small_overlap_includes_all_tools() -> None:
     # Only "I" and "my" are words of the tool.
     scorer = Knows("refund")
     query = "I sent it, so when do you pay my cash out?"
@@ -80,14 +80,14 @@ def test_a_thin_overlap_widens_the_choice() -> None:
     assert len(scorer.asked[0]) == 12
 
 
-def test_words_that_say_enough_narrow_it() -> None:
+def test_a_large_overlap_narrows_the_tools() -> None:
     scorer = Knows("refund")
     assert name_of(select(shop(), scorer, "I need a refund!", prefilter=2)) == "refund"
     assert scorer.asked == [["search", "refund"]]
 
 
 @pytest.mark.parametrize("strategy", ["choose", "batch"])
-def test_more_tools_are_asked_about_in_rounds_and_the_winners_meet(strategy: Any) -> None:
+def test_many_tools_are_asked_about_in_rounds_with_a_final(strategy: Any) -> None:
     scorer = Knows("refund", "tool_two")
     selection = select(
         shop(), scorer, "Geld zurück", strategy=strategy, prefilter=2, max_candidates=4
@@ -105,13 +105,13 @@ def test_more_tools_are_asked_about_in_rounds_and_the_winners_meet(strategy: Any
     )
 
 
-def test_one_winner_needs_no_last_round() -> None:
+def test_one_winner_needs_no_final_round() -> None:
     scorer = Knows("refund")
     selection = select(shop(), scorer, "Geld", prefilter=2, max_candidates=6)
     assert (name_of(selection), selection.calls) == ("refund", 2)
 
 
-def test_each_takes_the_best_of_all_rounds_and_stops_early() -> None:
+def test_each_selects_the_best_of_all_rounds_and_stops_early() -> None:
     scorer = Knows("tool_two", "refund")
     policy = {"strategy": "each", "prefilter": 2, "max_candidates": 4}
     selection = select(shop(), scorer, "Geld", **policy)
@@ -126,7 +126,7 @@ def test_each_takes_the_best_of_all_rounds_and_stops_early() -> None:
     assert (name_of(late), late.calls) == ("refund", 14)
 
 
-def test_no_more_rounds_are_asked_than_the_policy_says_and_it_says_what_is_left() -> None:
+def test_rounds_are_limited_by_the_policy_and_skipped_tools_reported() -> None:
     scorer = Knows("refund")
     selection = select(shop(), scorer, "Geld", prefilter=2, max_candidates=3, max_rounds=2)
     assert (name_of(selection), selection.calls) == ("search", 2)
@@ -134,7 +134,7 @@ def test_no_more_rounds_are_asked_than_the_policy_says_and_it_says_what_is_left(
     assert left == ["tool_six", "tool_seven", "tool_eight", "tool_nine", "tool_ten", "refund"]
 
 
-def test_a_last_round_that_cannot_be_read_leaves_the_best_winner() -> None:
+def test_an_invalid_final_round_leaves_the_best_winner() -> None:
     replies = [
         {"tool": "tool_two", "score": 80, "parameters": {}},
         {"tool": "refund", "score": 90, "parameters": {}},

@@ -47,7 +47,7 @@ def common_start(one: str, other: str) -> str:
     return "".join(a for a, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def test_a_tool_is_described_by_what_its_prompt_says_of_it() -> None:
+def test_a_tool_is_described_by_the_purpose_in_its_prompt() -> None:
     tool = entry("details", "item_name", prompt=PROMPT, examples=["How long?", "What\n for?"])
     assert described(tool).block == (
         "## details\n"
@@ -61,7 +61,7 @@ def test_a_tool_is_described_by_what_its_prompt_says_of_it() -> None:
     assert described(tool).facts == ("request.previousQueries",)
 
 
-def test_a_description_is_cut_at_the_end_of_a_line_and_holds_so_many_examples() -> None:
+def test_a_description_is_cut_at_a_line_end_and_has_limited_examples() -> None:
     tool = entry("details", prompt=PROMPT, examples=["One?", "Two?", "Three?"])
     short = described(tool, prompt_chars=120, examples=1)
     assert short.text == (
@@ -76,7 +76,7 @@ def test_a_description_is_cut_at_the_end_of_a_line_and_holds_so_many_examples() 
     assert len(described(entry("x", prompt="word " * 1000)).text) <= 600
 
 
-def test_a_tool_that_says_nothing_is_described_by_its_name_and_its_arguments() -> None:
+def test_a_tool_without_a_prompt_is_described_by_its_name_and_arguments() -> None:
     bare = entry("details", prompt=None, return_struc=None, arguments={"item": "which one"})
     assert described(bare).block == '## details\nParameters: {"item": "which one"}'
     assert described(entry("x", prompt=None)).block == "## x"
@@ -110,7 +110,7 @@ def test_prompts_about_several_tools_differ_only_after_the_tools(strategy: Any) 
         assert f"## {tool.name}\n" in same
 
 
-def test_examples_stand_close_to_the_query_and_take_turns() -> None:
+def test_examples_are_close_to_the_query_and_alternate_between_tools() -> None:
     [prompt] = prompts("Soup?")
     assert prompt.endswith(
         '# Examples\n"Find soups" is for search\n"How long does ramen take?" is for details\n'
@@ -124,7 +124,7 @@ def test_examples_stand_close_to_the_query_and_take_turns() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["choose", "batch"])
-def test_what_differs_from_query_to_query_comes_after_the_tools(strategy: Any) -> None:
+def test_the_parts_that_vary_by_query_come_after_the_tools(strategy: Any) -> None:
     registry = RegistrySnapshot.of([entry("search"), entry("details", prompt=PROMPT)])
     context = {"request.previousQueries": 'soups\n## search "x"', "request.unused": "?"}
     [prompt] = prompts("Soup?", registry=registry, strategy=strategy, context=context)
@@ -134,14 +134,14 @@ def test_what_differs_from_query_to_query_comes_after_the_tools(strategy: Any) -
     assert "request.unused" not in prompt
 
 
-def test_the_context_may_say_what_the_query_is_in_full() -> None:
+def test_the_context_may_replace_the_query() -> None:
     context = {"request.query": "Soup? previous queries: cakes"}
     [prompt] = prompts("Soup?", context=context)
     assert prompt.endswith('# Query\n"Soup? previous queries: cakes"')
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_a_query_stays_one_line_that_is_a_json_string(query: str) -> None:
+def test_a_query_is_a_json_string_on_one_line(query: str) -> None:
     [prompt] = prompts(query)
     last = prompt.rpartition("# Query\n")[2]
     assert last == json.dumps(query, ensure_ascii=False)
@@ -164,7 +164,7 @@ def test_the_schema_of_choose_names_the_tools_and_their_parameters() -> None:
 
 
 @pytest.mark.parametrize("file", public_files())
-def test_one_prompt_without_examples_is_shorter_than_those_of_its_tools(file: Path) -> None:
+def test_a_prompt_about_several_tools_is_shorter_than_their_own_prompts(file: Path) -> None:
     registry = RegistrySnapshot.read(file.read_bytes())
     for kind in registry.types:
         if len(registry.tools_for(kind)) > 1:

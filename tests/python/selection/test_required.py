@@ -44,7 +44,7 @@ def reply(strategy: str, **parameters: Any) -> Any:
     return {"score": 90, **parameters}
 
 
-def test_the_schema_of_the_reply_requires_them() -> None:
+def test_the_reply_schema_requires_required_parameters() -> None:
     [weather] = weather_registry(search=False).tools_for("Thing")
     assert weather.schema["required"] == ["score", "city"]
     assert weather.parameters["required"] == ["city"]
@@ -74,7 +74,9 @@ def test_a_missing_parameter_is_reported_to_the_model_once(strategy: Any) -> Non
 
 @pytest.mark.parametrize("strategy", ["choose", "batch", "each"])
 @pytest.mark.parametrize("then", ["the same", "nonsense", "failure"])
-def test_then_it_is_an_error_that_names_it_and_the_score_counts(strategy: Any, then: str) -> None:
+def test_a_parameter_still_missing_is_an_error_and_the_score_counts(
+    strategy: Any, then: str
+) -> None:
     registry = weather_registry(search=False)
     registry.handler("other")(lambda: None)
     first = reply(strategy)
@@ -88,7 +90,7 @@ def test_then_it_is_an_error_that_names_it_and_the_score_counts(strategy: Any, t
     assert wrong.error == f"the parameters cannot be used: {MISSING}"
 
 
-def test_with_one_attempt_nothing_is_reported_to_the_model() -> None:
+def test_with_one_attempt_the_model_is_not_asked_again() -> None:
     scorer = ScriptedScorer([reply("choose")])
     assert len(select(scorer, attempts=1).errors) == 1
     assert len(scorer.requests) == 1
@@ -102,7 +104,7 @@ def test_a_low_score_needs_no_parameters() -> None:
     assert (selection.errors, selection.calls) == ((), 2)
 
 
-def test_a_tool_whose_parameters_are_missing_is_not_run_and_the_error_says_why() -> None:
+def test_a_tool_with_missing_parameters_does_not_run_and_the_error_says_why() -> None:
     async def main(registry: ToolRegistry) -> Any:
         selector = ToolSelector(registry, ScriptedScorer([named("weather")]))
         return await (await selector.select("Will it rain?")).run()
@@ -125,7 +127,7 @@ def test_selections_with_missing_parameters_are_not_cached() -> None:
 
 @pytest.mark.parametrize("strategy", ["choose", "batch", "each"])
 @pytest.mark.parametrize("score", ["85/100", "about 85", "~85 %", "85 out of 100", "8.5/10"])
-def test_scores_are_read_as_they_are_meant(strategy: Any, score: str) -> None:
+def test_scores_in_any_notation_are_read(strategy: Any, score: str) -> None:
     registry = RegistrySnapshot.of([entry("weather"), entry("other")])
     reply: Any = {"score": score, "tool": "weather", "weather": score, "other": 1}
     selection = select(ScriptedScorer([reply, {"score": 1}]), registry, strategy=strategy)
@@ -133,7 +135,7 @@ def test_scores_are_read_as_they_are_meant(strategy: Any, score: str) -> None:
 
 
 @pytest.mark.parametrize("strategy", ["choose", "batch", "each"])
-def test_a_share_is_reported_and_not_below_the_threshold_in_silence(strategy: Any) -> None:
+def test_a_score_between_0_and_1_is_reported(strategy: Any) -> None:
     registry = RegistrySnapshot.of([entry("weather"), entry("search")])
     reply: Any = {"score": 0.85, "tool": "weather", "parameters": {}, "weather": 0.85, "search": 5}
     selection = select(ScriptedScorer([reply]), registry, strategy=strategy)

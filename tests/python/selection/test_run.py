@@ -52,7 +52,7 @@ def select(reply: str, **policy: Any) -> Selection:
     )
 
 
-def test_the_handler_is_given_the_parameters_and_what_it_runs_for() -> None:
+def test_the_handler_receives_the_parameters_and_the_application_object() -> None:
     selection = select(named("details", 90, item_name="soup"))
     done = run(selection.run("mine"))
     assert done.value == ("details", {"item_name": "soup"}, "mine")
@@ -61,7 +61,7 @@ def test_the_handler_is_given_the_parameters_and_what_it_runs_for() -> None:
     assert other.value == ("details", {"item_name": "cake"}, None)
 
 
-def test_a_fallback_is_given_the_query() -> None:
+def test_a_fallback_receives_the_query() -> None:
     done = run(select(named("details", 10, item_name="soup")).run())
     assert done.value == ("search", {"search_query": "Soup?"}, None)
 
@@ -74,7 +74,7 @@ def test_a_tool_that_cannot_start_is_replaced_by_the_fallback_of_the_policy() ->
         run(select(named("gone"), fallback=None).run())
 
 
-def test_nothing_is_imported_that_the_policy_does_not_allow() -> None:
+def test_only_handlers_allowed_by_the_policy_are_imported() -> None:
     selection = select(named("details", 90, item_name="soup"), allowed_handlers=())
     with pytest.raises(HandlerError):
         run(selection.run())

@@ -18,7 +18,7 @@ from virtual_time import run
 REQUEST = ScorerRequest("Which?", {"type": "object"}, "choose", "x", ())
 
 
-def test_a_model_is_asked_for_structured_output_without_chance() -> None:
+def test_a_model_is_asked_for_structured_output_at_temperature_0() -> None:
     model = ScriptedModel(['{"a"', ": 1}", UsageUpdate(7, 3, 2)], name="m1")
     scorer = as_scorer(model)
     assert scorer.name == "m1"
@@ -37,7 +37,7 @@ def test_model_options_can_be_given() -> None:
 
 
 @pytest.mark.parametrize("reason", ["length", "content_filter", "missing"])
-def test_a_reply_that_was_cut_off_is_no_reply(reason: Any) -> None:
+def test_a_reply_that_was_cut_off_is_an_error(reason: Any) -> None:
     model = ScriptedModel(['{"tool": "search", "score": 9', FinishUpdate(reason)])
     selection = run(ToolSelector(ITEMS, model).select("x"))
     assert selection.fallback
@@ -65,7 +65,7 @@ def test_a_function_of_prompt_and_schema_may_return_a_text_or_a_dict() -> None:
         assert (selection.score, selection.parameters) == (80.0, {"search_query": "Here"})
 
 
-def test_a_scorer_stays_as_it_is() -> None:
+def test_a_scorer_is_returned_unchanged() -> None:
     scorer = ScriptedScorer(["{}"])
     assert as_scorer(scorer) is scorer
     assert isinstance(scorer, Scorer)
@@ -83,7 +83,7 @@ def one_argument(prompt: str) -> str:
         (one_argument, r"one_argument\(.*\) .*must take two arguments"),
     ],
 )
-def test_what_is_no_scorer_is_refused(scorer: Any, message: str) -> None:
+def test_an_object_that_is_not_a_scorer_is_refused(scorer: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         ToolSelector(ITEMS, scorer)
 
@@ -103,7 +103,7 @@ async def odd(prompt: str, schema: dict[str, Any]) -> Any:  # noqa: ARG001
         (odd, "TypeError: the scorer odd returned int"),
     ],
 )
-def test_a_scorer_that_answers_oddly_is_an_error_of_its_tools(scorer: Any, message: str) -> None:
+def test_an_invalid_answer_of_a_scorer_is_an_error_of_its_tools(scorer: Any, message: str) -> None:
     selection = run(ToolSelector(ITEMS, scorer).select("x"))
     assert selection.fallback
     assert str(selection.errors[0].error).startswith(message)
@@ -130,14 +130,14 @@ def test_a_scorer_that_answers_oddly_is_an_error_of_its_tools(scorer: Any, messa
         ({"allowed_handlers": [""]}, TypeError, "must hold dotted prefixes, got ''"),
     ],
 )
-def test_a_policy_that_makes_no_sense_is_refused(
+def test_an_invalid_policy_is_refused(
     options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
         SelectionPolicy(**options)
 
 
-def test_a_policy_never_changes() -> None:
+def test_a_policy_is_immutable() -> None:
     policy = SelectionPolicy(allowed_handlers=["shop"])  # type: ignore[arg-type]
     assert policy.allowed_handlers == ("shop",)
     assert policy == dataclasses.replace(policy)
@@ -145,7 +145,7 @@ def test_a_policy_never_changes() -> None:
         policy.top = 4  # type: ignore[misc]
 
 
-def test_a_selection_is_one_span_with_those_of_the_model_in_it() -> None:
+def test_a_selection_is_one_span_with_the_model_spans_as_children() -> None:
     exporter().clear()
     model = ScriptedModel([named("details", 90, item_name="secret"), UsageUpdate(9, 4)], name="m1")
     run(ToolSelector(ITEMS, model).select("a secret"))

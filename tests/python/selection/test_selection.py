@@ -37,7 +37,7 @@ def ranked(selection: Selection) -> list[tuple[str, float | None]]:
     return [(one.tool.name, one.score) for one in selection.ranking]
 
 
-def test_choose_asks_once_and_takes_the_tool_its_score_and_its_parameters() -> None:
+def test_choose_asks_once_for_the_tool_its_score_and_its_parameters() -> None:
     scorer = ScriptedScorer([named("compare", 95, item1="ramen", item2="udon")])
     selection = select(ITEMS, scorer)
     assert (chosen(selection), selection.score, selection.calls) == ("compare", 95.0, 1)
@@ -59,13 +59,13 @@ def test_choose_asks_once_and_takes_the_tool_its_score_and_its_parameters() -> N
         {"tool": "details", "score": 85, "parameters": {"item_name": "ramen"}},
     ],
 )
-def test_a_reply_is_read_as_it_was_meant(reply: Any) -> None:
+def test_a_reply_in_an_unusual_form_is_read(reply: Any) -> None:
     selection = select(ITEMS, ScriptedScorer([reply]))
     assert (chosen(selection), selection.score, selection.calls) == ("details", 85.0, 1)
     assert selection.parameters == {"item_name": "ramen"}
 
 
-def test_a_name_that_two_tools_have_but_for_case_is_no_name() -> None:
+def test_a_name_that_is_ambiguous_without_case_matches_no_tool() -> None:
     registry = tools("search", "Compare", "compare")
     assert chosen(select(registry, ScriptedScorer([named("compare")]))) == "compare"
     unclear = select(registry, ScriptedScorer([named("COMPARE")]))
@@ -82,7 +82,7 @@ def test_a_name_that_two_tools_have_but_for_case_is_no_name() -> None:
         ("[1, 2]", "not a JSON object with a tool"),
     ],
 )
-def test_nonsense_is_asked_again_with_the_reason(reply: str, error: str) -> None:
+def test_an_invalid_reply_is_asked_again_with_the_reason(reply: str, error: str) -> None:
     scorer = ScriptedScorer([reply, named("details", 80, item_name="ramen")])
     selection = select(ITEMS, scorer)
     assert (chosen(selection), selection.calls, selection.errors) == ("details", 2, ())
@@ -91,7 +91,7 @@ def test_nonsense_is_asked_again_with_the_reason(reply: str, error: str) -> None
     assert error in second[len(first) :]
 
 
-def test_after_the_last_attempt_the_fallback_is_taken_and_the_error_is_kept() -> None:
+def test_after_the_last_attempt_the_fallback_is_selected_and_the_error_reported() -> None:
     scorer = ScriptedScorer(["What?"])
     selection = select(ITEMS, scorer, attempts=3)
     assert (chosen(selection), selection.score, selection.calls) == ("search", None, 3)
@@ -108,7 +108,7 @@ def test_a_call_that_fails_is_not_repeated() -> None:
     assert {one.error for one in selection.errors} == {"ConnectionError: refused"}
 
 
-def test_a_score_below_the_threshold_is_not_enough() -> None:
+def test_a_score_below_the_threshold_selects_the_fallback() -> None:
     selection = select(ITEMS, ScriptedScorer([named("details", 69, item_name="ramen")]))
     assert (chosen(selection), selection.score) == ("search", None)
     assert ranked(selection)[0] == ("details", 69.0)
@@ -128,7 +128,7 @@ def test_without_a_fallback_there_is_no_tool() -> None:
     assert selection.reason.endswith("and the fallback search is not among the tools.")
 
 
-def test_parameters_that_do_not_fit_are_an_error_but_the_score_counts() -> None:
+def test_invalid_parameters_are_an_error_but_the_score_counts() -> None:
     registry = RegistrySnapshot.of(
         [
             entry("search"),
@@ -165,13 +165,13 @@ def test_batch_scores_all_tools_with_one_call() -> None:
         '{"search": 20, "details": 80, "compare": 10, "other": 100}',
     ],
 )
-def test_a_batch_is_read_as_it_was_meant(reply: str) -> None:
+def test_a_batch_in_an_unusual_form_is_read(reply: str) -> None:
     selection = select(ITEMS, ScriptedScorer([reply]), strategy="batch")
     assert ranked(selection) == [("details", 80.0), ("search", 20.0), ("compare", 10.0)]
     assert selection.calls == 1
 
 
-def test_a_tool_that_a_batch_leaves_out_or_garbles_harms_no_other() -> None:
+def test_a_missing_or_invalid_tool_in_a_batch_affects_no_other() -> None:
     scorer = ScriptedScorer(['{"search": {"score": "?"}, "compare": {"score": 80, "item1": "a"}}'])
     selection = select(ITEMS, scorer, strategy="batch")
     assert (chosen(selection), selection.calls) == ("compare", 1)
@@ -205,7 +205,7 @@ def test_each_asks_about_every_tool_with_its_own_prompt() -> None:
     assert '"item1": "the item1"' in asked[2]
 
 
-def test_one_bad_tool_harms_no_other() -> None:
+def test_one_failing_tool_affects_no_other() -> None:
     replies = {
         "search": 50,
         "broken": "no JSON at all",
@@ -224,7 +224,7 @@ def test_one_bad_tool_harms_no_other() -> None:
     assert scorer.cancelled == ["slow"]
 
 
-def test_where_every_tool_fails_the_fallback_is_taken() -> None:
+def test_if_every_tool_fails_the_fallback_is_selected() -> None:
     scorer = Scores({name: RuntimeError("down") for name in ("a", "search", "b")})
     selection = select(tools("a", "search", "b"), scorer, strategy="each")
     assert (chosen(selection), selection.score, selection.fallback) == ("search", None, True)
@@ -253,7 +253,7 @@ def test_equal_scores_for_one_type_go_to_the_tool_of_the_site() -> None:
     assert (chosen(selection), [tied.name for tied in selection.ties]) == ("here", ["everywhere"])
 
 
-def test_what_is_more_specific_the_registry_says_itself() -> None:
+def test_the_registry_decides_which_type_is_more_specific() -> None:
     registry = RegistrySnapshot.read(
         """<Tools>
           <Thing><Tool name="search"><prompt>{request.query}</prompt></Tool></Thing>
@@ -314,7 +314,7 @@ def test_a_type_without_tools_has_no_tool() -> None:
     assert selection.reason == "There are no tools for the type Movie at the site example.com."
 
 
-def test_several_tools_and_no_scorer_are_an_error_that_says_what_to_do() -> None:
+def test_several_tools_without_a_scorer_are_an_error_with_a_hint() -> None:
     with pytest.raises(ValueError, match="3 tools to choose from, but the selector has no scorer"):
         select(ITEMS, None)
 
@@ -328,7 +328,7 @@ MANY = RegistrySnapshot.of(
 )
 
 
-def test_words_decide_which_tools_a_model_is_asked_about_and_the_fallback_is_kept() -> None:
+def test_the_prefilter_keeps_matching_tools_and_the_fallback() -> None:
     scorer = ScriptedScorer([named("tool_drums")])
     selection = select(MANY, scorer, "All about drums!", prefilter=1)
     assert chosen(selection) == "tool_drums"
@@ -341,7 +341,7 @@ def test_words_decide_which_tools_a_model_is_asked_about_and_the_fallback_is_kep
     ]
 
 
-def test_where_too_few_tools_have_a_word_the_first_ones_fill_up() -> None:
+def test_if_too_few_tools_match_the_first_ones_are_added() -> None:
     scorer = ScriptedScorer([named("search")])
     select(MANY, scorer, "Drums?", prefilter=2)
     assert [tool.name for tool in scorer.requests[0].tools] == [
@@ -352,7 +352,7 @@ def test_where_too_few_tools_have_a_word_the_first_ones_fill_up() -> None:
 
 
 @pytest.mark.parametrize("prefilter", [None, 5, 8])
-def test_few_tools_are_all_asked_about(prefilter: int | None) -> None:
+def test_a_small_number_of_tools_is_not_filtered(prefilter: int | None) -> None:
     scorer = ScriptedScorer([named("search")])
     select(MANY, scorer, "drums", prefilter=prefilter)
     assert len(scorer.requests[0].tools) == 5
@@ -380,13 +380,13 @@ def test_a_selection_explains_itself() -> None:
     assert lines[-1].startswith("strategy each, 3 calls, ")
 
 
-def test_what_a_terminal_would_act_on_is_not_in_the_explanation() -> None:
+def test_control_characters_are_not_in_the_explanation() -> None:
     scorer = ScriptedScorer([named("details", 90, item_name="\x1b[2J\u202e")])
     text = select(ITEMS, scorer, "\x1b[31m").explain()
     assert text.replace("\n", "").isprintable()
 
 
-def test_tokens_are_counted_where_they_are_known() -> None:
+def test_tokens_are_counted_if_they_are_known() -> None:
     replies = [
         ScorerReply("?", UsageUpdate(10, 2, 4)),
         ScorerReply(named("search"), UsageUpdate(20, 3, 8)),
@@ -409,7 +409,7 @@ def test_each_decision_is_logged_without_the_query(caplog: pytest.LogCaptureFixt
     assert "secret" not in str([record.__dict__ for record in caplog.records])
 
 
-def test_types_are_one_in_all_spellings() -> None:
+def test_types_are_equal_in_all_notations() -> None:
     registry = RegistrySnapshot.of([entry("search"), entry("cook", type="Recipe")])
     for spelling in ("Recipe", "schema:Recipe", "https://schema.org/Recipe", "{x}Recipe"):
         selection = select(registry, ScriptedScorer([named("cook")]), item_type=spelling)
@@ -450,7 +450,7 @@ def test_a_question_of_the_wrong_type_is_refused(arguments: Any, message: str) -
         run(selector.select(**arguments))
 
 
-def test_half_a_character_in_a_query_harms_nothing() -> None:
+def test_a_lone_surrogate_in_a_query_is_replaced() -> None:
     scorer = ScriptedScorer([named("search", 90, search_query="x")])
     selection = select(ITEMS, scorer, "soup \ud83d!", context={"request.x": "\udc00"})
     assert selection.query == "soup \ufffd!"
@@ -464,7 +464,7 @@ def test_a_registry_and_a_policy_of_the_wrong_type_are_refused() -> None:
         ToolSelector(ITEMS, None, {"strategy": "each"})  # type: ignore[arg-type]
 
 
-def test_a_registry_that_changes_is_asked_anew() -> None:
+def test_a_changed_registry_invalidates_the_cache() -> None:
     class Changing:
         now = tools("search", "old")
 

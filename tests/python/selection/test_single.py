@@ -23,7 +23,7 @@ def select(source: Any, scorer: Any, **policy: Any) -> Selection:
 
 
 @pytest.mark.parametrize("strategy", ["choose", "each", "batch"])
-def test_one_call_fills_in_the_parameters_whatever_the_score(strategy: Any) -> None:
+def test_one_call_fills_the_parameters_whatever_the_score(strategy: Any) -> None:
     scorer = ScriptedScorer([REPLIES[strategy]])
     selection = select(DETAILS, scorer, strategy=strategy)
     assert selection.tool is not None
@@ -51,7 +51,7 @@ def test_the_handler_of_the_only_tool_gets_its_parameters() -> None:
     assert run(main()) == "ramen: 20 minutes"
 
 
-def test_a_tool_without_parameters_and_the_switch_need_no_call() -> None:
+def test_no_call_is_made_without_parameters_or_with_single_shortcut() -> None:
     scorer = ScriptedScorer([named("plain")])
     assert select(RegistrySnapshot.of([entry("plain")]), scorer).calls == 0
     assert select(DETAILS, scorer, single_shortcut=True).calls == 0
@@ -68,7 +68,7 @@ def test_an_invalid_reply_keeps_known_parameters_and_is_reported(reply: Any) -> 
     assert "not complete" in selection.reason
 
 
-def test_the_same_question_is_answered_from_before() -> None:
+def test_the_same_question_about_a_single_tool_is_cached() -> None:
     scorer = ScriptedScorer([named("details", 90, item_name="ramen")])
     selector = ToolSelector(DETAILS, scorer)
     for cached in (False, True):
