@@ -13,18 +13,18 @@ from toolweave.testing import ScriptedModel
 
 
 class Calculator:
-    """Performs mathematical calculations"""
+    """Mathematical calculations"""
 
     def add(self, a: float, b: float) -> float:
-        """Adds two numbers."""
+        """Add two numbers."""
         return a + b
 
     def multiply(self, a: float, b: float) -> float:
-        """Multiplies two numbers."""
+        """Multiply two numbers."""
         return a * b
 
     def fail(self) -> None:
-        """Fails."""
+        """Fail."""
         raise ValueError("it broke")
 
 
@@ -42,7 +42,7 @@ WEATHER = call("get_weather", '{"city": "Oslo"}')
 
 
 def get_weather(city: str) -> str:
-    """Looks up the weather."""
+    """Look up the weather."""
     return f"8 degrees in {city}"
 
 
@@ -82,20 +82,20 @@ DOCUMENTED_STEPS = [
     ("Running", "The sum of 15 and 27 is 42."),
     ("Completed", "The sum of 15 and 27 is 42."),
 ]
-"""What the documented example tells: statuses and messages."""
+"""Statuses and messages of the documented example."""
 
 
 class WholeNumbers:
-    """Adds whole numbers."""
+    """A calculator for integers."""
 
     @tool("Add")
     def add(self, a: int, b: int) -> int:
-        """Adds two numbers."""
+        """Add two numbers."""
         return a + b
 
 
 class WatchedStore(MemoryConversations):
-    """Remembers what was saved, and can be told to fail."""
+    """A store that records what was saved, and fails on demand."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Both flavours of the client of chats behind one face, so that one scenario serves for both."""
+"""The blocking and the asyncio chat client behind one interface, for shared scenarios."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Events(Protocol):
 
 
 class _Blocking:
-    """The events of a client that blocks, each read in a thread."""
+    """The events of the blocking client, each read in a thread."""
 
     def __init__(self, events: ChatEvents) -> None:
         self._events = events
@@ -76,7 +76,7 @@ class Client:
 
 @asynccontextmanager
 async def chat_client(flavour: str, url: object, **options: Any) -> AsyncIterator[Client]:
-    """A client of a flavour, that loses no time between attempts."""
+    """Open a client of a flavour that retries without delay."""
     options = {"backoff": 0.002, "timeout": 15.0, **options}
     if flavour == "async":
         async with AsyncChatClient(str(url), **options) as client:
@@ -89,7 +89,7 @@ async def chat_client(flavour: str, url: object, **options: Any) -> AsyncIterato
 def scripted(
     flavour: str, answers: list[httpx.Response | Exception]
 ) -> tuple[dict[str, Any], list[httpx.Request]]:
-    """Options of a client that gets these answers, in order, and what it will have asked."""
+    """Return client options that give these responses in order, and the list of requests."""
     asked: list[httpx.Request] = []
     left = iter(answers)
 
@@ -98,7 +98,7 @@ def scripted(
         given = next(left)
         if isinstance(given, Exception):
             raise given
-        # A response is good for one request.
+        # A response can be used for one request only.
         return httpx.Response(given.status_code, headers=given.headers, content=given.content)
 
     transport = httpx.MockTransport(answer)

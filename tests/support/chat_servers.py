@@ -21,22 +21,22 @@ from toolweave.store import MessageStore
 from toolweave.web import AgentResponder, WebLimits, chat_app
 
 TEST_TIMEOUT = 20.0
-"""Seconds until a test that waits for something that does not come fails."""
+"""Seconds until a waiting test fails."""
 
 QUICK = WebLimits(batch=0.005, shutdown_grace=0.0, requests=None)
-"""Limits that do not keep tests waiting."""
+"""Limits with short delays, for tests."""
 
 Event = dict[str, Any]
 
 
 @asynccontextmanager
 async def serve(app: Starlette) -> AsyncIterator[httpx.AsyncClient]:
-    """Serves an application as it is in production, and asks it."""
-    # Named as what it is, so that the loop switches Nagle's algorithm off: 40 ms a request.
+    """Serve an application as in production, and yield a client of it."""
+    # With the protocol named, the loop disables Nagle's algorithm, which costs 40 ms a request.
     with socket.socket(proto=socket.IPPROTO_TCP) as bound:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(("127.0.0.1", 0))
-        # Who connects before the server is ready waits in line.
+        # Clients that connect before the server is ready wait in the backlog.
         bound.listen(256)
         config = uvicorn.Config(app, lifespan="on", log_config=None, timeout_graceful_shutdown=5)
         server = uvicorn.Server(config)
@@ -51,27 +51,27 @@ async def serve(app: Starlette) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def app_of(path: Path, agent: Agent, **options: Any) -> Starlette:
-    """The application of an agent, whose chats are in a file."""
+    """Return the application of an agent, with a store in a file."""
     store = MessageStore(f"sqlite:///{path / 'chats.db'}", poll=0.02)
     return chat_app(store, AgentResponder(agent), **{"limits": QUICK, **options})
 
 
 @asynccontextmanager
 async def serve_agent(path: Path, agent: Agent, **options: Any) -> AsyncIterator[httpx.AsyncClient]:
-    """A server that answers with an agent."""
+    """Serve an agent, and yield a client."""
     async with serve(app_of(path, agent, **options)) as client:
         yield client
 
 
 async def new_chat(client: httpx.AsyncClient, **headers: str) -> str:
-    """The address of a new chat."""
+    """Create a chat and return its address."""
     answer = await client.post("/chats", json={}, headers=headers)
     assert answer.status_code == 201, answer.text
     return f"/chats/{answer.json()['chatId']}"
 
 
 async def say(client: httpx.AsyncClient, chat: str, text: str, **more: str) -> Event:
-    """Says something; what the server answered."""
+    """Post a message and return the server's response."""
     answer = await client.post(f"{chat}/messages", json={"text": text, **more})
     assert answer.status_code == 202, answer.text
     body: Event = answer.json()
@@ -80,14 +80,14 @@ async def say(client: httpx.AsyncClient, chat: str, text: str, **more: str) -> E
 
 @dataclass
 class Line:
-    """One event of a stream as it stands there."""
+    """One event of a stream, unparsed."""
 
     id: int | None
     data: str
 
 
 async def lines(response: httpx.Response) -> AsyncIterator[Line]:
-    """The events of a stream, as they come."""
+    """Yield the events of a stream as they arrive."""
     number: int | None = None
     data: list[str] = []
     async for line in response.aiter_lines():
@@ -104,7 +104,7 @@ async def lines(response: httpx.Response) -> AsyncIterator[Line]:
 async def events(
     client: httpx.AsyncClient, chat: str, after: int = 0, *, follow: bool = False
 ) -> AsyncIterator[Event]:
-    """The events of a chat, as they come."""
+    """Yield the events of a chat as they arrive."""
     address = f"{chat}/events?after={after}&follow={int(follow)}"
     async with client.stream("GET", address) as response:
         if response.status_code == 204:
@@ -117,7 +117,7 @@ async def events(
 
 
 async def all_events(client: httpx.AsyncClient, chat: str, after: int = 0) -> list[Event]:
-    """The events of a chat until nothing runs any more."""
+    """Return the events of a chat up to the end of its last run."""
 
     async def read() -> list[Event]:
         return [event async for event in events(client, chat, after)]
@@ -128,7 +128,7 @@ async def all_events(client: httpx.AsyncClient, chat: str, after: int = 0) -> li
 async def until(
     client: httpx.AsyncClient, chat: str, kind: str, after: int = 0, **fields: object
 ) -> Event:
-    """The first event of a kind, with certain fields."""
+    """Return the first event of a kind with certain fields."""
 
     async def read() -> Event:
         async for event in events(client, chat, after, follow=True):
@@ -140,12 +140,12 @@ async def until(
 
 
 async def finished(client: httpx.AsyncClient, chat: str, run_id: str) -> Event:
-    """The end of a run."""
+    """Return the terminal event of a run."""
     return await until(client, chat, "run", runId=run_id, status="finished")
 
 
 def text_of(events: Sequence[Event], role: str = "assistant") -> str:
-    """What was said, of some events."""
+    """Return the text of a role in some events."""
     return "".join(
         event.get("delta", "")
         for event in events
@@ -154,17 +154,17 @@ def text_of(events: Sequence[Event], role: str = "assistant") -> str:
 
 
 def numbers(events: Sequence[Event]) -> list[int]:
-    """The numbers of events."""
+    """Return the sequence numbers of events."""
     return [event["sequenceNumber"] for event in events]
 
 
 async def soon(happening: asyncio.Event) -> None:
-    """Waits for what a test knows to happen."""
+    """Wait for an event that the test expects."""
     await asyncio.wait_for(happening.wait(), TEST_TIMEOUT)
 
 
 def on_a_server(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Runs a test on an event loop of its own. It must end in time."""
+    """Run a test on a new event loop, with a timeout."""
 
     @functools.wraps(test)
     def run(*args: Any, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""A decorator for tests that are coroutines, and readings of event streams."""
+"""A decorator for coroutine tests, and helpers that read event streams."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import AsyncIterable, Callable, Coroutine
 from typing import Any
 
 TEST_TIMEOUT = 20.0
-"""Seconds after which a test that waits has failed."""
+"""Seconds until a waiting test fails."""
 
 
 def on_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    """Runs a test on an event loop of its own. It must end in time and leave no task behind."""
+    """Run a test on a new event loop, with a timeout; it must leave no task behind."""
 
     async def watched(*args: Any, **kwargs: Any) -> None:
         await asyncio.wait_for(test(*args, **kwargs), TEST_TIMEOUT)
         left = asyncio.all_tasks() - {asyncio.current_task()}
-        # The loop closes generators that nobody has read to the end, such as those of clients.
+        # The loop closes generators that were not exhausted, such as those of clients.
         closing = {task for task in left if _closes_a_generator(task)}
         if closing:
             await asyncio.wait(closing, timeout=TEST_TIMEOUT)
@@ -35,7 +35,7 @@ def _closes_a_generator(task: asyncio.Task[Any]) -> bool:
 
 
 async def collect(events: AsyncIterable[Any], into: list[Any] | None = None) -> list[Any]:
-    """All events; those before an error are in `into`."""
+    """Return all events; those before an error are in `into`."""
     seen: list[Any] = [] if into is None else into
     async for event in events:
         seen.append(event)  # noqa: PERF401 - what came before an error stays
@@ -43,5 +43,5 @@ async def collect(events: AsyncIterable[Any], into: list[Any] | None = None) -> 
 
 
 def of_kind(kind: Any, events: list[Any]) -> list[Any]:
-    """The events of a class, or of one of several."""
+    """Return the events of a class, or of one of several."""
     return [event for event in events if isinstance(event, kind)]

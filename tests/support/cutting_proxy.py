@@ -11,16 +11,16 @@ import httpx
 
 
 class Cutting:
-    """Stands between clients and a server, and cuts every connection after so many bytes.
+    """A proxy that cuts every connection to a server after so many bytes.
 
     Args:
-        port: The server's.
-        length: How many bytes of answers pass; twice as many on each further connection.
+        port: Port of the server.
+        length: Bytes of responses that pass on the first connection; doubled for each further one.
     """
 
     def __init__(self, port: int, length: int) -> None:
         self.cuts = 0
-        """How many connections were cut."""
+        """Number of connections that were cut."""
         self._port = port
         self._length = length
 
@@ -52,7 +52,7 @@ class Cutting:
 
 @asynccontextmanager
 async def cutting(server: httpx.URL, length: int) -> AsyncIterator[tuple[str, Cutting]]:
-    """A proxy before a server, and its address."""
+    """Run a proxy in front of a server, and yield its address."""
     proxy = Cutting(server.port or 0, length)
     listener = await asyncio.start_server(proxy.pass_on, "127.0.0.1", 0)
     try:

@@ -1,4 +1,4 @@
-"""Strategies for stored messages that no provider would take as they are."""
+"""Strategies for stored messages that no provider accepts unrepaired."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Effort of the suite: how many examples a property gets, and how often a promise is tried.
+"""Effort of the suite: the number of examples of a property and of repetitions of a test.
 
 `TOOLWEAVE_EFFORT` is `quick` (a second interpreter, which would replay the same examples), `full`
 (the default) or `long` (before a release).
@@ -15,5 +15,5 @@ if EFFORT not in FACTORS:
 
 
 def effort(count: int, at_least: int = 3) -> int:
-    """Number of examples, repetitions or seconds for what gets `count` in a full run."""
+    """Return the examples, repetitions or seconds for what gets `count` in a full run."""
     return max(min(at_least, count), round(count * FACTORS[EFFORT]))

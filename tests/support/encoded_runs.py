@@ -1,4 +1,4 @@
-"""Logs of runs as stream events, and what an encoder makes of them."""
+"""Logs of runs as stream events, and their encoded payloads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class EventLog:
-    """Writes the events of a run, one after the other."""
+    """A builder for the event log of a run."""
 
     def __init__(self, *, chat_id: str = "chat", run_id: str = "run") -> None:
         self.chat_id = chat_id
@@ -150,7 +150,7 @@ def call(
     index: int = 0,
     invalid: str | None = None,
 ) -> dict[str, Any]:
-    """A call as the wire has it."""
+    """Return a call in wire format."""
     written: dict[str, Any] = {
         "toolCallId": call_id,
         "name": name,
@@ -163,25 +163,25 @@ def call(
 
 
 def encode(encoder: Any, events: Iterable[dict[str, Any]]) -> list[str]:
-    """All payloads of a stream, to its end."""
+    """Return all payloads of a stream."""
     payloads = [payload for event in events for payload in encoder.encode(event)]
     return [*payloads, *encoder.close()]
 
 
 def chunks(payloads: Iterable[str]) -> list[dict[str, Any]]:
-    """The payloads as clients read them."""
+    """Return the payloads as clients parse them."""
     return [json.loads(payload) for payload in payloads if payload != "[DONE]"]
 
 
 def types(payloads: Iterable[str]) -> list[str]:
-    """What follows what in a stream."""
+    """Return the types of the chunks of a stream, in order."""
     return [
         "[DONE]" if payload == "[DONE]" else json.loads(payload)["type"] for payload in payloads
     ]
 
 
 def framed(payloads: Iterable[str]) -> str:
-    """The payloads as a server sends them: with ids, and comments that keep the line open."""
+    """Return the payloads as a server sends them: with ids and keep-alive comments."""
     return "".join(
         f"id: {number}\ndata: {payload}\n\n: still here\n\n"
         for number, payload in enumerate(payloads, 1)

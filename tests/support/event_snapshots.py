@@ -13,7 +13,7 @@ FINAL = {"success", "error", "denied", "interrupted", "timeout"}
 
 
 async def events_of_run(run: AgentRun | SceneRun, mapper: StreamEventMapper) -> list[StreamEvent]:
-    """All that a run tells."""
+    """Return all stream events of a run."""
     mapped: list[StreamEvent] = []
     async for event in run:
         mapped += mapper.map(event, generation_id=run.generation_id)
@@ -21,17 +21,17 @@ async def events_of_run(run: AgentRun | SceneRun, mapper: StreamEventMapper) -> 
 
 
 def repeated_in(events: Iterable[Mapping[str, Any]]) -> list[str]:
-    """What is seen again in events that are all that was seen: there must be nothing."""
+    """Return what occurs twice in a complete list of events; it must be empty."""
     seen: set[tuple[object, ...]] = set()
     found = []
     for event in events:
         kind, done = event["kind"], event.get("done")
         whose = (kind, event.get("messageId"))
         if kind in ("text", "reasoning", "tool_result"):
-            # Nor is anything seen behind the end.
+            # Nothing may follow the final event either.
             things = [whose] if done or whose in seen else []
         elif kind in ("tools_aggregate", "usage"):
-            # A run that takes in a late result says the whole again.
+            # A run that receives a late result emits the whole message again.
             things = [(*whose, event.get("runId"))]
         elif kind == "tools_call":
             things = [(*whose, call["toolCallId"]) for call in event["toolCalls"]]
@@ -47,7 +47,7 @@ def repeated_in(events: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def snapshot_of(events: Iterable[StreamEvent]) -> dict[str, Any]:
-    """What events come to, once each was found to be one, and mapped once."""
+    """Return the snapshot of events, after checking that each is valid and unique."""
     events = list(events)
     assert repeated_in(cast("list[dict[str, Any]]", events)) == []
     reducer = StreamReducer()
@@ -59,7 +59,7 @@ def snapshot_of(events: Iterable[StreamEvent]) -> dict[str, Any]:
 
 
 def texts_of(snapshot: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """Texts and thoughts by the ids of their messages, all of them whole."""
+    """Return texts and reasoning by message id; all must be complete."""
     found = {}
     for message in snapshot["messages"]:
         if message["kind"] in ("text", "reasoning"):
@@ -70,7 +70,7 @@ def texts_of(snapshot: dict[str, Any]) -> dict[str, tuple[str, str]]:
 
 
 def calls_of(snapshot: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    """Calls by the ids of their messages and their own."""
+    """Return calls by message id and call id."""
     return {
         (message["messageId"], call["toolCallId"]): call
         for message in snapshot["messages"]

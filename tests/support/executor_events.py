@@ -1,4 +1,4 @@
-"""Calls for an executor, and readings of the events and results that come of them."""
+"""Calls for an executor, and helpers that read their events and results."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ T = TypeVar("T")
 def call(
     name: str, arguments: dict[str, Any] | None = None, call_id: str | None = None
 ) -> ToolCall:
-    """A call whose id is the name of its tool, unless there is another."""
+    """Return a call, by default with the name of its tool as id."""
     return ToolCall(name if call_id is None else call_id, name, arguments or {})
 
 
 def codes(aggregate: ToolAggregateMessage) -> list[str | None]:
-    """The error codes, in the order of the calls."""
+    """Return the error codes, in the order of the calls."""
     return [
         None if result.error_code is None else result.error_code.value
         for result in aggregate.tool_results
@@ -27,19 +27,19 @@ def codes(aggregate: ToolAggregateMessage) -> list[str | None]:
 
 
 def texts(aggregate: ToolAggregateMessage) -> list[str]:
-    """What the model reads, in the order of the calls."""
+    """Return the result texts that the model reads, in the order of the calls."""
     return [result.result for result in aggregate.tool_results]
 
 
 async def events_of(
     executor: ToolExecutor, calls: Iterable[ToolCall | InvalidToolCall]
 ) -> list[ToolEvent]:
-    """All that a stream tells."""
+    """Return all events of a stream."""
     return [event async for event in executor.stream(calls)]
 
 
 def kinds(events: Iterable[ToolEvent]) -> list[str]:
-    """What happened, in order, with the ids of calls."""
+    """Return the kinds of the events, in order, with the ids of calls."""
     return [
         type(event).__name__
         if isinstance(event, ToolAggregateMessage)
@@ -49,11 +49,11 @@ def kinds(events: Iterable[ToolEvent]) -> list[str]:
 
 
 def only(events: Iterable[ToolEvent], kind: type[T]) -> list[T]:
-    """The events of one kind."""
+    """Return the events of one kind."""
     return [event for event in events if isinstance(event, kind)]
 
 
 def result_of(events: Iterable[ToolEvent], call_id: str) -> ToolResult:
-    """The only result of a call."""
+    """Return the only result of a call."""
     [result] = [each for each in only(events, ToolResult) if each.tool_call_id == call_id]
     return result

@@ -1,4 +1,4 @@
-"""Tools that behave in every way that tools may, and random calls of them."""
+"""Tools with every kind of behaviour, and random calls of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from toolweave.tools import RateLimit, RetryPolicy, Tool, ToolContext, tool
 
 NAMES = ["alpha", "beta", "gamma", "delta"]
 
-# What a call does, as the model asks for it: at the end of the time given.
+# The action that a call performs at the end of the given time.
 BEHAVIOURS = [
     "return",
     "raise",
@@ -50,7 +50,7 @@ class Odd(BaseException):
 
 @dataclass
 class World:
-    """What the tools of one example see of each other."""
+    """The state that the tools of one example share."""
 
     at_work: Counter[str] = field(default_factory=Counter)
     keys: Counter[str] = field(default_factory=Counter)
@@ -58,7 +58,7 @@ class World:
     most_of: Counter[str] = field(default_factory=Counter)
     most_of_key: int = 0
     log: list[tuple[str, str]] = field(default_factory=list)
-    """What was entered, attempts of one call one by one, and what a journal wrote."""
+    """Entries into tools, one per attempt, and writes of the journal."""
 
     def enter(self, name: str) -> None:
         self.at_work[name] += 1
@@ -116,12 +116,12 @@ class World:
         if behaviour == "defer":
             return Deferred()
         if behaviour in ("ask", "ask_in_vain", "call", "call_many"):
-            # It waits, and others may have its place.
+            # It waits, so others may take its slot.
             self.leave(name)
             try:
                 answer = await self._wait_for(behaviour, seconds, key, context)
             except asyncio.CancelledError:
-                # It was stopped meanwhile, and has no place any more.
+                # It was stopped meanwhile and no longer has a slot.
                 self.at_work[name] += 1
                 raise
             except ToolError:
@@ -140,7 +140,7 @@ class World:
         names = NAMES[:1] if behaviour == "call" else NAMES[:3]
         calls = [context.call(name, given) for name in names]
         answers = await asyncio.gather(*calls, return_exceptions=True)
-        # Unknown tools, denied calls and the like are the tool's to deal with.
+        # Unknown tools, denied calls and the like are left to the executor.
         assert all(isinstance(each, (str, ToolError)) for each in answers), answers
         return len(answers)
 
@@ -221,7 +221,7 @@ async def run_calls(
     journal: Journal | None = None,
     events: list[ToolEvent] | None = None,
 ) -> list[ToolEvent]:
-    """Submits the calls, answers what is asked, and may go away before the end."""
+    """Submit the calls, answer questions, and possibly leave before the end."""
     loop = asyncio.get_running_loop()
     events = [] if events is None else events
     running = executor.open(journal=journal)

@@ -1,4 +1,4 @@
-"""Events as the golden cases write them, and JSON to compare them by."""
+"""Events in the format of the golden cases, and JSON to compare them by."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEFT_OUT = {
 
 
 def written(value: Any) -> Any:
-    """Events as the cases write them."""
+    """Return events in the format of the cases."""
     if isinstance(value, list | tuple):
         return [written(item) for item in value]
     if type(value).__module__ != "toolweave":
@@ -32,5 +32,5 @@ def written(value: Any) -> Any:
 
 
 def exact(value: Any) -> str:
-    """JSON that tells 1 from 1.0, whatever the order of keys."""
+    """Return JSON that distinguishes 1 from 1.0, independent of key order."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -23,7 +23,7 @@ ASKED = {"item_name": "Pad Thai", "limit": 3}
 
 @dataclass(eq=False)
 class Registry:
-    """Tools, and their handlers by name."""
+    """A registry of tools, with handlers by name."""
 
     handlers: Mapping[str, object] = field(default_factory=dict[str, object])
     tools: Sequence[ToolEntry] = (SEARCH,)
@@ -32,18 +32,18 @@ class Registry:
     asked_for: list[tuple[str, str | None]] = field(default_factory=list[Any])
 
     def tools_for(self, type: str, /, site: str | None = None) -> tuple[ToolEntry, ...]:  # noqa: A002 - as schema.org calls it
-        """All of them, whatever the type."""
+        """Return all tools, for any type."""
         self.asked_for.append((type, site))
         return tuple(self.tools)
 
     def handler_for(self, entry: ToolEntry, /) -> object | None:
-        """The one of that name."""
+        """Return the handler of that name."""
         return self.handlers.get(entry.name)
 
 
 @dataclass(frozen=True)
 class Selected:
-    """As much of a selection as running needs."""
+    """The part of a selection that running it needs."""
 
     tool: ToolEntry | None
     parameters: dict[str, Any]
@@ -53,7 +53,7 @@ class Selected:
 
 
 class Details:
-    """A handler as NLWeb has them."""
+    """A handler with NLWeb's interface."""
 
     def __init__(self, params: dict[str, Any], handler: object) -> None:
         self.params = params

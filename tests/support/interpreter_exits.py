@@ -1,7 +1,7 @@
-"""Ends of interpreters with replies open: `python interpreter_exits.py WAY URL TIMES`.
+"""Interpreters that exit with open replies: `python interpreter_exits.py WAY URL TIMES`.
 
-Forks before anything is asked, because starting Python takes longer than all the rest. Each child
-ends as any interpreter does, with everything that Python does then.
+The script forks before the first request, because starting Python takes longer than all the rest.
+Each child exits as any interpreter does, with full finalization.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ from toolweave.models.http import HttpModel
 
 HELLO = as_messages("Hello")
 
-KEPT: list[Any] = []
-"""What is still there at the end."""
+ALIVE: list[Any] = []
+"""Objects that stay alive until the interpreter exits."""
 
 
-class BlindLoop(asyncio.SelectorEventLoop):
-    """A loop that watches nothing for others."""
+class ReaderlessLoop(asyncio.SelectorEventLoop):
+    """A loop without `add_reader` and `add_writer`."""
 
     def add_reader(self, *args: Any) -> None:
         raise NotImplementedError
 
 
 def begun(model: HttpModel, loop: asyncio.AbstractEventLoop) -> AsyncIterator[Update]:
-    """A reply whose first piece has been read."""
+    """Return a reply whose first piece has been read."""
     stream = model.stream(HELLO)
     loop.run_until_complete(anext(stream))
-    KEPT.extend([model, stream, loop])
+    ALIVE.extend([model, stream, loop])
     return stream
 
 
 def reading(model: HttpModel, loop: asyncio.AbstractEventLoop) -> asyncio.Task[Update]:
-    """A task that waits for the second piece."""
+    """Return a task that waits for the second piece."""
     task = loop.create_task(anext(begun(model, loop)))  # type: ignore[arg-type]
     loop.run_until_complete(asyncio.sleep(0))
-    KEPT.append(task)
+    ALIVE.append(task)
     return task
 
 
 def in_thread(model: HttpModel, loop: asyncio.AbstractEventLoop) -> None:
-    """A daemon that reads a reply which does not end."""
+    """Start a daemon thread that reads an endless reply."""
     notified = threading.Event()
 
     async def read() -> None:
@@ -81,7 +81,7 @@ def loop_closed(model: HttpModel) -> None:
 
 def many_loops(model: HttpModel) -> None:
     for _ in range(4):
-        for loop in (asyncio.SelectorEventLoop(), BlindLoop()):
+        for loop in (asyncio.SelectorEventLoop(), ReaderlessLoop()):
             begun(model, loop)
 
 
@@ -98,11 +98,11 @@ def daemon(model: HttpModel) -> None:
 
 
 def blind_daemon(model: HttpModel) -> None:
-    in_thread(model, BlindLoop())
+    in_thread(model, ReaderlessLoop())
 
 
 def blind_and_closed(model: HttpModel) -> None:
-    loop = BlindLoop()
+    loop = ReaderlessLoop()
     task = reading(model, loop)
     task.cancel()
     loop.run_until_complete(asyncio.wait([task]))

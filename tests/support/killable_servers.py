@@ -1,4 +1,4 @@
-"""Chat servers in processes that are killed, clients that come back, and checks of their chats."""
+"""Chat servers in killable processes, clients that reconnect, and checks of their chats."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from toolweave.store import MessageStore
 
 SERVERS = Path(__file__).parent / "servers"
 TEST_TIMEOUT = 90.0
-"""Seconds until a test that waits for something that does not come fails."""
+"""Seconds until a waiting test fails."""
 
 
 class FaultServer:
     """A process of `fault_server.py`.
 
     Args:
-        config: What it is given; see there.
+        config: Fields of its `Config`.
     """
 
     def __init__(self, **config: Any) -> None:
@@ -40,18 +40,18 @@ class FaultServer:
         self.url = ""
 
     async def open(self) -> None:
-        """Waits until it can be asked."""
+        """Wait until it accepts requests."""
         self.url = f"http://127.0.0.1:{int(await self.line())}"
 
     async def line(self) -> str:
-        """What it prints next."""
+        """Return the next line that it prints."""
         assert self.process.stdout is not None
         line = await asyncio.wait_for(asyncio.to_thread(self.process.stdout.readline), TEST_TIMEOUT)
         assert line, "the server has died"
         return line.strip()
 
     async def held(self, count: int) -> list[str]:
-        """The names of the points at which so many runs hold still."""
+        """Wait until so many runs hold, and return the names of their points."""
         found: list[str] = []
         while len(found) < count:
             kind, *rest = (await self.line()).split()
@@ -60,7 +60,7 @@ class FaultServer:
         return found
 
     def kill(self) -> None:
-        """Ends it with SIGKILL, in whatever it is doing."""
+        """Kill the process with SIGKILL."""
         self.process.kill()
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
@@ -70,7 +70,7 @@ class FaultServer:
 
 @asynccontextmanager
 async def serving(**config: Any) -> AsyncIterator[FaultServer]:
-    """A server that is killed in the end, if it is not dead by then."""
+    """Run a server, and kill it at the end unless it is already dead."""
     server = FaultServer(**config)
     try:
         await server.open()
@@ -80,10 +80,10 @@ async def serving(**config: Any) -> AsyncIterator[FaultServer]:
 
 
 class Site:
-    """Where the chats are just now.
+    """The server of the chats, which changes when another one takes over.
 
     Args:
-        url: The server.
+        url: URL of the server.
     """
 
     def __init__(self, url: str) -> None:
@@ -93,19 +93,19 @@ class Site:
         self.url = url
 
     async def new_chat(self) -> str:
-        """Makes a chat, and returns its id."""
+        """Create a chat and return its id."""
         answer = await self.client.post(f"{self.url}/chats", json={})
         assert answer.status_code == 201, answer.text
         chat: str = answer.json()["chatId"]
         return chat
 
     async def post(self, chat: str, **plan: Any) -> httpx.Response:
-        """Asks for a run."""
+        """Request a run."""
         body = {"text": json.dumps(plan)}
         return await self.client.post(f"{self.url}/chats/{chat}/messages", json=body)
 
     async def say(self, chat: str, **plan: Any) -> Event:
-        """Asks for a run, which has to begin."""
+        """Request a run and check that it is accepted."""
         answer = await self.post(chat, **plan)
         assert answer.status_code == 202, answer.text
         body: Event = answer.json()
@@ -119,11 +119,11 @@ class Site:
 
 
 class Follower:
-    """A client of a chat that comes back whenever it is cut off, with the last id it has seen.
+    """A client of a chat that reconnects after every disconnect, with the last id it has seen.
 
     Args:
-        site: Where the chat is.
-        chat: Its id.
+        site: Server of the chat.
+        chat: Id of the chat.
     """
 
     def __init__(self, site: Site, chat: str) -> None:
@@ -134,7 +134,7 @@ class Follower:
         self._changed = asyncio.Event()
 
     async def until(self, is_it: Callable[[Event], bool]) -> Event:
-        """Reads on until an event comes, and returns it."""
+        """Read until a matching event arrives, and return it."""
 
         async def read() -> Event:
             while True:
@@ -145,23 +145,23 @@ class Follower:
                         if is_it(event):
                             return event
                 except httpx.TransportError:
-                    # The server is dead, and the next one not there yet.
+                    # The server is dead, and the next one has not started yet.
                     await asyncio.sleep(0.02)
 
         return await asyncio.wait_for(read(), TEST_TIMEOUT)
 
     async def until_end(self) -> Event:
-        """Reads on until a run has ended."""
+        """Read until a run has ended."""
         return await self.until(is_end)
 
     async def have(self, is_it: Callable[[Event], bool], count: int) -> None:
-        """Waits until so many events have come while somebody else reads on."""
+        """Wait until so many matching events have arrived, while another task reads."""
         while sum(map(is_it, self.events)) < count:
             self._changed.clear()
             await asyncio.wait_for(self._changed.wait(), TEST_TIMEOUT)
 
     async def connected(self) -> AsyncIterator[Event]:
-        """The events of one connection."""
+        """Yield the events of one connection."""
         last = self.events[-1]["sequenceNumber"] if self.events else 0
         address = f"{self._site.url}/chats/{self.chat}/events?follow=1"
         headers = {"Last-Event-ID": str(last)}
@@ -175,22 +175,22 @@ class Follower:
 
 
 def is_end(event: Event) -> bool:
-    """Whether a run has ended with this."""
+    """Return true if the event ends a run."""
     return event["kind"] == "run" and event["status"] == "finished"
 
 
 def effects_of(path: Path) -> Counter[str]:
-    """What the tools have done: how often by label."""
+    """Return how often the tools were executed, by label."""
     return Counter(path.read_text("utf-8").split()) if path.exists() else Counter()
 
 
 async def check_chats(url: str, received: dict[str, Sequence[Event]], effects: Path) -> None:
-    """That chats are whole: what clients were told, the log, the history and what tools have done.
+    """Check that the received events, the log, the history and the effects of tools agree.
 
     Args:
-        url: The database.
-        received: What a client was told of each chat, from its start to its end.
-        effects: What the tools have written.
+        url: URL of the database.
+        received: Events that a client received of each chat, from start to end.
+        effects: File that the tools have written.
     """
     done = effects_of(effects)
     assert [label for label, count in done.items() if count > 1] == []
@@ -206,7 +206,7 @@ async def check_chats(url: str, received: dict[str, Sequence[Event]], effects: P
 
 
 def check_log(received: Sequence[Event], log: Sequence[Event]) -> None:
-    """That a client was told exactly what happened, and that this is whole."""
+    """Check that a client received exactly the log, and that the log is complete."""
     assert numbers(log) == list(range(1, len(log) + 1))
     assert numbers(received) == numbers(log)
     assert list(received) == list(log)
@@ -217,7 +217,7 @@ def check_log(received: Sequence[Event], log: Sequence[Event]) -> None:
 
 
 def check_runs(log: Iterable[Event]) -> None:
-    """That runs came one after the other, each to its end."""
+    """Check that runs follow one another, each to its end."""
     running = None
     for event in log:
         if event["kind"] == "run" and event["status"] == "started":
@@ -230,7 +230,7 @@ def check_runs(log: Iterable[Event]) -> None:
 
 
 def check_effects(log: Iterable[Event], done: Counter[str]) -> None:
-    """That what is said of calls is what their tools have done."""
+    """Check that the results of calls match what their tools have done."""
     for call in calls_of(snapshot_of(cast("Any", log))).values():
         label = call.get("arguments", {}).get("label")
         if label is None:

@@ -1,4 +1,4 @@
-"""LangChain's model for OpenAI-compatible endpoints, on the loopback."""
+"""LangChain's `ChatOpenAI` on the loopback."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from openai_endpoint import Endpoint
 
 
 def chat_openai(endpoint: Endpoint) -> ChatOpenAI:
-    """The real client, without the certificates of all the world, which take longer than a test."""
+    """Return the real client, without CA certificates, which take longer to load than a test."""
     web: dict[str, Any] = {
         "http_client": DefaultHttpxClient(verify=False),
         "http_async_client": DefaultAsyncHttpxClient(verify=False),

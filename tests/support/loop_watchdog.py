@@ -1,4 +1,4 @@
-"""How long each callback of an event loop keeps it, for all loops of a process.
+"""Measurement of how long callbacks block their event loop, for all loops of a process.
 
 `watching` measures every callback on every `asyncio` loop and raises for those that were too long.
 It counts the CPU time of the loop's thread rather than time on the clock, so that a busy machine
@@ -24,14 +24,14 @@ BUDGET = 0.05
 """Seconds that a callback may take, whatever it is given."""
 
 BYTE = 40e-9
-"""Seconds that it may take for each byte of its input, where that is more."""
+"""Seconds that it may take for each byte of its input, if that is more."""
 
 SLOWNESS = 12 if _core._is_debug_build else 1
-"""How much slower the module is that developers build, which is not optimised as wheels are."""
+"""Slowdown of a debug build of the module, which is not optimized as wheels are."""
 
 
 def many(number: int) -> int:
-    """As many as are within the limits, and fewer where the module is not optimised."""
+    """Return the number, or less for a debug build of the module."""
     return number // (4 if SLOWNESS > 1 else 1)
 
 
@@ -56,30 +56,30 @@ def machine_slowdown() -> float:
 
 
 class LoopHeldError(AssertionError):
-    """A callback kept the event loop for too long."""
+    """A callback blocked the event loop for too long."""
 
 
 class Watchdog:
-    """What the callbacks of a test have taken.
+    """The times that the callbacks of a test have taken.
 
     Args:
-        allowance: Seconds that each may take, beside what their input allows.
+        allowance: Seconds that each may take in addition to those for its input.
     """
 
     def __init__(self, allowance: float = BUDGET) -> None:
         self.longest = 0.0
         """Seconds that the longest callback has taken."""
         self.late: list[str] = []
-        """Those that took too long, as sentences."""
+        """Descriptions of the callbacks that took too long."""
         self._budget = allowance * SLOWNESS
         self._others: tuple[str, ...] = ()
 
     def leave_out(self, *tasks: str) -> None:
-        """Take no note of tasks whose names begin so: those of other packages."""
+        """Ignore tasks whose names have these prefixes: those of other packages."""
         self._others += tasks
 
     def owns(self, handle: asyncio.Handle) -> bool:
-        """Whether a callback is to be noted."""
+        """Return true if a callback is measured."""
         owner = getattr(handle._callback, "__self__", None)
         return not (
             self._others
@@ -88,11 +88,11 @@ class Watchdog:
         )
 
     def input(self, size: int) -> None:
-        """Allow for an input of so many bytes."""
+        """Extend the budget for an input of so many bytes."""
         self._budget = max(self._budget, BYTE * size * SLOWNESS)
 
     def took(self, seconds: float, describe: Callable[[], str]) -> None:
-        """Note a callback."""
+        """Record a callback."""
         self.longest = max(self.longest, seconds)
         if seconds <= self._budget:
             return
@@ -112,7 +112,7 @@ class Watchdog:
             raise LoopHeldError(f"callbacks held their event loop for too long:\n  {shown}")
 
 
-# What a loop calls for every callback: it is the same for all loops that are written in Python.
+# Every loop written in Python calls this method for each callback.
 _METHOD = "_run"
 _run: Callable[[asyncio.Handle], None] = getattr(asyncio.Handle, _METHOD)
 _current: list[Watchdog] = []
@@ -159,7 +159,7 @@ def _collected(phase: str, _: dict[str, int]) -> None:
 
 @contextmanager
 def left_out() -> Generator[None]:
-    """Take no note of what the block takes, which is work of others."""
+    """Exclude the block, which is work of other packages, from the measurement."""
     began = time.thread_time()
     collected = getattr(_collecting, "seconds", 0.0)
     try:

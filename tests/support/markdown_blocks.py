@@ -17,7 +17,7 @@ class Block(NamedTuple):
 
 
 def blocks(markdown: str) -> list[Block]:
-    """The fenced blocks of a Markdown text; a fence that is never closed is an error."""
+    """Return the fenced blocks of a Markdown text; an unclosed fence is an error."""
     found: list[Block] = []
     opened: re.Match[str] | None = None
     start, code = 0, list[str]()

@@ -20,11 +20,11 @@ SDK_SERVER = str(SERVERS / "sdk_server.py")
 PLAIN_SERVER = str(SERVERS / "plain_server.py")
 
 SERVE_TOOLS = ["-W", "error", "-m", "toolweave", "mcp", "our_tools:tools"]
-"""The arguments of Python that serve our tools, in the folder of the servers."""
+"""Arguments of Python that serve `our_tools`, in the folder of the servers."""
 
 
 def plain_server(plan: Mapping[str, Any], folder: Path, **options: Any) -> MCPTools:
-    """The server that is written by hand: what it lists and answers, and how to connect to it."""
+    """Return tools of the hand-written server, with the plan of its lists and responses."""
     file = folder / "plan.json"
     file.write_text(json.dumps(plan), encoding="utf-8")
     return connect_stdio(sys.executable, [PLAIN_SERVER, str(file)], name="plain", **options)
@@ -32,7 +32,7 @@ def plain_server(plan: Mapping[str, Any], folder: Path, **options: Any) -> MCPTo
 
 @contextmanager
 def sdk_server(port: int = 0) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The SDK's server over HTTP: where it is, and its process."""
+    """Run the SDK's server over HTTP, and yield its URL and process."""
     with _process([SDK_SERVER, "http", str(port)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp", process
@@ -40,7 +40,7 @@ def sdk_server(port: int = 0) -> Iterator[tuple[str, subprocess.Popen[str]]]:
 
 @contextmanager
 def our_server(*arguments: str) -> Iterator[str]:
-    """Our own server over HTTP: where it is."""
+    """Run `toolweave mcp` over HTTP, and yield its URL."""
     command = [*SERVE_TOOLS, "--http", "0", *arguments]
     with _process(command, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
@@ -63,7 +63,7 @@ def _process(arguments: list[str], **streams: int) -> Iterator[subprocess.Popen[
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is such a process, and it is not merely waiting to be noticed dead."""
+    """Return true if the process exists and is not a zombie."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -73,7 +73,7 @@ def is_alive(pid: int) -> bool:
 
 
 def appears(path: Path, text: str, seconds: float = 5.0) -> bool:
-    """Whether a file holds a text before so many seconds are over."""
+    """Return true if a file contains a text within so many seconds."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if path.exists() and path.read_text(encoding="utf-8") == text:

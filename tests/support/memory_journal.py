@@ -1,4 +1,4 @@
-"""A journal in memory that says what was written, and when."""
+"""A journal in memory that records its writes and their times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FOREVER = float("inf")
 
 
 class MemoryJournal:
-    """A journal that says what was written, in which order, and is as slow as it is told to be."""
+    """A journal that records its writes in order, with a configurable delay."""
 
     def __init__(
         self,
@@ -51,5 +51,5 @@ class MemoryJournal:
         self.log.append((what, call.id))
 
     def of(self, call_id: str) -> list[str]:
-        """What was written of a call."""
+        """Return the writes of a call."""
         return [what for what, of in self.log if of == call_id]

@@ -12,7 +12,7 @@ from toolweave import ToolCallUpdate as Update
 
 @st.composite
 def native_replies(draw: st.DrawFn) -> tuple[list[Update], list[tuple[str, str, str]]]:
-    """Fragments as providers send them, with the id, name and argument text of each call."""
+    """Draw fragments as providers send them, with the id, name and argument text of each call."""
     fragments: list[Update] = []
     calls: list[tuple[str, str, str]] = []
     ids_everywhere = draw(st.booleans())

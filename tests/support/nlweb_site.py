@@ -1,6 +1,6 @@
-"""A handler of NLWeb's shape, and what it does with what was chosen.
+"""A handler with NLWeb's interface, and its processing of the selected tool.
 
-Written from what is known of NLWeb of August 2025: the names, the order of things, and its faults.
+It follows NLWeb as of August 2025: the names, the order of operations, and the bugs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ STRUCTURE = {"score": "integer between 0 and 100"}
 
 
 def tool(name: str, **more: Any) -> ToolEntry:
-    """A tool whose prompt says its name, so that a scorer can tell."""
+    """Return a tool whose prompt contains its name, for scorers to recognize."""
     structure = {**STRUCTURE, **more.pop("asks", {})}
     prompt = more.pop("prompt", f"tool={name} query={{request.query}}")
     return ToolEntry(name, prompt=prompt, return_struc=structure, **more)
@@ -34,7 +34,7 @@ COMPARE = tool("compare", handler="nlweb_site.Details", asks={"item1_name": "the
 
 
 class State:
-    """What `core.state` keeps of a query."""
+    """The state of a query in `core.state`."""
 
     def __init__(self) -> None:
         self.started: list[str] = []
@@ -56,7 +56,7 @@ class State:
 
 
 class Handler:
-    """What NLWeb's `baseHandler` holds of a query."""
+    """A double of NLWeb's `baseHandler`."""
 
     def __init__(self, query: str = "spicy noodles", **more: Any) -> None:
         self.query = query
@@ -84,11 +84,11 @@ class Handler:
         self.messages.append(message)
 
     async def get_ranked_answers(self) -> None:
-        """What search is."""
+        """Run the search."""
         self.searched.append(list(self.final_retrieved_items))
 
     async def route_query_based_on_tools(self) -> None:
-        """Runs what was chosen, as NLWeb does: it forgets what was found before it imports."""
+        """Run the selected tool as NLWeb does: clear earlier results, then import the handler."""
         if not self.tool_routing_results:
             await self.get_ranked_answers()
             return
@@ -119,7 +119,7 @@ class Details:
 
 
 class Scores:
-    """A scorer that knows what to say about each tool: a reply, or an exception to raise."""
+    """A scorer with a fixed reply, or an exception to raise, for each tool."""
 
     def __init__(self, **replies: Any) -> None:
         self.replies = replies

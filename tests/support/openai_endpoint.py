@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint on the loopback that gives the replies of a test."""
+"""An OpenAI-compatible endpoint on the loopback with scripted replies."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ Delta = dict[str, Any]
 
 @dataclass(frozen=True)
 class Reply:
-    """One reply, streamed or not, as the client asks for it."""
+    """One reply, streamed or not, as the client requests."""
 
     pieces: Sequence[str | Delta] = ()
     """The deltas; a string is one of `content`."""
     finish: str | None = "stop"
-    """Why it ends; None for a stream that just ends."""
+    """Finish reason; None for a stream that ends without one."""
     usage: dict[str, Any] = field(
         default_factory=lambda: {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
     )
     status: int = 200
     drop: bool = False
-    """Whether the connection breaks after the pieces."""
+    """True if the connection breaks after the pieces."""
 
     @classmethod
     def of(cls, text: str, *, size: int = 4, finish: str | None = "stop") -> Reply:
-        """A text in pieces of a few characters."""
+        """Split a text into pieces of a few characters."""
         return cls([text[at : at + size] for at in range(0, len(text), size)], finish)
 
 
 class Endpoint:
-    """A server, and what it was asked."""
+    """A server and the requests it has received."""
 
     def __init__(self, port: int) -> None:
         self.url = f"http://127.0.0.1:{port}/v1"
         self.requests: list[dict[str, Any]] = []
 
     def prompts(self) -> list[list[tuple[str, str]]]:
-        """The messages of each request: roles and texts."""
+        """Return roles and texts of the messages of each request."""
         return [
             [(message["role"], message.get("content") or "") for message in request["messages"]]
             for request in self.requests
@@ -53,7 +53,7 @@ class Endpoint:
 
 @contextmanager
 def serving(*replies: Reply | str) -> Iterator[Endpoint]:
-    """Serves the replies, one to each request, in order."""
+    """Serve the replies, one per request, in order."""
     waiting = [Reply.of(reply) if isinstance(reply, str) else reply for reply in replies]
 
     class Handler(BaseHTTPRequestHandler):
@@ -107,7 +107,7 @@ def serving(*replies: Reply | str) -> Iterator[Endpoint]:
             self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Not on stderr."""
+            """Log nothing, instead of writing to stderr."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     endpoint = Endpoint(server.server_port)

@@ -1,4 +1,4 @@
-"""Replies in which text, thoughts and calls stand in any order, and the order that is seen."""
+"""Replies with text, reasoning and calls in any order, and the order that clients see."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from toolweave.tools import tool
 
 Kind = Literal["text", "reasoning", "call"]
 Piece = tuple[Kind, str]
-"""What a model writes: words, or the number that it calls `Note` with."""
+"""A piece of a reply: text, or the number that a call of `Note` has."""
 
 _words = st.sampled_from(["A", "b c ", "\nD.", " ", "\n\n", "\x1f", "é "])
 
 
 @st.composite
 def written_replies(draw: st.DrawFn) -> list[Piece]:
-    """A reply, whose calls have numbers of their own."""
+    """Draw a reply with a distinct number in each call."""
     kinds: list[Kind] = ["text", "text", "call", "call", "reasoning"]
     pieces: list[Piece] = []
     for number in range(draw(st.integers(0, 9))):
@@ -45,7 +45,7 @@ async def note(n: int) -> str:
 
 
 def script(pieces: Sequence[Piece], *, is_native: bool) -> list[Any]:
-    """The reply as a model yields it."""
+    """Return the reply as a model yields it."""
     made: list[Any] = []
     for kind, text in pieces:
         if kind == "reasoning":
@@ -60,7 +60,7 @@ def script(pieces: Sequence[Piece], *, is_native: bool) -> list[Any]:
 
 
 async def events_of(pieces: Sequence[Piece], *, is_native: bool) -> list[dict[str, Any]]:
-    """The events of a run whose first reply, `g`, this is, as a log has them."""
+    """Return the logged events of a run with this first reply, `g`."""
     model = ScriptedModel(script(pieces, is_native=is_native), "Fine.", native_tools=is_native)
     agent = Agent(model, [note], tool_mode="auto", generation_ids=iter(["g", "h", "i"]).__next__)
     mapper = StreamEventMapper("chat", "run")
@@ -73,7 +73,7 @@ async def events_of(pieces: Sequence[Piece], *, is_native: bool) -> list[dict[st
 
 
 def order(pieces: Iterable[Piece]) -> list[Piece]:
-    """What stands before what, character by character: all that is not white space."""
+    """Return the pieces as single characters, without white space, to compare their order."""
     return [
         (kind, each)
         for kind, text in pieces
@@ -83,7 +83,7 @@ def order(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def of_messages(messages: Iterable[tw.Message]) -> list[Piece]:
-    """What messages of replies hold."""
+    """Return the pieces that messages of replies contain."""
     pieces: list[Piece] = []
     for message in messages:
         if isinstance(message, (tw.ToolCallMessage, tw.ToolAggregateMessage)):
@@ -96,7 +96,7 @@ def of_messages(messages: Iterable[tw.Message]) -> list[Piece]:
 
 
 def of_snapshot(snapshot: Mapping[str, Any]) -> list[Piece]:
-    """What the messages of the assistant in a snapshot hold."""
+    """Return the pieces that the assistant's messages in a snapshot contain."""
     pieces: list[Piece] = []
     for message in snapshot["messages"]:
         if message["role"] != "assistant":
@@ -109,7 +109,7 @@ def of_snapshot(snapshot: Mapping[str, Any]) -> list[Piece]:
 
 
 def check_results(messages: Iterable[tw.Message]) -> None:
-    """Each call has exactly one result, its own, in the message where it stands."""
+    """Check that each call has exactly one result, in its own message."""
     for message in messages:
         if isinstance(message, tw.ToolAggregateMessage):
             reported = [(result.tool_call_id, result.result) for result in message.tool_results]
@@ -118,7 +118,7 @@ def check_results(messages: Iterable[tw.Message]) -> None:
 
 
 def check_neighbours(messages: Sequence[tw.Message]) -> None:
-    """Calls share a message unless something stands between them."""
+    """Check that calls share a message unless something is between them."""
     for one, other in itertools.pairwise(messages):
         calls = isinstance(one, tw.ToolAggregateMessage), isinstance(other, tw.ToolAggregateMessage)
         assert calls != (True, True) or one.generation_id != other.generation_id

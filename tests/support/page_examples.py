@@ -1,4 +1,4 @@
-"""The Python blocks of Markdown pages: each stands alone, or the text before it says what it needs.
+"""The Python blocks of Markdown pages, standalone or with a stated context.
 
 The paragraph right before a block may say that it `goes on from the block above` or `goes on from
 the first block`, and which names are there, as in "Given a `model`:".
@@ -23,7 +23,7 @@ _GIVEN = re.compile(r"\bgiven\b(.*)", re.IGNORECASE | re.DOTALL)
 
 @dataclass(frozen=True)
 class Example:
-    """A block, and what the text before it says that it needs."""
+    """A block and the context that the text before it states."""
 
     block: Block
     goes_on_from: Example | None
@@ -31,25 +31,25 @@ class Example:
 
     @property
     def bound(self) -> frozenset[str]:
-        """The names that it leaves behind, with those that it goes on from."""
+        """The names that are bound after the block, including those of its base."""
         before = self.goes_on_from.bound if self.goes_on_from else frozenset[str]()
         return _names(self.block.code)[0] | self.given | before
 
     @property
     def needed(self) -> frozenset[str]:
-        """The names that it has from nowhere: not from itself, not from what it goes on from."""
+        """The names that neither the block nor its base binds."""
         before = self.goes_on_from.bound if self.goes_on_from else frozenset[str]()
         return _names(self.block.code)[1] - before
 
     def run(self, page: str, **given: Any) -> Any:
-        """Runs it in a namespace of its own, behind what it goes on from.
+        """Run the block in a new namespace, after its base.
 
         Args:
-            page: What tracebacks call the page.
-            **given: The names that the page says are there.
+            page: Name of the page in tracebacks.
+            **given: Names that the page says are given.
 
         Returns:
-            The namespace and, where the block awaits something, what is to be awaited.
+            The namespace, and a coroutine to await if the block contains `await`.
         """
         namespace, _ = (
             self.goes_on_from.run(page, **given)
@@ -57,17 +57,17 @@ class Example:
             else ({"__name__": "__page__"}, None)
         )
         namespace.update({name: given[name] for name in self.given})
-        # Empty lines in front, so that a traceback names the page's own line.
+        # Empty lines in front, so that a traceback has the line number of the page.
         source = "\n" * (self.block.line - 1) + self.block.code
         code = compile(source, page, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         return namespace, eval(code, namespace)
 
 
 def examples(markdown: str) -> list[Example]:
-    """The Python blocks of a page, in order.
+    """Return the Python blocks of a page, in order.
 
     Raises:
-        ValueError: The first of them says that it goes on.
+        ValueError: The first block says that it goes on from another.
     """
     lines = markdown.splitlines()
     found: list[Example] = []
@@ -86,13 +86,13 @@ def examples(markdown: str) -> list[Example]:
 
 
 def _paragraph(lines: list[str]) -> str:
-    """The last paragraph of a text."""
+    """Return the last paragraph of a text."""
     return "\n".join(lines).rstrip().rpartition("\n\n")[2]
 
 
 def _names(code: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The names that a block binds, and those that it needs from elsewhere."""
-    # In a function it may await.
+    """Return the names that a block binds, and its free names."""
+    # Inside a function, `await` is allowed.
     wrapped = "async def block():\n" + textwrap.indent(code, " ") + " pass\n"
     [table] = symtable.symtable(wrapped, "block", "exec").get_children()
     free = {

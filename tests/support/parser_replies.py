@@ -1,4 +1,4 @@
-"""Replies for the parser, written out and random, and properties of their events."""
+"""Literal and random replies for the parser, and properties of their events."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ TOOLS: list[Any] = [
 NAMES = [tool if isinstance(tool, str) else tool["name"] for tool in TOOLS]
 MARKERS = [*NAMES, "tool_call", "tool_response", "think", "thinking"]
 
-# Both ways to write a call.
+# Both markups of a call.
 FORMS = {
     "tag": ("<{}>", "</{}>"),
     "attribute": ('<tool_call name="{}">', "</tool_call>"),
 }
-# What may stand around a payload.
+# Frames around a payload.
 FRAMES = {
     "bare": ("", ""),
     "lines": ("\n", "\n"),
@@ -77,12 +77,12 @@ FIELD = {
 
 
 def source(events: Iterable[tw.Event]) -> str:
-    """The part of the reply that events account for."""
+    """Return the part of the reply that events account for."""
     return "".join(getattr(e, FIELD[type(e)]) for e in events if type(e) in FIELD)
 
 
 def _whole(event: tw.Event) -> tuple[Any, ...] | None:
-    """What the pieces of one whole have in common; None for an event that is one already."""
+    """Return a key that fragments of one event share; None for a complete event."""
     match event:
         case tw.TextDelta() | tw.ReasoningDelta():
             return (type(event),)
@@ -94,7 +94,7 @@ def _whole(event: tw.Event) -> tuple[Any, ...] | None:
 
 
 def joined(events: Iterable[tw.Event]) -> list[tw.Event]:
-    """The events with neighbouring deltas, and what is left of too much, in one piece."""
+    """Merge adjacent deltas, and adjacent leftovers of oversized input."""
     done: list[tw.Event] = []
     for whole, group in itertools.groupby(events, _whole):
         match whole:
@@ -111,12 +111,12 @@ def joined(events: Iterable[tw.Event]) -> list[tw.Event]:
 
 @functools.cache
 def shared_parser(**options: Any) -> tw.Parser:
-    """A parser for `TOOLS`, between replies: it is made once, and `finish` makes it as new."""
+    """Return a cached parser for `TOOLS`; `finish` resets it between replies."""
     return tw.Parser(TOOLS, **options)
 
 
 def feed(chunks: Iterable[str], *, truncated: bool = False, **options: Any) -> list[tw.Event]:
-    """What a parser says to a reply, chunk by chunk."""
+    """Return the events of a parser for a reply that arrives in chunks."""
     own = options.pop("tools", TOOLS)
     parser = tw.Parser(own, **options) if own is not TOOLS else shared_parser(**options)
     events = [event for chunk in chunks for event in parser.push(chunk)]
@@ -124,12 +124,12 @@ def feed(chunks: Iterable[str], *, truncated: bool = False, **options: Any) -> l
 
 
 def completed_events(events: Iterable[tw.Event]) -> list[tw.Event]:
-    """The events without the news of calls on their way."""
+    """Return the events without those of incomplete calls."""
     return joined(e for e in events if not isinstance(e, tw.ToolCallStart | tw.ToolCallDelta))
 
 
 def read(reply: str, **options: Any) -> list[tw.Event]:
-    """The events of a whole reply, the same however it is cut and without a byte lost."""
+    """Return the events of a reply, and check that they cover it and do not depend on chunks."""
     events = feed([reply], **options)
     assert source(events) == reply
     for size in (1, 4):
@@ -138,52 +138,52 @@ def read(reply: str, **options: Any) -> list[tw.Event]:
 
 
 def pieces(reply: str, size: int) -> list[str]:
-    """The reply in chunks of `size` characters."""
+    """Return the reply in chunks of `size` characters."""
     return [reply[at : at + size] for at in range(0, len(reply), size)]
 
 
 def split_at(reply: str, cuts: Sequence[int]) -> list[str]:
-    """The reply cut at these positions."""
+    """Return the reply cut at these positions."""
     ends = [*sorted(cut % (len(reply) + 1) for cut in cuts), len(reply)]
     return [reply[a:b] for a, b in zip([0, *ends], ends)]  # noqa: B905 (one longer)
 
 
 def is_inside_escape(payload: str) -> set[int]:
-    """The positions in JSON text at which a cut would split an escape or a surrogate pair."""
+    """Return the positions in JSON text at which a cut splits an escape or a surrogate pair."""
     pair = r"\\u[dD][89abAB]..\\u[dD][c-fC-F].."
     spans = re.finditer(rf"{pair}|\\u....|\\.", payload, re.DOTALL)
     return {at for span in spans for at in range(span.start() + 1, span.end())}
 
 
 def wrap(form: str, name: str, payload: str, frame: str = "bare") -> str:
-    """A whole call."""
+    """Return a complete call."""
     begin, end = FORMS[form]
     before, after = FRAMES[frame]
     return begin.format(name) + before + payload + after + end.format(name)
 
 
 def only(reply: str, **options: Any) -> tw.ToolCall | tw.InvalidToolCall:
-    """The one call that the reply is."""
+    """Return the only call of the reply."""
     (event,) = read(reply, **options)
     assert isinstance(event, tw.ToolCall | tw.InvalidToolCall)
     return event
 
 
 def arguments(reply: str, **options: Any) -> dict[str, Any]:
-    """The arguments of the one call that the reply is."""
+    """Return the arguments of the only call of the reply."""
     call = only(reply, **options)
     assert isinstance(call, tw.ToolCall), call
     return call.arguments
 
 
 def repairs(call: tw.Event) -> list[str]:
-    """What had to be mended in a call that can be run."""
+    """Return the kinds of the repairs of a valid call."""
     assert isinstance(call, tw.ToolCall), call
     return [repair.kind for repair in call.repairs]
 
 
 def kinds(events: list[tw.Event]) -> list[str]:
-    """Events in short: text as it is, calls by name, the rest by class or kind."""
+    """Summarize events: text as it is, calls by name, the rest by class or kind."""
     short = []
     for event in events:
         match event:
@@ -200,7 +200,7 @@ def kinds(events: list[tw.Event]) -> list[str]:
     return short
 
 
-# Replies that are anything but well-behaved.
+# Malformed replies.
 
 PIECES = [
     *("<GetWeather>", "</GetWeather>", "<Add>", "</Add>", "<Any>", "</Any>", "<Émoji>"),
@@ -223,13 +223,13 @@ PIECES = [
 
 
 def hostile(most: int = 24) -> st.SearchStrategy[str]:
-    """Replies made of the pieces of replies, in any order."""
+    """Return a strategy for replies made of fragments in any order."""
     return st.lists(st.sampled_from(PIECES), max_size=most).map("".join)
 
 
 @st.composite
 def plausible(draw: st.DrawFn) -> str:
-    """Replies that are mostly right: calls with something odd in them and between them."""
+    """Draw mostly valid replies: calls with anomalies in and between them."""
     parts = []
     for _ in range(draw(st.integers(1, 4))):
         begin, end = FORMS[draw(st.sampled_from(sorted(FORMS)))]
@@ -263,7 +263,7 @@ options = st.fixed_dictionaries(
     },
 )
 
-# Replies that keep to the grammar.
+# Well-formed replies.
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 strings = texts | st.lists(st.sampled_from(PIECES), max_size=3).map("".join)
@@ -288,7 +288,7 @@ styles = st.sampled_from(
 
 @st.composite
 def clean(draw: st.DrawFn) -> tuple[str, list[tuple[str, dict[str, Any], str]]]:
-    """A reply that keeps to the grammar, with the name, the arguments and the JSON of each call."""
+    """Draw a well-formed reply, with the name, the arguments and the JSON of each call."""
     reply, calls = draw(prose), []
     for _ in range(draw(st.integers(1, 4))):
         begin, end = FORMS[draw(st.sampled_from(sorted(FORMS)))]
@@ -302,10 +302,10 @@ def clean(draw: st.DrawFn) -> tuple[str, list[tuple[str, dict[str, Any], str]]]:
 
 
 def canonical_json(value: Any) -> str:
-    """A value so that 1 and 1.0, and 0.0 and -0.0, differ."""
+    """Return JSON in which 1 and 1.0, and 0.0 and -0.0, differ."""
     return json.dumps(value, sort_keys=True)
 
 
 def calls_in(events: Iterable[tw.Event]) -> Iterator[tw.ToolCall]:
-    """The calls that can be run."""
+    """Return the valid calls."""
     return (event for event in events if isinstance(event, tw.ToolCall))

@@ -13,4 +13,4 @@ EXAMPLES = ROOT / "examples"
 README = ROOT / "README.md"
 SCHEMAS = ROOT / "schemas"
 SHARED = Path(os.environ.get("TOOLWEAVE_SHARED") or ROOT.parent / "shared")
-"""Data that the repository does not hold, beside it or elsewhere. It may be absent."""
+"""Data outside the repository, by default in a sibling folder. It may be absent."""

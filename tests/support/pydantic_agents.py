@@ -1,4 +1,4 @@
-"""Agents of pydantic-ai over a model that writes text."""
+"""Agents of pydantic-ai with a model that writes calls as text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CALL = '<add>\n```json\n{"a": 15, "b": 27}\n```\n</add>'
 
 
 def add(a: int, b: int) -> int:
-    """Adds two numbers."""
+    """Add two numbers."""
     return a + b
 
 
@@ -27,7 +27,7 @@ def definition(name: str, schema: dict[str, Any] | None = None) -> ToolDefinitio
 
 
 def provider(endpoint: Endpoint) -> OpenAIProvider:
-    # Without the certificates of all the world, which take longer to load than a test.
+    # Without CA certificates, which take longer to load than a test.
     web = DefaultAsyncHttpxClient(verify=False)
     client = AsyncOpenAI(base_url=endpoint.url, api_key="key", max_retries=0, http_client=web)
     return OpenAIProvider(openai_client=client)
@@ -46,7 +46,7 @@ def run(agent: Agent[Any, Any], prompt: Any = "Hi", **asked: Any) -> Any:
 
 
 def stream(agent: Agent[Any, Any], prompt: str = "Hi", events: list[Any] | None = None) -> Any:
-    """Runs an agent with streaming requests, and gives its output."""
+    """Run an agent with streaming requests, and return its output."""
     seen: list[Any] = [] if events is None else events
 
     async def main() -> Any:

@@ -1,6 +1,6 @@
-"""Tasks that real models were given, and what they replied.
+"""Tasks for real models, and their recorded replies.
 
-`tests/recorded/tasks.json` holds the tasks, with their tools and the calls that are right. Each
+`tests/recorded/tasks.json` holds the tasks, with their tools and the expected calls. Each
 file of a folder beside it holds one run of an agent: its requests, and the reply to each as the
 server sent it. `tests/recorded/record.py` records them anew.
 """
@@ -33,7 +33,7 @@ ITERATIONS = 5
 
 @dataclass(frozen=True)
 class Task:
-    """A prompt, the tools for it, and the calls that are right."""
+    """A prompt, its tools, and the expected calls."""
 
     name: str
     prompt: str
@@ -41,7 +41,7 @@ class Task:
     calls: list[dict[str, Any]]
 
     def agent(self, model: Model) -> Agent:
-        """An agent with the tools of the task, which return fixed results."""
+        """Return an agent with the tools of the task, which return fixed results."""
         contracts = [
             tw.FunctionContract(name, tool["description"], tool["parameters"])
             for name, tool in self.tools.items()
@@ -56,7 +56,7 @@ class Task:
         )
 
     def is_right(self, made: Sequence[tw.ToolCall]) -> bool:
-        """True if the calls are those that are right, in any order, and no others."""
+        """Return true if the calls are exactly the expected ones, in any order."""
         left = list(self.calls)
         for call in made:
             match = next((each for each in left if _fits(each, call)), None)
@@ -67,7 +67,7 @@ class Task:
 
 
 def tasks() -> Iterator[Task]:
-    """All tasks."""
+    """Yield all tasks."""
     data = json.loads((RECORDED / "tasks.json").read_text("utf-8"))
     for each in data["tasks"]:
         tools = {name: data["tools"][name] for name in each["tools"]}
@@ -75,13 +75,13 @@ def tasks() -> Iterator[Task]:
 
 
 def recorded(folder: Path, task: Task) -> dict[str, Any]:
-    """The recorded run of a task."""
+    """Return the recorded run of a task."""
     found: dict[str, Any] = json.loads((folder / f"{task.name}.json").read_text("utf-8"))
     return found
 
 
 def first_calls(messages: Sequence[tw.Message]) -> tuple[tw.ToolCall, ...]:
-    """The calls of the first reply that has some; none if one of them could not be run."""
+    """Return the calls of the first reply with calls; none if one of them is invalid."""
     for message in messages:
         if isinstance(message, tw.ToolAggregateMessage):
             failed = any(result.is_error for result in message.tool_results)

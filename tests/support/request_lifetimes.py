@@ -1,4 +1,4 @@
-"""Event loops of every kind, and checks that no request leaves anything in them."""
+"""Event loops of every kind, and checks that requests leave nothing behind."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from toolweave.models.http import HttpModel
 T = TypeVar("T")
 
 TIMES = effort(32, at_least=24)
-"""How often a promise is tried."""
+"""Number of repetitions of a test."""
 
 HELLO = as_messages("Hello")
 
 
-class BlindLoop(asyncio.SelectorEventLoop):
-    """A loop that watches nothing for others, as the proactor of Windows."""
+class ReaderlessLoop(asyncio.SelectorEventLoop):
+    """A loop without `add_reader`, like the proactor loop of Windows."""
 
     def add_reader(self, fd: Any, callback: Callable[..., Any], *args: Any) -> None:
         raise NotImplementedError
@@ -40,7 +40,7 @@ class BlindLoop(asyncio.SelectorEventLoop):
 
 
 def uv_loop() -> asyncio.AbstractEventLoop:
-    """A loop of uvloop's."""
+    """Return an event loop of uvloop."""
     import uvloop
 
     return uvloop.new_event_loop()
@@ -49,14 +49,14 @@ def uv_loop() -> asyncio.AbstractEventLoop:
 LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
     "asyncio": asyncio.SelectorEventLoop,
     "uvloop": uv_loop,
-    "blind": BlindLoop,
+    "blind": ReaderlessLoop,
 }
 
 every_loop = pytest.mark.parametrize("loop", LOOPS)
 
 
 def run(loop: str, main: Coroutine[Any, Any, T]) -> T:
-    """As `asyncio.run`, in a loop of that kind."""
+    """Run a coroutine like `asyncio.run`, in a loop of that kind."""
     made = LOOPS[loop]()
     try:
         return made.run_until_complete(main)
@@ -69,28 +69,28 @@ def run(loop: str, main: Coroutine[Any, Any, T]) -> T:
 
 
 def model_at(server: RawServer, **options: Any) -> HttpModel:
-    """A model that is asked once, without a proxy."""
+    """Return a model without retries and without a proxy."""
     settings: dict[str, Any] = {"proxy": None, "max_retries": 0, **options}
     return HttpModel(server.url, "m", **settings)
 
 
 async def text_of(updates: AsyncIterator[Update]) -> str:
-    """The text of a reply."""
+    """Return the text of a reply."""
     return "".join([update.text async for update in updates if isinstance(update, TextDelta)])
 
 
 def open_files() -> int:
-    """How many files and sockets the process has."""
+    """Return the number of open files and sockets of the process."""
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def threads() -> int:
-    """How many threads the system knows, Python's and others."""
+    """Return the number of threads of the process, including those not of Python."""
     return len(list(Path("/proc/self/task").iterdir()))
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    """Waits for what a thread or the system does, which tells no loop."""
+    """Poll for a condition that a thread or the system fulfils."""
 
     async def wait() -> None:
         while not holds():  # noqa: ASYNC110 - nothing says so
@@ -101,7 +101,7 @@ async def until(holds: Callable[[], bool]) -> None:
 
 @contextmanager
 def nothing_left() -> Any:
-    """What is opened and started in here is closed and over after it."""
+    """Check that files opened and threads started in the block are gone after it."""
     before = open_files(), threads()
     yield
     gc.collect()
@@ -114,12 +114,12 @@ def nothing_left() -> Any:
 
 @pytest.fixture(scope="session")
 def warm() -> None:
-    """What a process starts once is there."""
+    """Start what a process starts only once."""
     with raw_server(events(*openai_text(["Hi"]))) as server:
         for loop in LOOPS:
             assert run(loop, text_of(model_at(server).stream(HELLO))) == "Hi"
 
 
 def endless() -> Any:
-    """A reply that begins, and never ends."""
+    """Return the script of a reply that never ends."""
     return events(delta(content="a"), Do.HOLD)

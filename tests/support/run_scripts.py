@@ -1,4 +1,4 @@
-"""Random scripts of models for runs of agents and of scenes, and what these run on."""
+"""Random model scripts for runs of agents and of scenes, and their tools."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from toolweave.tools import Toolset
 
 
 async def echo(context: ToolContext, **arguments: Any) -> Any:
-    """Says what it was called with, unless that is something to do."""
+    """Return the arguments, unless they ask for an action."""
     for key in arguments:
         if key == "fail":
             raise ValueError("broke")
@@ -62,7 +62,7 @@ native = st.builds(
 
 @st.composite
 def agent_scripts(draw: st.DrawFn) -> list[list[Any]]:
-    """Replies, in pieces."""
+    """Draw replies in pieces."""
     script = []
     for _ in range(draw(st.integers(1, 3))):
         pieces: list[Any] = draw(st.lists(texts | native, max_size=8))
@@ -95,7 +95,7 @@ scene_pieces = st.sampled_from(
 
 
 def calculator_manager(*replies: Any, **options: Any) -> SceneManager:
-    """A manager of a calculator with a tool that the client runs."""
+    """Return a manager of a calculator with a client tool."""
     manager = SceneManager(ScriptedModel(*replies), **options)
     manager.scene("Calculator").service(
         Calculator(), methods={"add": "Add", "fail": "Fail"}

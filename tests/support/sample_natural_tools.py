@@ -1,4 +1,4 @@
-"""Small tools, replies that call them in text, and natural tool use of both."""
+"""Small tools, replies that call them in text, and `NaturalToolUse` objects for both."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ DETAILS = """\
 
 
 def registry_of(**types: str) -> str:
-    """A registry with some tools for each type."""
+    """Return the XML of a registry with some tools for each type."""
     blocks = "".join(f"  <{name}>\n{tools}  </{name}>\n" for name, tools in types.items())
     return f"<Tools>\n{blocks}</Tools>\n"
 

@@ -1,4 +1,4 @@
-"""Tools to select from, and scorers whose replies are known."""
+"""Tools to select from, and scorers with fixed replies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from toolweave.selection import ScorerReply, ScorerRequest
 
 
 def entry(name: str, *parameters: str, **more: Any) -> ToolEntry:
-    """A tool that says its name in its prompt, and whose parameters are texts."""
+    """Return a tool with its name in its prompt, and with string parameters."""
     structure = {"score": "integer between 0 and 100"}
     structure |= {parameter: f"the {parameter}" for parameter in parameters}
     more.setdefault("prompt", f"The query: {{request.query}}\nFor the tool <{name}>.")
@@ -25,7 +25,7 @@ def entry(name: str, *parameters: str, **more: Any) -> ToolEntry:
 
 
 def tools(*names: str) -> RegistrySnapshot:
-    """A registry of tools without parameters, for every type."""
+    """Return a registry of tools without parameters, for every type."""
     return RegistrySnapshot.of([entry(name) for name in names])
 
 
@@ -41,12 +41,12 @@ ITEMS = RegistrySnapshot.of(
 
 @dataclass
 class Scores:
-    """A scorer for ``each``: what it says of a tool, how long that takes, and who was asked."""
+    """A scorer for ``each``, with fixed replies and delays, that records the tools asked about."""
 
     replies: Mapping[str, Any]
-    """By tool: a score, a whole reply, or what is raised. Whoever is not named is never told of."""
+    """By tool: a score, a whole reply, or an exception to raise. Other tools get no reply."""
     delays: Mapping[str, float] = field(default_factory=dict)
-    """By tool: seconds."""
+    """Delays in seconds, by tool."""
     asked: list[str] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
     name: str = "scores"
@@ -70,7 +70,7 @@ class Scores:
 
 @dataclass
 class ScriptedScorer:
-    """A scorer that gives replies in order, the last again and again."""
+    """A scorer that gives replies in order, repeating the last."""
 
     replies: Sequence[Any]
     requests: list[ScorerRequest] = field(default_factory=list)
@@ -90,7 +90,7 @@ class ScriptedScorer:
 
 
 def public_files() -> list[Any]:
-    """Configuration files that the public uses, one a parameter of a test."""
+    """Return published configuration files as test parameters."""
     found = sorted((SHARED / "data" / "nlweb").glob("*.xml"))
     skip = pytest.mark.skip(reason="set TOOLWEAVE_SHARED to a folder that holds data/nlweb")
     return [pytest.param(file, id=file.stem) for file in found] or [
@@ -99,5 +99,5 @@ def public_files() -> list[Any]:
 
 
 def named(tool: str, score: Any = 90, **parameters: Any) -> str:
-    """A reply to ``choose``."""
+    """Return a reply to ``choose``."""
     return json.dumps({"tool": tool, "score": score, "parameters": parameters})

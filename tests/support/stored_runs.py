@@ -1,4 +1,4 @@
-"""Open stores, and a run of which every write is known."""
+"""Open stores, and a run with known writes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from toolweave import (
 from toolweave.store import MessageStore
 
 TEST_TIMEOUT = 60.0
-"""For how many seconds anything may take."""
+"""Seconds until a waiting test fails."""
 
 OWNER = "server-1"
 
@@ -25,7 +25,7 @@ OWNER = "server-1"
 def with_store(
     url: str, scenario: Callable[[MessageStore], Awaitable[None]], **options: Any
 ) -> None:
-    """Runs a scenario on an open store."""
+    """Run a scenario on an open store."""
 
     async def main() -> None:
         async with MessageStore(url, **options) as store:
@@ -35,7 +35,7 @@ def with_store(
 
 
 def driver_url(url: str) -> str:
-    """The URL as SQLAlchemy needs it for an engine of asyncio."""
+    """Return the URL of an async engine of SQLAlchemy."""
     return url.replace("sqlite:", "sqlite+aiosqlite:").replace("postgresql:", "postgresql+asyncpg:")
 
 
@@ -50,7 +50,7 @@ FETCHED = ToolResult("call_1", "fetch", "404", error_code="tool_error")
 
 
 def of_reply(kind: str, generation: str, **own: Any) -> dict[str, Any]:
-    """An event of a reply of the run `r`."""
+    """Return an event of a reply of the run `r`."""
     return {"kind": kind, "runId": "r", "generationId": generation, "role": "assistant", **own}
 
 
@@ -71,7 +71,7 @@ def answered(result: ToolResult, generation: str) -> dict[str, Any]:
 
 
 def reply(generation: str) -> list[dict[str, Any]]:
-    """The writes of a reply with a text, two calls and their results, as a server makes them."""
+    """Return the writes of a reply with a text, two calls and their results."""
     owned = {"generation_id": generation}
     text_message = TextMessage(
         "Let me see.",
@@ -120,7 +120,7 @@ def reply(generation: str) -> list[dict[str, Any]]:
 
 
 def asked() -> dict[str, Any]:
-    """What a run starts with."""
+    """Return the first write of a run."""
     question = TextMessage("A table, please.", id="u", chat_id="c")
     return {
         "messages": [question],
@@ -132,19 +132,19 @@ def asked() -> dict[str, Any]:
 
 
 async def begin(store: MessageStore, *, lease: float = 30.0) -> None:
-    """Starts the run `r` in the chat `c`."""
+    """Start the run `r` in the chat `c`."""
     await store.create_chat("c")
     await store.start_run("c", "r", owner=OWNER, lease=lease, **asked())
 
 
 async def carry_out(store: MessageStore, writes: list[dict[str, Any]]) -> None:
-    """Makes writes of the run."""
+    """Perform writes of the run."""
     for each in writes:
         await store.write("c", run_id="r", owner=OWNER, **each)
 
 
 def results_of(messages: tuple[Message, ...]) -> dict[tuple[str | None, str], ToolResult]:
-    """The results in a history, by reply and call."""
+    """Return the results in a history, by reply and call."""
     return {
         (message.generation_id, result.tool_call_id): result
         for message in messages

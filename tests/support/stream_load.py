@@ -1,4 +1,4 @@
-"""A load of many streams of few busy chats on one server, and its measures."""
+"""A load of many streams of few busy chats on one server, and its measurements."""
 
 from __future__ import annotations
 
@@ -21,68 +21,68 @@ from toolweave.web.sse import frame
 
 @dataclass(frozen=True)
 class Load:
-    """How much there is to do."""
+    """The size of the load."""
 
     chats: int
-    """In how many chats a model talks all the time."""
+    """Number of chats with a constantly running model."""
     readers: int
-    """How many read each of them."""
+    """Number of readers of each chat."""
     seconds: float
-    """For how long."""
+    """Duration in seconds."""
     words: int = 10
-    """How many words come between calls."""
+    """Number of words between calls."""
     pause: float = 0.1
-    """How long a word takes, in seconds."""
+    """Seconds between words."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of it."""
+    """The measurements."""
 
     events: int
-    """How many events were stored."""
+    """Number of stored events."""
     received: int
-    """How many events were sent, to all readers together."""
+    """Number of events received by all readers together."""
     results: int
-    """How many results were among them."""
+    """Number of results among them."""
     p50: float
-    """How long a result took from the end of its tool to half of the readers, in seconds."""
+    """Median latency of results, from the end of the tool to the readers, in seconds."""
     p99: float
-    """And to all but one of a hundred."""
+    """99th percentile of the latency."""
     longest: float
-    """And to the last of all."""
+    """Maximum of the latency."""
     idle: int
-    """What the server had in memory before anybody read, in bytes."""
+    """Memory of the server before readers connect, in bytes."""
     connected: int
-    """What it had when all were connected and nothing was said yet."""
+    """Memory once all readers are connected, before the load starts."""
     busy: int
-    """What it had when all had been told everything."""
+    """Memory after all readers have received everything."""
     cpu: float
-    """How much of a core the server has used."""
+    """Used share of one core."""
     took: float
-    """How long it took until all had been told everything, in seconds."""
+    """Seconds until all readers have received everything."""
 
 
 def memory_of(process: subprocess.Popen[str]) -> int:
-    """What a process has in memory, in bytes."""
+    """Return the resident memory of a process, in bytes."""
     pages = int(Path(f"/proc/{process.pid}/statm").read_text("utf-8").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def time_of(process: subprocess.Popen[str]) -> float:
-    """What a process has used of the processor, in seconds."""
+    """Return the CPU time of a process, in seconds."""
     fields = Path(f"/proc/{process.pid}/stat").read_text("utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def put_on(url: str, folder: Path, load: Load, timeout: float = 90.0) -> Outcome:
-    """Puts a load on a server and checks that everybody was told everything, once, in order.
+    """Put a load on a server, and check that all readers receive every event once, in order.
 
     Args:
-        url: The database.
-        folder: For what is written meanwhile.
+        url: URL of the database.
+        folder: Folder for temporary files.
         load: The load.
-        timeout: How long it may take to be done with it after its time, in seconds.
+        timeout: Seconds that finishing may take after the duration of the load.
     """
     async with (
         serving(url=url, effects=str(folder / "effects")) as server,
@@ -120,7 +120,7 @@ async def put_on(url: str, folder: Path, load: Load, timeout: float = 90.0) -> O
 
 
 async def _check(url: str, report: dict[str, Any], load: Load) -> int:
-    """That all readers of a chat were told its log."""
+    """Check that all readers of a chat have received its log."""
     by_chat: dict[str, list[Any]] = {}
     for chat, *rest in report["readers"]:
         by_chat.setdefault(chat, []).append(rest)
@@ -145,9 +145,9 @@ class FaultReaders:
     """A process of `fault_readers.py`.
 
     Args:
-        server: What is read.
-        chats: The chats.
-        count: How many read each.
+        server: URL of the server.
+        chats: Ids of the chats.
+        count: Number of readers of each chat.
     """
 
     def __init__(self, server: FaultServer, chats: list[str], count: int) -> None:
@@ -156,11 +156,11 @@ class FaultReaders:
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8")
 
     async def connected(self, timeout: float) -> None:
-        """Waits until all of them are."""
+        """Wait until all readers are connected."""
         await self._line(timeout)
 
     async def report(self, timeout: float) -> dict[str, Any]:
-        """What they were told in the end."""
+        """Wait for the end, and return what the readers have received."""
         return await self._line(timeout)
 
     async def _line(self, timeout: float) -> dict[str, Any]:
@@ -171,7 +171,7 @@ class FaultReaders:
         return found
 
     def close(self) -> None:
-        """Ends it."""
+        """End the process."""
         self._process.kill()
         self._process.wait()
         assert self._process.stdout is not None

@@ -1,4 +1,4 @@
-"""Where the spans and measures of this process go: it can have one provider of each, for good."""
+"""Exporters of the spans and metrics of this process, which can have only one provider of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 @functools.cache
 def exporter() -> InMemorySpanExporter:
-    """Holds the spans that have ended."""
+    """Return the exporter with the ended spans."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -24,14 +24,14 @@ def exporter() -> InMemorySpanExporter:
 
 @functools.cache
 def reader() -> InMemoryMetricReader:
-    """Holds what was measured."""
+    """Return the reader with the measurements."""
     reader = InMemoryMetricReader()
     metrics.set_meter_provider(MeterProvider([reader]))
     return reader
 
 
 def points(name: str, **attributes: str) -> list[HistogramDataPoint]:
-    """What was measured under a name, with these attributes (``__`` for a dot)."""
+    """Return the data points of a metric with these attributes (``__`` for a dot)."""
     wanted = {key.replace("__", "."): value for key, value in attributes.items()}
     data = reader().get_metrics_data()
     return [
@@ -47,7 +47,7 @@ def points(name: str, **attributes: str) -> list[HistogramDataPoint]:
 
 
 def tree(spans: tuple[ReadableSpan, ...]) -> dict[str, list[str]]:
-    """The names of the spans in each."""
+    """Return the names of child spans by the name of their parent."""
     names = {span.context.span_id: span.name for span in spans}
     found: dict[str, list[str]] = {}
     for span in sorted(spans, key=lambda span: span.start_time or 0):

@@ -1,4 +1,4 @@
-"""An event loop whose clock never waits, and runs on it that leave nothing behind."""
+"""An event loop with virtual time, and a runner that checks for leftovers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ T = TypeVar("T")
 
 
 MOMENT = 0.05
-"""Seconds on the clock that a thread at work is waited for before the time goes on."""
+"""Real seconds to wait for a working thread before the time advances."""
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """Whenever nothing is ready, it is at once as late as the next timer wants it to be.
+    """An event loop that, when idle, advances its clock to the next timer at once.
 
     Functions in threads take no time, unless they block.
     """
@@ -46,7 +46,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
 
 
 def _threads_work() -> bool:
-    """Whether a function runs, or waits to, in a pool of the package."""
+    """Return true if a function runs, or is queued, in a pool of the package."""
     return any(
         pool._tasks or pool._threads > pool._idle + len(pool._abandoned)
         for pool in list(threads._pools)
@@ -54,7 +54,7 @@ def _threads_work() -> bool:
 
 
 def now() -> float:
-    """The time of the running loop: the clock of executors in these tests."""
+    """Return the time of the running loop: the clock of executors in these tests."""
     return asyncio.get_running_loop().time()
 
 
@@ -64,14 +64,14 @@ async def _some_turns() -> None:
 
 
 def run(main: Coroutine[Any, Any, T], loop: asyncio.AbstractEventLoop | None = None) -> T:
-    """Runs a test, and sees to it that no task and no asynchronous generator is left."""
+    """Run a test, and check that no task and no asynchronous generator is left."""
     if loop is None:
         loop = VirtualTimeLoop()
     unhandled: list[dict[str, Any]] = []
     loop.set_exception_handler(lambda _, context: unhandled.append(context))
     try:
         result = loop.run_until_complete(main)
-        # Generators of other packages' clients are closed when the garbage collector finds them.
+        # The garbage collector closes generators of other packages' clients.
         loop.run_until_complete(_some_turns())
         left = asyncio.all_tasks(loop)
         assert not left, left

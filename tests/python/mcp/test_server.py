@@ -55,7 +55,7 @@ def test_a_client_of_the_sdk_is_served(way: str, mode: Mode, url: str) -> None:
             assert client.server_info is not None
             assert client.server_info.name == "toolweave"
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-            assert tools["add"].description == "Adds two numbers."
+            assert tools["add"].description == "Add two numbers."
             assert tools["add"].input_schema["required"] == ["a", "b"]
             assert tools["add"].output_schema is None
             assert tools["draw"].output_schema == {"type": "object"}

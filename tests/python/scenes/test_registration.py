@@ -98,7 +98,7 @@ async def test_a_method_can_be_described_at_registration() -> None:
     await manager.run("15 + 27?")
     read = model_of(manager).requests[1].messages[0].text
     assert "Adds two numbers!" in read
-    assert "Multiplies two numbers." in read
+    assert "Multiply two numbers." in read
 
 
 @pytest.mark.parametrize("value", [("Add",), ("Add", 1), ["Add", "Adds"], 3])

@@ -14,10 +14,10 @@ from toolweave.store import MessageStore
 
 
 async def insist(site: Site, chat: str, name: str, count: int) -> tuple[dict[str, str], int]:
-    """Says so many things; each again until the chat is free.
+    """Post so many messages, retrying each until the chat is free.
 
     Returns:
-        The ids of what was said, by the ids of the runs that answer, and how often it was busy.
+        Message ids by the ids of the runs that answer them, and how often the chat was busy.
     """
     sent: dict[str, str] = {}
     busy = 0
@@ -38,10 +38,10 @@ async def insist(site: Site, chat: str, name: str, count: int) -> tuple[dict[str
 
 
 async def take_turns(url: str, folder: Path, count: int) -> tuple[int, int]:
-    """Has two servers answer so many messages each, in one chat.
+    """Let two servers answer so many messages each, in one chat.
 
     Returns:
-        How often the chat was busy, and how many events each of two readers was stored of.
+        How often the chat was busy, and how many events each of two readers received.
     """
     effects = folder / "effects"
     config: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Clients that lose their connections all the time."""
+"""Clients whose connections are dropped repeatedly."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from chat_servers import lines
 from killable_servers import Follower, Site, check_chats, serving
 
 EVERY = 0.2
-"""After how many seconds a connection is dropped."""
+"""Seconds until a connection is dropped."""
 
 
 class Dropping:
     """A client whose connections are dropped, and which resumes by the last id.
 
     Args:
-        site: Where the chat is.
-        address: Of the stream, below the site's.
+        site: Server of the chat.
+        address: Address of the stream, relative to the server.
     """
 
     def __init__(self, site: Site, address: str) -> None:
         self.payloads: list[str] = []
-        """What it was told, up to the last id and behind it."""
+        """Payloads received, up to the last id and after it."""
         self.drops = 0
         self.last: int | None = None
         self.is_over = False
-        """Whether it was told that there is nothing any more."""
+        """True if the server has reported the end of the stream."""
         self._whole = 0
         self._site = site
         self._address = address
 
     @property
     def received(self) -> tuple[list[str], list[str]]:
-        """What came up to the last id, and what behind it."""
+        """The payloads up to the last id, and those after it."""
         return self.payloads[: self._whole], self.payloads[self._whole :]
 
     async def read(self) -> None:
-        """Reads to the end."""
+        """Read to the end."""
         while not await self.connect():
             self.drops += 1
 
     async def connect(self) -> bool:
-        """Reads until the connection is dropped; whether it has come to the end."""
-        # What came behind the last id is told again.
+        """Read until the connection is dropped; return true at the end of the stream."""
+        # Payloads after the last id are sent again.
         del self.payloads[self._whole :]
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self.read_once(), EVERY)
@@ -52,7 +52,7 @@ class Dropping:
         return False
 
     async def read_once(self) -> None:
-        """Reads over one connection that nobody drops."""
+        """Read over one connection that is not dropped."""
         headers = {} if self.last is None else {"Last-Event-ID": str(self.last)}
         url = f"{self._site.url}{self._address}"
         async with self._site.client.stream("GET", url, headers=headers) as response:
@@ -68,10 +68,10 @@ class Dropping:
 
 
 async def drop(url: str, folder: Path, form: str, rounds: int) -> tuple[int, int]:
-    """Reads a run, of so many calls, in a format, over connections that are dropped.
+    """Read a run of so many calls, in a format, over connections that are dropped.
 
     Returns:
-        How often it was dropped, and how many payloads it was told of.
+        How often the client was dropped, and how many payloads it received.
     """
     effects = folder / "effects"
     async with serving(url=url, effects=str(effects)) as server, Site(server.url) as site:
@@ -87,17 +87,17 @@ async def drop(url: str, folder: Path, form: str, rounds: int) -> tuple[int, int
         await whole.read_once()
     received, behind = client.received
     assert received == whole.received[0]
-    # Dropped behind the last id, it is told that there is nothing more to come.
+    # Dropped after the last id, it learns on reconnecting that the stream is complete.
     assert behind in ([], whole.received[1]) if client.is_over else behind == whole.received[1]
     await check_chats(url, {chat: steady.events}, effects)
     return client.drops, len(client.payloads)
 
 
 async def start_over(url: str, folder: Path, rounds: int) -> tuple[int, int]:
-    """Reads a run as clients of the AI SDK do, which are told it from its start each time.
+    """Read a run as clients of the AI SDK do, which receive it from the start each time.
 
     Returns:
-        How often it was begun again, and how many payloads there were.
+        How often reading started over, and how many payloads there were.
     """
     effects = folder / "effects"
     async with serving(url=url, effects=str(effects)) as server, Site(server.url) as site:

@@ -1,4 +1,4 @@
-"""Servers that are killed at all points of runs, and others that go on."""
+"""Servers that are killed at all points of runs, and servers that take over."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ NAMED = (
     "before the end",
     "after the end",
 )
-"""Where a run is killed for certain: around a tool, and up to the message that has its result."""
+"""Points at which a run is always killed: around a tool, up to the message with its result."""
 RANDOM = effort(8)
-"""At how many other points runs are killed."""
+"""Number of random points at which runs are killed."""
 FREE = 4
-"""How many are killed wherever they are."""
+"""Number of runs that are killed at an arbitrary moment."""
 
 
 def is_result(event: Event) -> bool:
@@ -35,15 +35,15 @@ def is_result(event: Event) -> bool:
 
 
 async def kill_everywhere(url: str, folder: Path, seed: int) -> tuple[int, int]:
-    """Kills a server with runs at all points, and has another one go on.
+    """Kill a server with runs at all points, and let another one take over.
 
     Returns:
-        How many runs were killed, and how many events clients were told of.
+        How many runs were killed, and how many events clients received.
     """
     effects = folder / "effects"
     config: dict[str, Any] = {"url": url, "effects": str(effects)}
     async with serving(**config, holds=True) as first, Site(first.url) as site:
-        # How many points a run has.
+        # Number of points of a run.
         await site.say(await site.new_chat())
         kind, count = (await first.line()).split()
         assert kind == "points"
@@ -64,7 +64,7 @@ async def kill_everywhere(url: str, folder: Path, seed: int) -> tuple[int, int]:
             reasons = [end["stopReason"] for end in await asyncio.gather(*tasks)]
             assert set(reasons) == {"interrupted", "completed"}
             assert reasons[-FREE:] == ["interrupted"] * FREE
-            # To end runs is not to run their tools.
+            # Ending runs does not execute their tools.
             assert effects_of(effects) == before
             for each in followers:
                 await site.say(each.chat, rounds=1, words=1, calls=1)

@@ -20,17 +20,17 @@ def is_any(_: Event) -> bool:
 async def restart_under(
     server: PostgresServer, url: str, folder: Path, *, restarts: int, rounds: int
 ) -> tuple[int, int]:
-    """Restarts a database under runs with so many calls, which are read from two servers.
+    """Restart a database under runs with so many calls, which are read from two servers.
 
     Returns:
-        How many tools were run, and how many events all readers were told of.
+        How many tools were run, and how many events all readers received.
     """
     effects = folder / "effects"
     config: dict[str, Any] = {
         "url": url,
         "effects": str(effects),
         "options": {"retry_timeout": TEST_TIMEOUT, "poll": 0.05},
-        # Nobody else looks after these runs while nobody can be told that they are alive.
+        # No other server takes over these runs while their leases cannot be renewed.
         "limits": {"lease": TEST_TIMEOUT},
     }
     async with (
@@ -50,7 +50,7 @@ async def restart_under(
             await asyncio.to_thread(server.start)
         for end in await asyncio.gather(*tasks):
             assert end["stopReason"] == "completed"
-        # Streams wait as well, and are not cut off.
+        # Streams wait as well and are not cut off.
         assert [each.connections for each in followers] == [1] * len(followers)
     for each in followers:
         await check_chats(url, {each.chat: each.events}, effects)

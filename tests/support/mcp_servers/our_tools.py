@@ -1,4 +1,4 @@
-"""Tools of ours, to be served by `toolweave mcp our_tools:tools`."""
+"""Tools that `toolweave mcp our_tools:tools` serves."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ calls: list[tuple[int, int]] = []
 
 @tool
 def add(a: int, b: int) -> int:
-    """Adds two numbers."""
+    """Add two numbers."""
     calls.append((a, b))
     return a + b
 
 
 @tool
 def additions() -> int:
-    """How many additions came through."""
+    """Return the number of additions."""
     return len(calls)
 
 
 @tool
 async def weather(city: str) -> Weather:
-    """Looks up the weather."""
+    """Look up the weather."""
     return Weather(city, 8.5)
 
 
 @tool(idempotent=True)
 async def count(up_to: int) -> AsyncIterator[str]:
-    """Counts."""
+    """Count."""
     for number in range(1, up_to + 1):
         yield f"at {number}"
     yield "done"
@@ -49,13 +49,13 @@ async def count(up_to: int) -> AsyncIterator[str]:
 
 @tool
 async def wait(marker: str) -> str:
-    """Waits for ever, and leaves a mark when it is cancelled."""
+    """Wait forever, and leave a mark when cancelled."""
     mark = Path(marker).write_text
     try:
         mark("waiting", encoding="utf-8")
         await asyncio.Event().wait()
     except asyncio.CancelledError:
-        # As a tool that cleans up with something it has to wait for.
+        # Like a tool whose cleanup awaits something.
         await asyncio.sleep(0.01)
         mark("cancelled", encoding="utf-8")
         raise
@@ -64,44 +64,44 @@ async def wait(marker: str) -> str:
 
 @tool
 async def order(context: ToolContext) -> str:
-    """Asks the user."""
+    """Ask the user."""
     size = await context.ask("How large?", {"type": "integer", "minimum": 1})
     return f"ordered size {size}"
 
 
 @tool(requires_approval=True)
 def launch() -> str:
-    """Nobody is there to approve of it."""
+    """Require an approval that no approver can give."""
     return "launched"
 
 
 @tool
 def fail(message: str) -> str:
-    """Fails."""
+    """Fail."""
     raise ValueError(message)
 
 
 @tool
 def learn(word: str) -> str:
-    """Brings another tool."""
+    """Add another tool."""
     tools.add(tool(shout, name=word))
     return f"learned {word}"
 
 
 @tool
 def print_something() -> str:
-    """Prints, which must not reach the client."""
+    """Print, which must not reach the client."""
     print("no JSON-RPC")  # noqa: T201 - the point of it
     return "printed"
 
 
 def shout(text: str) -> str:
-    """Shouts."""
+    """Shout."""
     return text.upper()
 
 
 def draw() -> list[int]:
-    """Says that it returns an object, and does not."""
+    """Return a list, although the contract declares an object."""
     return [1, 2]
 
 

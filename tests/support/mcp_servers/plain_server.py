@@ -1,7 +1,7 @@
-"""A server written by hand, to see what a client takes: it keeps to the framing of JSON-RPC only.
+"""A hand-written server that tests what a client accepts: only its JSON-RPC framing is valid.
 
-Run as `plain_server.py PLAN`: a JSON file with the pages of its tools, and with what they answer
-if it is not their name. It knows no other method but the handshake of 2025, and starts at once.
+Run as `plain_server.py PLAN`: a JSON file with the pages of its tools, and with their responses,
+by default their names. Beside these it supports only the handshake of 2025. It starts at once.
 """
 
 from __future__ import annotations

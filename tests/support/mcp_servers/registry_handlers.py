@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Details:
-    """As NLWeb's are: what it has to say goes to the handler of the query."""
+    """A handler with NLWeb's interface: it sends its messages to the handler of the query."""
 
     def __init__(self, params: dict[str, Any], handler: Any) -> None:
         self.params, self.handler = params, handler

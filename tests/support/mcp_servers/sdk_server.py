@@ -1,6 +1,6 @@
-"""A server as others write them: with the SDK's own high-level API.
+"""A typical third-party server, written with the SDK's high-level API.
 
-Run as `sdk_server.py stdio`, as `sdk_server.py legacy` to speak, as most servers do, only the
+Run as `sdk_server.py stdio`, as `sdk_server.py legacy` to support, as most servers do, only the
 versions of the protocol before 2026, or as `sdk_server.py http PORT`: it prints the port.
 """
 
@@ -38,14 +38,14 @@ seen: list[dict[str, Any]] = []
 
 @server.tool()
 def add(a: int, b: int) -> int:
-    """Adds two numbers."""
+    """Add two numbers."""
     seen.append({"a": a, "b": b})
     return a + b
 
 
 @server.tool()
 def calls() -> int:
-    """How many additions came through."""
+    """Return the number of additions."""
     return len(seen)
 
 
@@ -56,25 +56,25 @@ class Weather(BaseModel):
 
 @server.tool()
 def weather(city: Annotated[str, Field(min_length=2)]) -> Weather:
-    """Looks up the weather."""
+    """Look up the weather."""
     return Weather(city=city, degrees=8.5)
 
 
 @server.tool(structured_output=False)
 def picture() -> list[Any]:
-    """Draws."""
+    """Draw."""
     return ["Here it is:", Image(data=b"\x89PNG1234", format="png")]
 
 
 @server.tool()
 def fail(message: str) -> str:
-    """Fails."""
+    """Fail."""
     raise ToolError(message)
 
 
 @server.tool()
 async def count(up_to: int, ctx: Context) -> str:
-    """Counts and shows it."""
+    """Count, and report progress."""
     for number in range(1, up_to + 1):
         await ctx.report_progress(number, up_to, f"at {number}")
     return "done"
@@ -82,7 +82,7 @@ async def count(up_to: int, ctx: Context) -> str:
 
 @server.tool()
 async def wait(marker: str) -> str:
-    """Waits for ever, and leaves a mark when it is cancelled."""
+    """Wait forever, and leave a mark when cancelled."""
     mark = Path(marker).write_text
     try:
         mark("waiting", encoding="utf-8")
@@ -95,7 +95,7 @@ async def wait(marker: str) -> str:
 
 @server.tool()
 async def learn(word: str, ctx: Context) -> str:
-    """Brings another tool."""
+    """Add another tool."""
 
     def learned(text: str) -> str:
         return text.upper()
@@ -108,7 +108,7 @@ async def learn(word: str, ctx: Context) -> str:
 
 @server.tool()
 def header(name: str, ctx: Context) -> str:
-    """A header of the request."""
+    """Return a header of the request."""
     return (ctx.headers or {}).get(name, "not sent")
 
 
@@ -122,14 +122,14 @@ def ask_size() -> Elicit[Size]:
 
 @server.tool()
 async def order(answer: Annotated[ElicitationResult[Size], Resolve(ask_size)]) -> str:
-    """Asks the user."""
+    """Ask the user."""
     if isinstance(answer, AcceptedElicitation):
         return f"ordered size {answer.data.size}"
     return answer.action
 
 
 class Meeting:
-    """Lets none of two go on before both are there."""
+    """A barrier for two calls."""
 
     def __init__(self) -> None:
         self._there = 0
@@ -147,7 +147,7 @@ asking, answered = Meeting(), Meeting()
 
 @server.tool()
 async def order_for_two(ctx: Context) -> str:
-    """Asks the user once it has been called twice, and ends once both calls have an answer."""
+    """Ask the user once called twice, and end once both calls have an answer."""
     await asking.wait()
     try:
         answer = await ctx.elicit("How large?", Size)
@@ -158,7 +158,7 @@ async def order_for_two(ctx: Context) -> str:
 
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))
 async def look(ctx: Context) -> str:
-    """Looks, and changes nothing."""
+    """Look, without changing anything."""
     return str(ctx.protocol_version)
 
 

@@ -1,1 +1,1 @@
-"""Servers that models are asked of, on the loopback."""
+"""Model servers on the loopback."""

@@ -1,4 +1,4 @@
-"""Every adapter in front of something that answers as a test wants it to."""
+"""Every model adapter in front of a scripted server or client."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from .sse import TEST_TIMEOUT, Answer, Do, serving
 KEY = "sk-very-secret-0123456789"
 
 USAGE = UsageUpdate(7, 5, 2)
-"""What a whole reply has used in the end, where the model says so."""
+"""Usage at the end of a complete reply, if the model reports it."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What is to be answered, in words that hold for every provider."""
+    """A reply in terms that hold for every provider."""
 
     pieces: Sequence[str] = ()
     call: str | None = None
     """The beginning of the arguments of a native call of ``Add``, whose id is ``c1``."""
     end: str = "stop"
-    """``stop``; ``missing``: the stream just ends; ``hold``: it stays open; ``cut``: it breaks."""
+    """``stop``; ``missing``: no finish reason; ``hold``: it stays open; ``cut``: it breaks."""
 
 
 @dataclass
 class Asked:
-    """A model, and what can be events of whoever answers for it."""
+    """A model, and the state of the server that answers it."""
 
     model: Any
     left: Callable[[], Any]
-    """Waits until the one who answers knows that nobody reads any more."""
+    """Coroutine function that waits until the server notices that its client is gone."""
 
 
 def openai_steps(reply: Reply) -> list[Any]:
@@ -75,7 +75,7 @@ def _ending(reply: Reply) -> list[Any]:
 
 
 Answering = Callable[[Callable[[str], Reply]], AbstractAsyncContextManager[Asked]]
-"""Gives a model that answers with the reply to the text of the last message."""
+"""Factory of a model that answers with the reply to the text of the last message."""
 
 
 def over_http(make: Callable[[str], Any], steps: Callable[[Reply], list[Any]]) -> Answering:
@@ -91,7 +91,7 @@ def over_http(make: Callable[[str], Any], steps: Callable[[Reply], list[Any]]) -
 
 
 async def _streamed(reply: Reply, left: asyncio.Event) -> AsyncIterator[Any]:
-    """The reply as updates, for models that are no more than that."""
+    """Yield the reply as updates, for models without a server."""
     try:
         for piece in reply.pieces:
             yield TextDelta(piece)
@@ -156,7 +156,7 @@ async def replayed(reply_to: Callable[[str], Reply]) -> AsyncIterator[Asked]:
 
     replies = [await recorded(text) for text in ("Hi", *map(str, range(50)))]
     left = asyncio.Event()
-    left.set()  # there is nobody who could know
+    left.set()  # no server that could notice
     yield Asked(ReplayModel(replies, speed=1, max_pause=TEST_TIMEOUT, native_tools=True), left.wait)
 
 
@@ -177,7 +177,7 @@ def _litellm(url: str) -> LiteLLMModel:
 
 
 def _fallback(url: str) -> FallbackModel:
-    """A chain whose first model never answers."""
+    """Return a fallback chain whose first model never answers."""
     broken = ScriptedModel(*[ModelError("no such key", "test", 401)] * 100, native_tools=True)
     return FallbackModel(broken, _openai(url))
 
@@ -188,8 +188,8 @@ HTTP: dict[str, tuple[Callable[[str], Any], Callable[[Reply], list[Any]]]] = {
     "http": (_http, openai_steps),
 }
 
-# In the environment that is made for it (tests/suites.py): what it asks of the client of OpenAI
-# is not what other packages do.
+# Only in its own environment (tests/suites.py), because its requirements on OpenAI's client
+# conflict with those of other packages.
 WITH_LITELLM = find_spec("litellm") is not None
 if WITH_LITELLM:
     HTTP["litellm"] = (_litellm, openai_steps)

@@ -1,4 +1,4 @@
-"""How providers put a reply into server-sent events."""
+"""Replies as the server-sent events of each provider."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def openai_chunk(*choices: dict[str, Any], **more: Any) -> bytes:
 
 
 def delta(finish: str | None = None, /, **fields: Any) -> bytes:
-    """One chunk with one choice."""
+    """Return a chunk with one choice."""
     return openai_chunk({"index": 0, "delta": fields, "finish_reason": finish})
 
 
 def call(index: int | None = 0, *, arguments: str | None = None, **fields: Any) -> dict[str, Any]:
-    """A fragment of a native call: ``id``, ``name``, and its arguments."""
+    """Return a fragment of a native call: ``id``, ``name``, and its arguments."""
     function = {"name": fields.pop("name", None), "arguments": arguments}
     fragment = {"index": index, "type": "function", "function": function, **fields}
     return {key: value for key, value in fragment.items() if value is not None}
@@ -34,13 +34,13 @@ def openai_usage(prompt: int, completion: int, cached: int = 0) -> bytes:
 
 
 def openai_text(pieces: Iterable[str], finish: str = "stop") -> list[bytes]:
-    """A whole reply of text, with usage 7 (2 cached) and 5."""
+    """Return a text reply, with usage 7 (2 cached) and 5."""
     events = [delta(role="assistant", content="")] + [delta(content=piece) for piece in pieces]
     return [*events, delta(finish), openai_usage(7, 5, 2), DONE]
 
 
 def openai_calls(calls: Sequence[tuple[str, str, Sequence[str]]]) -> list[bytes]:
-    """A whole reply of native calls: id, name and the pieces of the arguments of each."""
+    """Return a reply of native calls: id, name and argument pieces of each."""
     events = []
     for index, (identity, name, pieces) in enumerate(calls):
         events.append(delta(tool_calls=[call(index, id=identity, name=name, arguments="")]))
@@ -80,7 +80,7 @@ def anthropic_end(reason: str, output_tokens: int = 5) -> list[bytes]:
 
 
 def anthropic_text(pieces: Iterable[str], finish: str = "end_turn") -> list[bytes]:
-    """A whole reply of text, with usage 7 (2 cached, 1 written to the cache) and 5."""
+    """Return a text reply, with usage 7 (2 cached, 1 written to the cache) and 5."""
     deltas = [{"type": "text_delta", "text": piece} for piece in pieces]
     start = anthropic_start(cache_read_input_tokens=2, cache_creation_input_tokens=1)
     block = anthropic_block(0, {"type": "text", "text": ""}, deltas)
@@ -88,7 +88,7 @@ def anthropic_text(pieces: Iterable[str], finish: str = "end_turn") -> list[byte
 
 
 def anthropic_calls(calls: Sequence[tuple[str, str, Sequence[str]]]) -> list[bytes]:
-    """A whole reply of native calls after a text, as `openai_calls`."""
+    """Return a reply of native calls after a text, as `openai_calls`."""
     events = [anthropic_start(cache_read_input_tokens=2, cache_creation_input_tokens=1)]
     events += anthropic_block(0, {"type": "text", "text": ""}, [])
     for index, (identity, name, pieces) in enumerate(calls, 1):

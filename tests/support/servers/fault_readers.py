@@ -1,8 +1,8 @@
 """Many readers of chats in one process: `python fault_readers.py '{"url": ..., ...}'`.
 
-Each reader is a connection of its own, follows one run to its end and comes back where it is cut
-off. In the end one line of JSON says what all of them were told. Once all are connected, it says
-that too.
+Each reader has its own connection, follows one run to its end and resumes after disconnects. The
+process prints a line once all readers are connected, and finally one line of JSON with what each
+of them received.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Reader:
     """One client of one chat.
 
     Args:
-        host: The server.
-        port: Its port.
+        host: Host of the server.
+        port: Port of the server.
         chat: The chat.
-        follow: Whether it stays when nothing runs.
-        delays: Takes how long results have been on their way, in seconds.
+        follow: True to stay connected when nothing runs.
+        delays: List that receives the latency of each result, in seconds.
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class Reader:
 
     @property
     def digest(self) -> str:
-        """What it was told, in short."""
+        """A hash of the received events."""
         return self._hash.hexdigest()
 
     async def read(self) -> None:
-        """Reads until a run has ended."""
+        """Read until a run has ended."""
         while self.problem is None:
             self.connections += 1
             try:
@@ -95,7 +95,7 @@ class Reader:
 
 
 async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """The lines of a chunked body."""
+    """Yield the lines of a chunked body."""
     rest = b""
     try:
         while size := int(await reader.readline() or b"0", 16):
@@ -125,7 +125,7 @@ async def main() -> None:
     for at, each in enumerate(readers):
         tasks.append(asyncio.create_task(each.read()))
         if at % 100 == 99:
-            # Not all at once: the line in front of the server is only so long.
+            # Not all at once, because the server's backlog is limited.
             await asyncio.gather(*[reader.connected.wait() for reader in readers[: at + 1]])
     await asyncio.gather(*[reader.connected.wait() for reader in readers])
     say({"connected": len(readers)})

@@ -1,7 +1,7 @@
 """A server of chats for tests that kill it: `python fault_server.py '{"url": ..., ...}'`.
 
-Prints its port, and then a line for each run that holds still at the point where it is to be
-killed. It ends when nobody holds the other end of its standard input any more.
+It prints its port, and then a line for each run that holds at the point where it is to be killed.
+It exits when its standard input is closed.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ MANY = 10_000
 
 
 class Config:
-    """What a test asks of the server.
+    """Configuration of the server.
 
     Args:
-        url: The database.
-        effects: The file that the tool appends to.
-        holds: Whether runs hold still where their user says.
-        ahead: By how many seconds the clock is, so that leases of others are over.
-        options: Of the store.
-        limits: Of the server.
+        url: URL of the database.
+        effects: File that the tool appends to.
+        holds: True to hold runs at the points that their users name.
+        ahead: Seconds that the clock is ahead, so that other servers' leases have expired.
+        options: Options of the store.
+        limits: Limits of the server.
     """
 
     def __init__(
@@ -71,24 +71,24 @@ class Config:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What a user asks for, as JSON."""
+    """The script of a run, sent as JSON in the user's message."""
 
     rounds: int = 2
-    """How often the model calls tools."""
+    """Number of replies with calls."""
     calls: int = 2
-    """How many at once."""
+    """Number of calls in each of them."""
     words: int = 6
-    """How many words it says before."""
+    """Number of words before the calls."""
     pause: float = 0.0
-    """How long it takes for a word, in seconds."""
+    """Seconds between words."""
     seconds: float = 0.0
-    """For how long it goes on, whatever the rounds."""
+    """Minimum duration of the run in seconds, regardless of `rounds`."""
     hold: int | str | None = None
-    """Where the run holds still: a number, or a name."""
+    """Point at which the run holds: a number, or a name."""
 
 
 def say(*words: object) -> None:
-    """Tells the test something."""
+    """Print a line for the test."""
     sys.stdout.write(" ".join(map(str, words)) + "\n")
     sys.stdout.flush()
 
@@ -103,10 +103,10 @@ class Points:
         self._hold = hold
 
     async def at(self, name: str) -> None:
-        """Passes one, or holds still."""
+        """Pass a point, or hold at it."""
         self.count += 1
         if self._hold in (self.count, name):
-            # More than one call may come to the same point.
+            # Several calls may reach the same point.
             if not self._is_held:
                 say("held", self._chat_id, name.replace(" ", "-"))
             self._is_held = True
@@ -158,18 +158,18 @@ class HoldingJournal:
 
 
 def agent_of(turn: Turn, plan: Plan, points: Points, effects: int) -> Agent:
-    """An agent that does what its user says."""
+    """Return an agent that follows the script of its user."""
     begun = time.monotonic()
 
     async def note(label: str) -> str:
-        """Notes that it was called."""
+        """Record that it was called."""
         await points.at("in the tool")
         os.write(effects, f"{label}\n".encode())
         await points.at("in the tool, behind its effect")
         return f"{label} {time.time():.6f}"
 
     rounds = itertools.count()
-    # Chats are not in step.
+    # Keep the chats out of step.
     paces = random.Random(turn.run_id)
 
     async def model(messages: Sequence[Message]) -> AsyncIterator[str]:  # noqa: ARG001
@@ -187,7 +187,7 @@ def agent_of(turn: Turn, plan: Plan, points: Points, effects: int) -> Agent:
 
 
 def responder_of(config: Config, store: HoldingStore) -> Callable[[Turn], ResponderRun]:
-    """What answers."""
+    """Return the responder."""
     effects = os.open(config.effects, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
     def respond(turn: Turn) -> ResponderRun:

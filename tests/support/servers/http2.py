@@ -24,39 +24,39 @@ Act = Callable[[H2Connection], object]
 
 
 class Stream:
-    """One request, and what a script says to it."""
+    """One request, and the interface for its script."""
 
     def __init__(self, number: int, acts: _Acts, fields: list[tuple[str, str]]) -> None:
         self.number = number
         self.fields = fields
         self.body = b""
         self.left = threading.Event()
-        """Set when the client has reset it, or has gone away."""
+        """Event set when the client has reset the stream or disconnected."""
         self._acts = acts
 
     def head(self, status: int = 200, kind: str = "text/event-stream") -> None:
-        """Sends the headers."""
+        """Send the headers."""
         fields = [(":status", str(status)), ("content-type", kind)]
         self._acts.put(lambda h2: h2.send_headers(self.number, fields))
 
     def send(self, data: bytes) -> None:
-        """Sends a piece of the body, which must fit into one frame and into the window."""
+        """Send a piece of the body, which must fit into one frame and into the window."""
         self._acts.put(lambda h2: h2.send_data(self.number, data))
 
     def end(self) -> None:
-        """Ends the body."""
+        """End the body."""
         self._acts.put(lambda h2: h2.end_stream(self.number))
 
     def reset(self) -> None:
-        """Resets the stream, as for an internal error."""
+        """Reset the stream with an internal error."""
         self._acts.put(lambda h2: h2.reset_stream(self.number, ErrorCodes.INTERNAL_ERROR))
 
     def cut(self) -> None:
-        """Ends the whole connection, with all its streams."""
+        """Close the whole connection, with all its streams."""
         self._acts.put(_cut)
 
     def wait_until_left(self) -> None:
-        """Waits until the client has had enough."""
+        """Wait until the client has left."""
         assert self.left.wait(TEST_TIMEOUT), "the client holds the stream"
 
 
@@ -68,7 +68,7 @@ def _cut(_: H2Connection) -> None:
 
 
 class _Acts:
-    """What is to be done on a connection, by its own thread: TLS is not for two at a time."""
+    """Actions for the thread of a connection, because TLS sockets are not thread-safe."""
 
     def __init__(self) -> None:
         self._waiting: queue.SimpleQueue[Act] = queue.SimpleQueue()
@@ -89,7 +89,7 @@ class _Acts:
 
 @dataclass
 class Http2Server:
-    """A server at work."""
+    """A running server."""
 
     raw: RawServer
     requests: list[Request] = field(default_factory=list)
@@ -97,12 +97,12 @@ class Http2Server:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """URL of the server."""
         return self.raw.url
 
 
 class _Talk:
-    """One connection."""
+    """A handler of one connection."""
 
     def __init__(self, connection: Connection, server: Http2Server, script: StreamScript) -> None:
         self._connection = connection
@@ -119,7 +119,7 @@ class _Talk:
             self._h2.initiate_connection()
             self._flush()
             while True:
-                # What TLS has read already makes no socket ready.
+                # Data that TLS has buffered does not make the socket readable.
                 read = isinstance(sock, ssl.SSLSocket) and sock.pending() > 0
                 ready, _, _ = select.select([sock, self._acts.wakeup], [], [], 0 if read else None)
                 if self._acts.wakeup in ready:
@@ -142,7 +142,7 @@ class _Talk:
     def _do(self, act: Act) -> None:
         try:
             act(self._h2)
-        except ProtocolError:  # the client has reset the stream in the meantime
+        except ProtocolError:  # the client has reset the stream meanwhile
             return
         self._flush()
 
@@ -175,9 +175,9 @@ class _Talk:
 def http2_server(
     script: StreamScript, *, tls: ssl.SSLContext | None = None
 ) -> Iterator[Http2Server]:
-    """Serves every stream by the script, each on a thread of its own.
+    """Serve every stream by the script, each on a thread of its own.
 
-    Without `tls` it speaks HTTP/2 from the first byte on, as those do who know that of each other.
+    Without `tls` it speaks HTTP/2 from the first byte on ("prior knowledge").
     """
 
     def talk(connection: Connection) -> None:

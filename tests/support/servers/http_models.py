@@ -25,7 +25,7 @@ SHORT = 0.2
 
 @pytest.fixture(autouse=True)
 def nothing_logged_shows_the_key(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """For each test of a module that has it under a name of its own."""
+    """Check that no log record contains the key; modules rebind it as an autouse fixture."""
     with caplog.at_level(logging.DEBUG):
         yield
     for record in caplog.records:
@@ -34,7 +34,7 @@ def nothing_logged_shows_the_key(caplog: pytest.LogCaptureFixture) -> Iterator[N
 
 
 def model(url: str, **options: Any) -> HttpModel:
-    """A model of the server's, which asks once if not told otherwise."""
+    """Return a model for the server, by default without retries."""
     settings: dict[str, Any] = {"provider": "acme", "max_retries": 0, "proxy": None, **options}
     return HttpModel(f"{url}/v1", settings.pop("model", "m"), settings.pop("key", KEY), **settings)
 
@@ -47,15 +47,15 @@ def ask(
     asked: Any = None,
     **options: Any,
 ) -> tuple[Read, RawServer]:
-    """What comes of one request, and the server, all of whose connections are closed in the end.
+    """Make one request; return its outcome and the server, with all connections closed.
 
     Args:
-        scripts: What the server does.
-        messages: What it is asked.
-        make: Makes the model for the server's URL, with the `options`.
-        server_options: What else `raw_server` is to know.
+        scripts: Scripts of the server.
+        messages: Messages of the request.
+        make: Factory of the model, from the server's URL and the `options`.
+        server_options: Options of `raw_server`.
         asked: Tools and options of the request.
-        options: Those of the model.
+        options: Options of the model.
     """
 
     async def main() -> Read:
@@ -69,13 +69,13 @@ def ask(
 
 
 def failed(came: Read, *says: str, status: int | None = None, secret: str = KEY) -> ModelError:
-    """The error of a reply that has none of the marks of a whole one, and tells no secret.
+    """Return the error of an incomplete reply, and check that it contains no secret.
 
     Args:
-        came: What came of the reply.
-        says: Patterns that its message has.
-        status: The status that it has.
-        secret: What it must not tell.
+        came: Outcome of the reply.
+        says: Patterns that the message matches.
+        status: Expected status.
+        secret: Text that must not occur.
     """
     error = came.error
     assert error is not None, came.updates
@@ -92,7 +92,7 @@ def failed(came: Read, *says: str, status: int | None = None, secret: str = KEY)
 
 
 def in_one(updates: Iterable[Update]) -> list[Update]:
-    """The updates with neighbouring deltas in one piece, as they come to a reader that is late."""
+    """Merge adjacent deltas, as a slow reader receives them."""
     done: list[Update] = []
     for update in updates:
         last = done[-1] if done else None
@@ -116,7 +116,7 @@ def in_one(updates: Iterable[Update]) -> list[Update]:
 
 
 def received(error: ModelError) -> int:
-    """How many bytes of the reply had come, as the message says."""
+    """Return the number of received bytes that the message states."""
     found = re.search(r"after ([\d,]+) bytes? of the reply", str(error))
     assert found is not None, str(error)
     return int(found[1].replace(",", ""))

@@ -1,4 +1,4 @@
-"""Answers of a model, read to their end or their error."""
+"""Replies of models, read to their end or error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HI = [TextMessage("Hi")]
 
 @dataclass
 class Read:
-    """What came of a reply."""
+    """The outcome of a reply."""
 
     updates: list[Update] = field(default_factory=list)
     error: ModelError | None = None
@@ -31,7 +31,7 @@ class Read:
 
 
 async def read(model: ChatModel, messages: Any = HI, **asked: Any) -> Read:
-    """Reads a reply to its end or to its error."""
+    """Read a reply to its end or error."""
     came = Read()
     try:
         async with closing(model.stream(messages, **asked)) as updates:
@@ -43,7 +43,7 @@ async def read(model: ChatModel, messages: Any = HI, **asked: Any) -> Read:
 
 
 def in_use(model: Any) -> AbstractAsyncContextManager[Any]:
-    """The model, closed in the end if it can be."""
+    """Return a context manager that closes the model if it can be closed."""
     return model if hasattr(model, "__aexit__") else nullcontext(model)
 
 
@@ -52,7 +52,7 @@ def run(
     answers: list[Answer],
     ask: Callable[[Any, Served], Coroutine[Any, Any, Any]],
 ) -> Any:
-    """Runs `ask(model, server)` on a loop of its own, with a model made for the server's URL."""
+    """Run `ask(model, server)` on a new loop, with a model made for the server's URL."""
 
     async def main() -> Any:
         async with serving(*answers) as served, in_use(make(served.url)) as model:
@@ -64,7 +64,7 @@ def run(
 def ask_once(
     make: Callable[[str], Any], *steps: Any, messages: Any = HI, **asked: Any
 ) -> tuple[Read, dict[str, Any]]:
-    """What comes of a reply of these steps, and what the server was asked."""
+    """Return the outcome of a reply of these steps, and the request that the server got."""
     shape = {key: asked.pop(key) for key in ("status", "kind", "chunked") if key in asked}
 
     async def ask(model: Any, served: Served) -> tuple[Read, dict[str, Any]]:

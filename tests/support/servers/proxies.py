@@ -1,4 +1,4 @@
-"""A proxy on the loopback that notes what it is asked for."""
+"""A proxy on the loopback that records requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _pump(source: Connection, target: socket.socket) -> None:
 
 
 def _relay(connection: Connection, upstream: socket.socket) -> None:
-    """Carries bytes both ways until the upstream has closed."""
+    """Relay bytes both ways until the upstream has closed."""
     pump = threading.Thread(target=_pump, args=(connection, upstream), daemon=True)
     pump.start()
     try:
@@ -54,6 +54,6 @@ def _proxied(connection: Connection, request: Request) -> None:
 
 @contextmanager
 def proxy() -> Iterator[RawServer]:
-    """A proxy for HTTP, and by CONNECT for HTTPS; its `requests` are what it was asked for."""
+    """Run a proxy for HTTP, and by CONNECT for HTTPS, with the `requests` that it received."""
     with raw_server(_proxied) as server:
         yield server

@@ -1,14 +1,14 @@
-"""A server that does to each connection what a script says, byte by byte, on threads of its own.
+"""A server that runs a script for each request, byte by byte, on threads of its own.
 
-`sse` runs on the event loop of a test and speaks proper HTTP; this is for what goes wrong below
-that, and for tests that block, fork, or have several loops.
+`sse` runs on the event loop of a test and speaks valid HTTP; this server is for failures below
+HTTP, and for tests that block, fork, or have several loops.
 
     with raw_server(events(*openai_text(["Hi"]))) as server:
         ...  # ask `server.url`
     server.requests[0].json["messages"]
 
-A script is a function of a connection and of the request that has come on it; `scripts` makes those
-that are needed often. When it returns, the connection waits for the next request.
+A script is a function of a connection and of the request on it; `scripts` has factories of common
+ones. When it returns, the connection waits for the next request.
 """
 
 from __future__ import annotations
@@ -31,53 +31,53 @@ LARGEST_HEAD = 1 << 20
 
 
 class Over(Exception):  # noqa: N818 - it is no error
-    """The server is closing, so that a script has nothing more to do."""
+    """The server is closing, so the script must end."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What has been asked."""
+    """A request."""
 
     method: str
     target: str
     """The path with its query; at a proxy, a whole URL or a host and port."""
     version: str
     fields: tuple[tuple[str, str], ...]
-    """The headers as they came, all of them."""
+    """All headers as received."""
     body: bytes
     connection: int
-    """The number of the connection that it came on, from 0."""
+    """Number of the connection, from 0."""
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers, by their names in lower case; the last of each."""
+        """The headers by lower-case name; the last one of each name."""
         return {name.lower(): value for name, value in self.fields}
 
     @property
     def json(self) -> Any:
-        """The body."""
+        """The parsed body."""
         return json.loads(self.body)
 
 
 class Connection:
-    """One connection that has been accepted, as a script sees it."""
+    """An accepted connection, with the interface for scripts."""
 
     def __init__(self, sock: socket.socket, number: int, stopping: threading.Event) -> None:
         self.socket = sock
         self.number = number
         self.left = threading.Event()
-        """Set when the client is seen to have closed it."""
+        """Event set when the client has closed the connection."""
         self.left_at = 0.0
-        """When that was, by `time.monotonic`."""
+        """Time of that, by `time.monotonic`."""
         self.over = threading.Event()
-        """Set when it is closed, by whomever."""
+        """Event set when the connection is closed by either side."""
         self.sent = 0
-        """How many bytes the system has taken."""
+        """Number of bytes that the system has accepted."""
         self._stopping = stopping
         self._unread = b""
 
     def send(self, data: bytes) -> None:
-        """Sends bytes as they are."""
+        """Send bytes unchanged."""
         try:
             self.socket.sendall(data)
         except TimeoutError:
@@ -89,20 +89,20 @@ class Connection:
     def head(
         self, status: int = 200, *fields: str, version: str = "HTTP/1.1", reason: str = "X"
     ) -> None:
-        """Sends a status line, header lines such as ``Content-Length: 3``, and an empty line."""
+        """Send a status line, header lines such as ``Content-Length: 3``, and an empty line."""
         lines = "".join(f"{line}\r\n" for line in fields)
         self.send(f"{version} {status} {reason}\r\n{lines}\r\n".encode("latin-1"))
 
     def chunk(self, data: bytes) -> None:
-        """Sends a chunk of a body in chunks; no bytes are the end of it."""
+        """Send a chunk of a chunked body; an empty one ends the body."""
         self.send(b"%x\r\n%b\r\n" % (len(data), data))
 
     def send_until_blocked(self, piece: bytes, *, quiet: float = 0.3) -> int:
-        """Sends a piece again and again until nothing is taken for `quiet` seconds.
+        """Send a piece repeatedly until nothing is accepted for `quiet` seconds.
 
         Returns:
-            How many bytes the client and the systems in between have taken. The last piece may
-            not be among them as a whole.
+            Number of bytes that the client and the systems in between have accepted. The last
+            piece may be included in part.
         """
         taken = 0
         self.socket.settimeout(quiet)
@@ -119,32 +119,32 @@ class Connection:
             self.socket.settimeout(TEST_TIMEOUT)
 
     def wait(self, event: threading.Event) -> None:
-        """Waits until a test sets the event."""
+        """Wait until a test sets the event."""
         deadline = time.monotonic() + TEST_TIMEOUT
         while not event.wait(0.02):
             if self._stopping.is_set():
                 raise Over
-            assert time.monotonic() < deadline, "nobody has set the event"
+            assert time.monotonic() < deadline, "the event was not set"
 
     def hold(self) -> None:
-        """Does nothing until the client closes the connection."""
+        """Keep the connection open until the client closes it."""
         more = self._unread or self.receive()
         assert not more, f"a request came into the answer to another: {more[:80]!r}"
         raise self._gone()
 
     def cut(self) -> None:
-        """Resets the connection."""
+        """Reset the connection."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close()
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         if not self.over.is_set():
             self.over.set()
             self.socket.close()
 
     def receive(self, size: int = 1 << 16) -> bytes:
-        """The next bytes; none where the client has closed the connection."""
+        """Receive the next bytes; empty if the client has closed the connection."""
         try:
             data = self.socket.recv(size)
         except TimeoutError:
@@ -156,7 +156,7 @@ class Connection:
         return data
 
     def request(self) -> Request | None:
-        """The next request; None where the client has closed the connection."""
+        """Read the next request; None if the client has closed the connection."""
         head = self._until(b"\r\n\r\n")
         if head is None:
             return None
@@ -202,15 +202,15 @@ class Connection:
 
 
 Script = Callable[[Connection, Request], object]
-"""What is done when a request has come."""
+"""Function that handles a request."""
 
 Greeting = Callable[[Connection], object]
-"""What is done when a connection has been made, before any request."""
+"""Function that runs when a connection is accepted, before any request."""
 
 
 @dataclass
 class RawServer:
-    """A server at work."""
+    """A running server."""
 
     port: int
     scheme: str = "http"
@@ -220,25 +220,25 @@ class RawServer:
 
     @property
     def url(self) -> str:
-        """Where it is, without a path."""
+        """URL of the server, without a path."""
         return f"{self.scheme}://{self.host}:{self.port}"
 
     def left(self, number: int = -1) -> None:
-        """Waits until the client has closed a connection; the last one if not told which."""
+        """Wait until the client has closed a connection, by default the last one."""
         assert self.connections[number].left.wait(TEST_TIMEOUT), "the client holds the connection"
 
     async def client_left(self, number: int = -1) -> None:
-        """The same, for whoever is on an event loop."""
+        """Wait as `left` does, without blocking the event loop."""
         await occurred(self.connections[number].left)
 
     def all_left(self) -> None:
-        """Waits until no connection is open any more."""
+        """Wait until all connections are closed."""
         for connection in self.connections:
             assert connection.over.wait(TEST_TIMEOUT), f"connection {connection.number} is open"
 
 
 async def occurred(event: threading.Event) -> None:
-    """Waits for an event of a server without stopping the loop."""
+    """Wait for an event of a server without blocking the loop."""
     assert await asyncio.to_thread(event.wait, TEST_TIMEOUT), "it did not occur"
 
 
@@ -246,9 +246,9 @@ async def occurred(event: threading.Event) -> None:
 def raw_server(
     *scripts: Script, greeting: Greeting | None = None, tls: ssl.SSLContext | None = None
 ) -> Iterator[RawServer]:
-    """Serves the scripts, one to a request, in order; the last again and again.
+    """Serve the scripts, one per request, in order, repeating the last.
 
-    A script that fails, but for a connection that its client has closed, fails the test in the end.
+    A script that fails for any other reason than a closed connection fails the test at the end.
     """
     waiting = list(scripts)
     stopping = threading.Event()
@@ -319,7 +319,7 @@ def raw_server(
 
 @contextmanager
 def deaf_server() -> Iterator[int]:
-    """The port of a server that lets nobody in."""
+    """Yield the port of a server that never accepts connections."""
     with closing(socket.socket()) as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(0)

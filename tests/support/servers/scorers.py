@@ -1,4 +1,4 @@
-"""A server that scores tools when a test says so, and sees who stops waiting.
+"""A scoring server that replies on the test's command and notices clients that leave.
 
 It runs on the event loop of the test. Every request stays open until it is answered or its client
 goes away, so that a test decides in which order replies come, and which never do.
@@ -24,7 +24,7 @@ HttpResponse: TypeAlias = "tuple[int, str, Sequence[bytes]]"
 
 
 def scored(score: object, *, finish: str = "stop", pieces: int = 2) -> HttpResponse:
-    """A reply with a score; a text stands for itself."""
+    """Return a reply with a score; a string is sent as it is."""
     text = score if isinstance(score, str) else json.dumps({"score": score})
     size = max(1, -(-len(text) // pieces))
     cut = [text[at : at + size] for at in range(0, len(text), size)]
@@ -32,35 +32,35 @@ def scored(score: object, *, finish: str = "stop", pieces: int = 2) -> HttpRespo
 
 
 def refused(status: int, message: str = "No.") -> HttpResponse:
-    """An error as OpenAI's API words it."""
+    """Return an error in the format of OpenAI's API."""
     error = {"message": message, "type": "server_error", "param": None, "code": None}
     return status, "application/json", [json.dumps({"error": error}).encode()]
 
 
 @dataclass
 class Scoring:
-    """A server at work. Tools go by the names in angle brackets that prompts have."""
+    """A running server. Tools are identified by the names in angle brackets in prompts."""
 
     url: str = ""
     asked: list[str] = field(default_factory=list)
-    """Whom requests were about, as they came."""
+    """Tools of the requests, in order of arrival."""
     bodies: list[dict[str, Any]] = field(default_factory=list)
     open: dict[str, asyncio.Future[HttpResponse]] = field(default_factory=dict)
-    """Requests that have no answer, in the order in which they came."""
+    """Unanswered requests, in order of arrival."""
     left: list[str] = field(default_factory=list)
-    """Whose clients closed their connections before there was one."""
+    """Tools whose clients closed their connections before a response."""
     most: int = 0
-    """How many were open at once."""
+    """Maximum number of concurrently open requests."""
     connections: int = 0
-    """How many connections were made."""
+    """Number of connections."""
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def answer(self, tool: str, response: HttpResponse) -> None:
-        """Answers a request that is open."""
+        """Answer an open request."""
         self.open.pop(tool).set_result(response)
 
     async def until(self, done: Callable[[], bool]) -> None:
-        """Waits until something holds of what this server has seen."""
+        """Wait until a condition on the state of the server holds."""
 
         async def wait() -> None:
             while not done():
@@ -70,15 +70,15 @@ class Scoring:
         await asyncio.wait_for(wait(), TEST_TIMEOUT)
 
     async def until_open(self, *tools: str) -> None:
-        """Waits until exactly these are open."""
+        """Wait until exactly these requests are open."""
         await self.until(lambda: sorted(self.open) == sorted(tools))
 
     async def until_left(self, *tools: str) -> None:
-        """Waits until exactly these have been left."""
+        """Wait until exactly these clients have left."""
         await self.until(lambda: sorted(self.left) == sorted(tools))
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serves one connection."""
+        """Serve one connection."""
         self.connections += 1
         with closing(writer), suppress(ConnectionError, asyncio.IncompleteReadError):
             while True:
@@ -117,13 +117,13 @@ class Scoring:
 
 @asynccontextmanager
 async def scoring() -> AsyncIterator[Scoring]:
-    """Serves until the end of the block."""
+    """Serve until the end of the block."""
     served = Scoring()
     tasks: set[asyncio.Task[None]] = set()
     writers: list[asyncio.StreamWriter] = []
 
     def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # Clients make connections ahead, and the task of one may never begin.
+        # Clients open connections in advance, so a connection's task may never start.
         writers.append(writer)
         tasks.add(asyncio.ensure_future(served.serve(reader, writer)))
 
@@ -152,7 +152,7 @@ async def _write(
 
 
 class Clock(asyncio.SelectorEventLoop):
-    """An event loop whose time can be put forward."""
+    """An event loop whose clock can be advanced."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -162,34 +162,34 @@ class Clock(asyncio.SelectorEventLoop):
         return super().time() + self._ahead
 
     def advance(self, seconds: float) -> None:
-        """Makes it later, so that timers are due."""
+        """Advance the clock, so that timers become due."""
         self._ahead += seconds
         self.call_soon(lambda: None)
 
 
 @dataclass
 class Director:
-    """Has a selection's requests answered in a certain order, and the time pass for others."""
+    """A driver that answers a selection's requests in a given order, and advances the clock."""
 
     served: Scoring
     limiter: CallLimiter
     responses: dict[str, HttpResponse | None]
-    """By tool; None where no answer ever comes."""
+    """Responses by tool; None for a request that is never answered."""
     order: Sequence[str]
-    """Of what is open, the first of these is answered next."""
+    """Order in which open requests are answered."""
     timeout: float
     most: int
-    """How many calls of the selection may be in flight."""
+    """Maximum number of calls of the selection in flight."""
 
     async def direct(self, selecting: asyncio.Task[Any]) -> None:
-        """Directs until the selection is over."""
+        """Answer requests until the selection is over."""
         loop = asyncio.get_running_loop()
         over: set[str] = set()
         while not selecting.done():
             waiting = [tool for tool in self.served.open if tool not in over]
             taken = self.limiter.limit - self.limiter.free
             due = min(self.most, self.limiter.limit, len(self.responses) - len(over))
-            # All that have a place are here, and nobody has to be waited for but the next.
+            # All admitted requests are here; only the next one has to be awaited.
             if len(waiting) == taken == due:
                 due_tools = [
                     tool for tool in self.order if tool in waiting and self.responses[tool]
@@ -198,7 +198,7 @@ class Director:
                     over.add(due_tools[0])
                     self.served.answer(due_tools[0], self.responses[due_tools[0]] or scored(0))
                 elif waiting:
-                    # With nobody waiting there is nothing but the end to come, in no time at all.
+                    # Without open requests, only the end can follow, immediately.
                     assert isinstance(loop, Clock)
                     over.update(waiting)
                     loop.advance(self.timeout)

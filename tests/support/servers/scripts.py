@@ -1,8 +1,7 @@
-"""What `raw` servers are told to do, for what is needed often.
+"""Common scripts for `raw` servers.
 
-Each function makes a script. Its steps are bytes, which are sent on their own, events of
-`threading`, which are waited for, and what `Do` has; any function of the connection can be one as
-well.
+Each function returns a script. Its steps are bytes, which are sent separately, events of
+`threading`, which are awaited, members of `Do`, and functions of the connection.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from .sse import Do
 
 Step: TypeAlias = "bytes | Do | threading.Event | Callable[[Connection], object]"
 Framing = Literal["chunked", "length", "close"]
-"""How a client knows where a body ends: by chunks, by its length, or by the connection's end."""
+"""Framing of a body: by chunks, by its length, or by the connection's end."""
 
 
 def do(connection: Connection, step: Step, send: Callable[[bytes], None]) -> bool:
-    """Does a step; whether more can follow."""
+    """Perform a step; return true if more can follow."""
     if isinstance(step, bytes):
         if step:
             send(step)
@@ -39,7 +38,7 @@ def do(connection: Connection, step: Step, send: Callable[[bytes], None]) -> boo
 
 
 def raw(*steps: Step) -> Script:
-    """Sends the bytes as they are, with no head of its own."""
+    """Return a script that sends the bytes unchanged, without a head."""
 
     def script(connection: Connection, _: Request) -> None:
         for step in steps:
@@ -58,16 +57,16 @@ def answer(
     fields: tuple[str, ...] = (),
     version: str = "HTTP/1.1",
 ) -> Script:
-    """An answer with a head and a body.
+    """Return a script for a response with a head and a body.
 
     Args:
-        steps: The body. Bytes are a chunk each, where it comes in chunks.
+        steps: The body. In a chunked body, each bytes object is a chunk.
         status: The status.
-        kind: The content type, if there is to be any.
-        framing: How the end of the body is told.
-        length: The length to claim, where that is not the length of the steps.
+        kind: The content type, if any.
+        framing: Framing of the body.
+        length: The claimed length, if it is not the length of the steps.
         fields: More header lines.
-        version: What the status line begins with.
+        version: HTTP version in the status line.
     """
     size = sum(len(step) for step in steps if isinstance(step, bytes)) if length is None else length
     how = {
@@ -92,30 +91,30 @@ def answer(
 
 
 def events(*steps: Step, **shape: Any) -> Script:
-    """A stream of server-sent events, in chunks if `shape`, which `answer` takes, is not given."""
+    """Return a stream of server-sent events; `shape` has parameters of `answer`."""
     return answer(*steps, **shape)
 
 
 def document(value: object, *, status: int = 200, **shape: Any) -> Script:
-    """A JSON document; bytes are sent as they are."""
+    """Return a JSON document; bytes are sent unchanged."""
     body = value if isinstance(value, bytes) else json.dumps(value).encode()
     asked: dict[str, Any] = {"kind": "application/json", "framing": "length", **shape}
     return answer(body, status=status, **asked)
 
 
 def refusal(status: int, message: str = "No.", *fields: str, **more: object) -> Script:
-    """An error as OpenAI's API words it."""
+    """Return an error in the format of OpenAI's API."""
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": None}
     return document({"error": {**error, **more}}, status=status, fields=fields)
 
 
 def redirect(location: str, status: int = 307) -> Script:
-    """A redirect, with no more than that."""
+    """Return a redirect without a body."""
     return answer(status=status, kind=None, framing="length", fields=(f"Location: {location}",))
 
 
 def by_path(scripts: Mapping[str, Script]) -> Script:
-    """One script for each target."""
+    """Return a script that chooses one by the target of the request."""
 
     def script(connection: Connection, request: Request) -> None:
         scripts[request.target](connection, request)

@@ -1,7 +1,7 @@
-"""A server that sends exactly the bytes it is told to, and sees when its client goes away.
+"""A server that sends exactly the given bytes, and notices when its client disconnects.
 
-It runs on the event loop of the test. `llmock` does what providers do; this does what
-goes wrong between two bytes.
+It runs on the event loop of the test. `llmock` imitates providers; this server produces failures
+between two bytes.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from enum import Enum
 from typing import Any
 
 TEST_TIMEOUT = 10.0
-"""Seconds until a test that waits for something that does not come fails."""
+"""Seconds until a waiting test fails."""
 
 
 class Do(Enum):
-    """What a server does besides sending."""
+    """Actions of a server other than sending."""
 
     CUT = "reset the connection"
     END = "close the connection, though more was to come"
@@ -28,28 +28,28 @@ class Do(Enum):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a request is answered with."""
+    """A response."""
 
     steps: Sequence[bytes | Do | asyncio.Event] = ()
     status: int = 200
     kind: str = "text/event-stream; charset=utf-8"
     chunked: bool = True
-    """Whether the end of the body is marked, so that a client can tell if it is missing."""
+    """True to mark the end of the body, so that a client detects truncation."""
     headers: Sequence[str] = ()
 
 
 @dataclass
 class Served:
-    """A server at work."""
+    """A running server."""
 
     url: str = ""
     requests: list[dict[str, Any]] = field(default_factory=list)
-    """The path, the headers and the JSON body of each."""
+    """Path, headers and JSON body of each request."""
     left: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when a client has gone away before its answer was over."""
+    """Event set when a client has disconnected before the end of its response."""
 
     async def client_left(self) -> None:
-        """Waits until a client has gone away."""
+        """Wait until a client has disconnected."""
         await asyncio.wait_for(self.left.wait(), TEST_TIMEOUT)
 
 
@@ -57,7 +57,7 @@ class Served:
 async def serving(
     *answers: Answer | Callable[[dict[str, Any]], Answer], port: int = 0
 ) -> AsyncIterator[Served]:
-    """Serves the answers, or what they make of the request, in order; the last again and again."""
+    """Serve the answers, or their results for the request, in order, repeating the last."""
     served = Served()
     waiting = list(answers)
 
@@ -81,7 +81,7 @@ async def serving(
     writers: list[asyncio.StreamWriter] = []
 
     def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # Clients make connections ahead, and the task of one may never begin.
+        # Clients open connections in advance, so a connection's task may never start.
         writers.append(writer)
         tasks.add(asyncio.create_task(handle(reader, writer)))
 
@@ -96,7 +96,7 @@ async def serving(
         for writer in writers:
             writer.close()
         for ended in await asyncio.gather(*tasks, return_exceptions=True):
-            # A client that went away is none of the server's business.
+            # A client may disconnect at any time.
             if isinstance(ended, Exception) and not isinstance(ended, ConnectionError):
                 raise ended
 
@@ -115,17 +115,17 @@ async def _request(reader: asyncio.StreamReader) -> dict[str, Any] | None:
 async def _answer(
     answer: Answer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> bool:
-    """Whether the connection can be used again."""
+    """Send an answer; return true if the connection can be reused."""
     framing = "Transfer-Encoding: chunked" if answer.chunked else "Connection: close"
     fields = [f"Content-Type: {answer.kind}", framing, *answer.headers]
     head = f"HTTP/1.1 {answer.status} X\r\n" + "".join(f"{line}\r\n" for line in fields)
     writer.write(f"{head}\r\n".encode())
     for step in answer.steps:
         if isinstance(step, bytes):
-            if step:  # an empty chunk would be the end
+            if step:  # an empty chunk would end the body
                 writer.write(b"%x\r\n%b\r\n" % (len(step), step) if answer.chunked else step)
                 await writer.drain()
-            # So that each step reaches the client on its own.
+            # So that each step reaches the client separately.
             await asyncio.sleep(0)
         elif isinstance(step, asyncio.Event):
             await asyncio.wait_for(step.wait(), TEST_TIMEOUT)

@@ -1,4 +1,4 @@
-"""Certificates, made for one test, and what a server speaks TLS with."""
+"""Certificates made for one test, and TLS contexts of servers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ DAY = datetime.timedelta(days=1)
 
 
 class Authority:
-    """Who vouches for certificates; nobody knows it but who is given `pem`.
+    """A certificate authority that only clients with its `pem` trust.
 
     Args:
-        folder: Where its files are kept.
+        folder: Folder of its files.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -46,9 +46,9 @@ class Authority:
             .sign(self._key, hashes.SHA256())
         )
         self.pem = certificate.public_bytes(serialization.Encoding.PEM)
-        """Its certificate."""
+        """Certificate of the authority."""
         self.path = folder / "authority.pem"
-        """The file of it."""
+        """File of the certificate."""
         self.path.write_bytes(self.pem)
 
     def server(
@@ -58,12 +58,12 @@ class Authority:
         expired: bool = False,
         protocols: Sequence[str] = ("http/1.1",),
     ) -> ssl.SSLContext:
-        """What a server speaks TLS with.
+        """Return the TLS context of a server.
 
         Args:
-            host: Whom its certificate is for.
-            expired: Whether that is out of date.
-            protocols: What it offers by ALPN.
+            host: Host name in the certificate.
+            expired: True for an expired certificate.
+            protocols: Protocols that it offers by ALPN.
         """
         key = ec.generate_private_key(ec.SECP256R1())
         now = datetime.datetime.now(datetime.timezone.utc)
