@@ -9,42 +9,42 @@ use super::{
     names::wire_names,
 };
 
-/// A request by the model to run one tool.
+/// A request of the model to run a tool.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ToolCall {
-    /// Unique within the reply; the result refers to it.
+    /// The id, unique within the reply, to which the result refers.
     #[cfg_attr(test, schemars(rename = "toolCallId"))]
     pub id: String,
-    /// The tool, as its contract spells it.
+    /// The name of the tool, as in its contract.
     pub name: String,
-    /// The arguments: a JSON object, numbers as the model spelled them.
+    /// The arguments: a JSON object, with numbers as the model wrote them.
     #[cfg_attr(test, schemars(with = "serde_json::Map<String, Value>"))]
     pub arguments: Value,
-    /// What made the call: the whole span of the reply, tags and fences included, or the text
-    /// of a native call's arguments. Empty for a call that nobody wrote.
+    /// The text that made the call: the complete span in the reply, including tags and fences, or
+    /// the text of a native call's arguments. Empty for a call that no model wrote.
     #[cfg_attr(test, schemars(default))]
     pub raw: String,
     /// The position among the calls of the reply.
     pub index: usize,
-    /// What had to be mended, in order.
+    /// The repairs of the call, in order.
     #[cfg_attr(test, schemars(default))]
     pub repairs: Vec<Repair>,
 }
 
-/// One change that made a call acceptable.
+/// A change that made a call valid.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct Repair {
-    /// Where, as a JSON Pointer into the arguments; empty for the call as a whole.
+    /// The location, as a JSON Pointer into the arguments; empty for the call as a whole.
     pub path: String,
-    /// What kind of change.
+    /// The kind of change.
     #[cfg_attr(test, schemars(with = "String"))]
     pub kind: RepairKind,
-    /// What stood there: the text for a change of syntax, the value for a change of type.
+    /// The original: the text for a change of syntax, the value for a change of type.
     #[cfg_attr(test, schemars(default))]
     pub before: Value,
-    /// What stands there now.
+    /// The replacement.
     #[cfg_attr(test, schemars(default))]
     pub after: Value,
 }
@@ -99,23 +99,23 @@ wire_names! {
     }
 }
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ToolResult {
-    /// The call that this answers.
+    /// The id of the call.
     pub tool_call_id: String,
-    /// The tool. On the wire it may be left out where the call is known.
+    /// The name of the tool. May be omitted on the wire if the call is known.
     #[cfg_attr(test, schemars(default))]
     pub name: String,
-    /// What the model reads.
+    /// The text that the model reads.
     pub result: String,
-    /// Whether the call failed.
+    /// True if the call failed.
     pub is_error: bool,
-    /// Why it failed, if it did.
+    /// The reason why the call failed, if it did.
     #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub error_code: Option<ErrorCode>,
-    /// How long the tool ran, in seconds.
+    /// Duration of the tool's execution, in seconds.
     pub duration: Option<f64>,
 }
 

@@ -26,16 +26,16 @@ pub enum Update {
 
 /// A fragment of a native call.
 ///
-/// The fragments of a call are held together by its id or, where only the first one has
-/// it, by the index.
+/// Fragments of a call are matched by id or, if only the first one has an id, by index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ToolCallUpdate {
-    /// The call's id.
+    /// The id of the call.
     pub tool_call_id: Option<String>,
-    /// The provider's number for the call within the reply.
+    /// The provider's index of the call within the reply.
     pub index: Option<usize>,
-    /// The tool's name, or the next piece of it. A repetition of the whole is tolerated.
+    /// The name of the tool, or the next piece of it. A repetition of the complete name is
+    /// tolerated.
     pub function_name: Option<String>,
     /// The next piece of the text of the arguments.
     pub function_args: Option<String>,
