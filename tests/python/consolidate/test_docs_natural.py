@@ -32,6 +32,6 @@ def test_the_transcript_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert isinstance(question, tw.TextMessage)
     assert (question.role, question.text) == (tw.Role.USER, "Is it warm in Oslo?")
     assert isinstance(text, tw.TextMessage)
-    assert text.text == "I look."
+    assert text.text == "Let me look."
     assert isinstance(calls, tw.ToolCallMessage)
     assert calls.tool_calls[0].arguments == {"city": "Oslo"}

@@ -49,7 +49,7 @@ def test_the_python_blocks_of_the_readme_run_alone_and_print_what_they_say(
 
 
 def test_the_tests_that_the_readme_names_are_there() -> None:
-    rows = README.read_text("utf-8").partition("## Promises\n")[2].partition("\n## ")[0]
+    rows = README.read_text("utf-8").partition("## Guarantees\n")[2].partition("\n## ")[0]
     named = re.findall(r"\[([^]]+)\]\((tests/python/[a-z_/]+\.py)\)", rows)
     assert len(named) > 30
     for name, file in named:
