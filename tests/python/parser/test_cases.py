@@ -11,7 +11,7 @@ import pytest
 
 import toolweave as tw
 from golden_events import exact, written
-from parser_replies import pieces, completed_events
+from parser_replies import completed_events, pieces
 from paths import CASES
 
 FOLDER = CASES / "calls"

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from parser_replies import FORMS, FRAMES, calls_in, feed, joined, source, canonical_json, split_at
+from parser_replies import FORMS, FRAMES, calls_in, canonical_json, feed, joined, source, split_at
 from paths import SHARED
 from toolweave.play.recordings import RECORDED_ON
 from toolweave.play.tools import ToolBox

@@ -14,6 +14,7 @@ from parser_replies import (
     MARKERS,
     TOOLS,
     calls_in,
+    canonical_json,
     clean,
     feed,
     hostile,
@@ -24,7 +25,6 @@ from parser_replies import (
     prose,
     replies,
     source,
-    canonical_json,
     split_at,
 )
 

@@ -12,6 +12,8 @@ from parser_replies import (
     FRAMES,
     TOOLS,
     arguments,
+    canonical_json,
+    completed_events,
     feed,
     joined,
     kinds,
@@ -19,8 +21,6 @@ from parser_replies import (
     pieces,
     read,
     repairs,
-    completed_events,
-    canonical_json,
     wrap,
 )
 

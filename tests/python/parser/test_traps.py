@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import toolweave as tw
-from parser_replies import FORMS, feed, joined, pieces, completed_events, source, canonical_json
+from parser_replies import FORMS, canonical_json, completed_events, feed, joined, pieces, source
 
 Call = tuple[str, dict[str, Any]]
 
