@@ -79,6 +79,7 @@ lint-python: $(VENV)/dev
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/python tests/notices.py
+	$(BIN)/python tests/words.py
 
 types: $(VENV)/dev $(VENV)/built ## both type checkers, and the stub against the built module
 	$(BIN)/mypy

@@ -1,8 +1,9 @@
-"""The words of the source: none that `docs/glossary.md` retires, and docstrings that open well.
+"""Lint of names and prose against `docs/glossary.md`.
 
-Names and docstrings are held against the tables of retired words in the glossary. A docstring
-opens with a noun phrase or an imperative: ruff's D401 judges functions in Python, and this script
-the openings that it does not know. No two public classes of the package share a name.
+Reports names and docstrings that contain a retired word, docstrings that do not open with a noun
+phrase or an imperative (ruff's D401 checks most functions in Python, this script the rest), and
+classes of the package that share a name. Reads Python, Rust and TypeScript, and the prose of the
+documentation.
 
     python tests/words.py [PATH ...]
 """
@@ -14,17 +15,14 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parent.parent
 GLOSSARY = ROOT / "docs" / "glossary.md"
-SUFFIXES = {".py", ".pyi", ".rs", ".ts", ".tsx"}
-GENERATED = ("web/src/client/generated/",)
 
 OPENERS = frozenset(
     re.findall(
@@ -50,8 +48,10 @@ NO_VERBS = frozenset({"as", "always", "plus", "this", "less", "process"})
 
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 BACKTICKED = re.compile(r"`([a-z]+)`")
-# What may be twice: a twin by design, and the class that stands in for NLWeb's.
-TWICE = frozenset({"ChatClient", "ConversationClient", "ToolSelector"})
+# Twins by design: blocking and asyncio, ours and the drop-in for NLWeb's.
+TWICE = frozenset({"ChatClient", "ToolSelector"})
+# The tables themselves, past releases, and decisions, which may quote what they replaced.
+OTHER_PROSE = ("CHANGELOG.md", "docs/glossary.md", "docs/decisions/", "tests/recorded/")
 
 
 class Docstring(NamedTuple):
@@ -70,8 +70,15 @@ class Source(NamedTuple):
     classes: list[tuple[int, str]]
 
 
-def retired_words() -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words retired everywhere, and those retired in names only."""
+class Retired(NamedTuple):
+    """Retired words."""
+
+    in_prose: frozenset[str]
+    in_names: frozenset[str]
+
+
+def retired_words() -> Retired:
+    """Read the retired words from the tables of the glossary."""
     section = GLOSSARY.read_text("utf-8").split("## Retired words")[1]
     tables = [table for table in re.split(r"\n\n(?=\|)", section) if table.startswith("|")]
     everywhere, in_names = (
@@ -82,7 +89,7 @@ def retired_words() -> tuple[frozenset[str], frozenset[str]]:
         )
         for table in tables
     )
-    return everywhere, everywhere | in_names
+    return Retired(everywhere, everywhere | in_names)
 
 
 def words_of(name: str) -> list[str]:
@@ -179,8 +186,24 @@ def prose_of(docstring: Docstring) -> str:
     return re.sub(r"``[^`]*``|`[^`]*`", "", without_blocks)
 
 
+def markdown(text: str) -> Source:
+    """Return the paragraphs of a page, without blocks of code."""
+    prose = re.sub(r"^```.*?^```", lambda block: "\n" * block[0].count("\n"), text, flags=FENCES)
+    return Source([], [Docstring(n, line) for n, line in enumerate(prose.splitlines(), 1)], [])
+
+
+FENCES = re.DOTALL | re.MULTILINE
+READERS: dict[str, Callable[[str], Source]] = {
+    ".py": python,
+    ".pyi": python,
+    ".rs": rust,
+    ".ts": script,
+    ".md": markdown,
+}
+
+
 def tracked(paths: list[str]) -> list[Path]:
-    """Return the source files that git tracks under the paths."""
+    """Return the files under the paths that git tracks and this script reads."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--", *paths],
         cwd=ROOT,
@@ -188,37 +211,35 @@ def tracked(paths: list[str]) -> list[Path]:
         capture_output=True,
         text=True,
     )
-    names = filter(None, listed.stdout.split("\0"))
+    names = listed.stdout.split("\0")
     return [
         ROOT / name
         for name in names
-        if Path(name).suffix in SUFFIXES
-        and not name.startswith(GENERATED)
+        if Path(name).suffix in READERS
+        and not name.startswith(OTHER_PROSE)
         and (ROOT / name).exists()
     ]
 
 
-def findings(path: Path, source: Source) -> Iterator[str]:
-    """Yield what is wrong in one file, as lines that name the place."""
-    everywhere, in_names = retired_words()
-    place = path.relative_to(ROOT)
+def findings(place: str, suffix: str, source: Source, retired: Retired) -> Iterator[str]:
+    """Yield the findings in one file, each with its line."""
     seen = set[str]()
     for line, name in source.names:
         for word in words_of(name):
-            if word in in_names and name not in seen:
+            if word in retired.in_names and name not in seen:
                 seen.add(name)
                 yield f"{place}:{line}: the name {name} has the retired word {word!r}"
     for docstring in source.docstrings:
         first = opening(docstring)
         third_person = docstring.of_function and first.endswith("s") and first not in NO_VERBS
-        if first in OPENERS or third_person:
+        if suffix != ".md" and (first in OPENERS or third_person):
             yield (
                 f"{place}:{docstring.line}: a docstring opens with {first!r}: "
                 "write a noun phrase or an imperative"
             )
         for word in re.findall(r"[a-z]+", prose_of(docstring).lower()):
-            if word in everywhere:
-                yield f"{place}:{docstring.line}: a docstring has the retired word {word!r}"
+            if word in retired.in_prose:
+                yield f"{place}:{docstring.line}: the text has the retired word {word!r}"
 
 
 def twins(classes: dict[str, list[str]]) -> Iterator[str]:
@@ -230,23 +251,22 @@ def twins(classes: dict[str, list[str]]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Check the files that are named, or all; return the exit status."""
+    """Check the named files and folders, or all; return the exit status."""
+    retired = retired_words()
     classes = defaultdict[str, list[str]](list)
     found = list[str]()
-    read = {".py": python, ".pyi": python, ".rs": rust, ".ts": script, ".tsx": script}
-    paths = sys.argv[1:] or ["python", "src", "web/src", "tests", "benches", "examples"]
-    for path in tracked(paths):
-        source = read[path.suffix](path.read_text("utf-8"))
-        found.extend(findings(path, source))
-        if "python" in path.parts and "tests" not in path.parts:
+    for path in tracked(sys.argv[1:] or ["."]):
+        place = str(path.relative_to(ROOT))
+        source = READERS[path.suffix](path.read_text("utf-8"))
+        found.extend(findings(place, path.suffix, source, retired))
+        if place.startswith("python/"):
             for line, name in source.classes:
-                place = f"{path.relative_to(ROOT)}:{line} {name}"
-                classes[name.lstrip("_")].append(place)
-    lines = list(chain(found, twins(classes)))
-    print("\n".join(lines) or "no retired words")
-    if lines:
-        print(f"{len(lines)} findings; docs/glossary.md says what to write", file=sys.stderr)
-    return bool(lines)
+                classes[name.lstrip("_")].append(f"{place}:{line} {name}")
+    found.extend(twins(classes))
+    print("\n".join(found) or "no retired words")
+    if found:
+        print(f"{len(found)} findings; docs/glossary.md says what to write", file=sys.stderr)
+    return bool(found)
 
 
 if __name__ == "__main__":
