@@ -204,7 +204,7 @@ class ToolResult:
         """The return value of the function. Not on the wire."""
     @property
     def is_error(self) -> bool:
-        """True if the call failed, which it did whenever there is an error code."""
+        """True if the call failed; always true if there is an error code."""
     @property
     def error_code(self) -> ErrorCode | None:
         """The reason of the failure, if the call failed."""
@@ -708,7 +708,7 @@ class UnknownMessage(MessageBase):
 
 @final
 class Joiner:
-    """A joiner of the updates of one reply, and the results of its calls, into messages.
+    """An accumulator that joins the updates of a reply and the results of its calls into messages.
 
     Results may arrive before their call, late or twice, and the id on any fragment of a call. The
     messages depend neither on that nor on how the pieces were split. They are in the order of the
