@@ -46,7 +46,7 @@ def events(printed: str) -> list[dict[str, Any]]:
 
 
 def joined(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Neighbouring deltas as one, so that how the input was cut does not show."""
+    """Return events with adjacent deltas joined, so that chunk boundaries do not matter."""
     result: list[dict[str, Any]] = []
     for event in found:
         last = result[-1] if result else {"event": None}

@@ -68,10 +68,10 @@ KINDS = ["text", "text", "text", "tools_aggregate", "text"]
 
 @pytest.fixture
 def tools(tmp_path: Path) -> str:
-    return written(tmp_path / "tools.json", [WEATHER])
+    return write_json(tmp_path / "tools.json", [WEATHER])
 
 
-def written(file: Path, content: object) -> str:
+def write_json(file: Path, content: object) -> str:
     text = content if isinstance(content, str) else json.dumps(content)
     file.write_text(text, encoding="utf-8", newline="")
     return str(file)
@@ -104,7 +104,7 @@ def loaded(url: str, chat_id: str) -> History | None:
 def test_natural_text_is_read_in_every_layout(
     content: object, tools: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = written(tmp_path / "transcript", content)
+    file = write_json(tmp_path / "transcript", content)
     assert main(["import", file, "--tools", tools, "--json"]) == 0
     history = printed(capsys)
     assert [message.kind.value for message in history] == KINDS
@@ -118,14 +118,14 @@ def test_natural_text_is_read_in_every_layout(
         "I look.",
         "No: 8 degrees.",
     ]
-    # What was read from one reply is one generation.
+    # Messages that were parsed from one reply have one generation id.
     assert text.generation_id == exchange.generation_id != answer.generation_id
 
 
 def test_one_reply_without_headings_is_of_the_assistant(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = written(tmp_path / "reply.txt", 'Hm.\n<tool_call name="f">{"a": 1}</tool_call>\n')
+    file = write_json(tmp_path / "reply.txt", 'Hm.\n<tool_call name="f">{"a": 1}</tool_call>\n')
     assert main(["import", file]) == 0
     text, called = printed(capsys)
     assert isinstance(text, tw.TextMessage)
@@ -138,7 +138,7 @@ def test_one_reply_without_headings_is_of_the_assistant(
 def test_openai_messages_are_detected_by_their_shape(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = written(tmp_path / "openai.json", OPENAI)
+    file = write_json(tmp_path / "openai.json", OPENAI)
     assert main(["import", file, "--format", form]) == 0
     assert printed(capsys) == tw.from_openai(OPENAI)
 
@@ -147,7 +147,7 @@ def test_openai_messages_are_detected_by_their_shape(
 def test_anthropic_messages_are_detected_by_their_shape(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = written(tmp_path / "anthropic.json", ANTHROPIC)
+    file = write_json(tmp_path / "anthropic.json", ANTHROPIC)
     assert main(["import", file, "--format", form]) == 0
     messages: Any = ANTHROPIC["messages"]
     assert printed(capsys) == tw.from_anthropic(messages, system="Be kind.")
@@ -156,10 +156,10 @@ def test_anthropic_messages_are_detected_by_their_shape(
 def test_what_is_printed_can_be_imported_again(
     tools: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = written(tmp_path / "transcript.json", NATURAL)
+    file = write_json(tmp_path / "transcript.json", NATURAL)
     assert main(["import", file, "--tools", tools]) == 0
     lines = capsys.readouterr().out
-    again = written(tmp_path / "again.jsonl", lines)
+    again = write_json(tmp_path / "again.jsonl", lines)
     assert main(["import", again, "--tools", tools]) == 0
     assert capsys.readouterr().out == lines
 
@@ -167,7 +167,7 @@ def test_what_is_printed_can_be_imported_again(
 def test_an_imported_chat_can_be_continued(
     tools: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = written(tmp_path / "transcript.md", MARKDOWN)
+    file = write_json(tmp_path / "transcript.md", MARKDOWN)
     url = f"sqlite:///{tmp_path / 'chats.db'}"
     command = ["import", file, "--tools", tools, "--store", url, "--chat", "oslo"]
     assert main(command) == 0
@@ -194,7 +194,7 @@ def test_an_imported_chat_can_be_continued(
 
     asyncio.run(go_on())
 
-    # A chat that is there stays as it is.
+    # An existing chat does not change.
     assert main(command) == 2
     assert "the chat 'oslo' already exists" in capsys.readouterr().err
     history = loaded(url, "oslo")
@@ -205,7 +205,7 @@ def test_an_imported_chat_can_be_continued(
 def test_without_an_id_the_chat_gets_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = written(tmp_path / "openai.json", OPENAI)
+    file = write_json(tmp_path / "openai.json", OPENAI)
     url = f"sqlite:///{tmp_path / 'chats.db'}"
     assert main(["import", file, "--store", url]) == 0
     output = capsys.readouterr().out
@@ -219,7 +219,7 @@ def test_without_an_id_the_chat_gets_one(
 
 def test_messages_of_another_chat_are_imported_into_this_chat(tmp_path: Path) -> None:
     imported = tw.TextMessage("Hello.", id="m1", chat_id="there", run_id="r1")
-    file = written(tmp_path / "message.jsonl", imported.to_json())
+    file = write_json(tmp_path / "message.jsonl", imported.to_json())
     url = f"sqlite:///{tmp_path / 'chats.db'}"
     for chat_id in ("here", "there"):
         assert main(["import", file, "--store", url, "--chat", chat_id]) == 0
@@ -231,7 +231,7 @@ def test_messages_of_another_chat_are_imported_into_this_chat(tmp_path: Path) ->
 
 def test_a_failed_import_stores_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     last = {"kind": "text", "role": "user", "text": "x", "messageId": "m" * 256}
-    file = written(tmp_path / "long.json", [*NATURAL, last])
+    file = write_json(tmp_path / "long.json", [*NATURAL, last])
     url = f"sqlite:///{tmp_path / 'chats.db'}"
     assert main(["import", file, "--store", url, "--chat", "c"]) == 2
     assert f"toolweave import: {file}: the id of a message must be 1 to" in capsys.readouterr().err
@@ -272,7 +272,7 @@ def test_a_failed_import_stores_nothing(tmp_path: Path, capsys: pytest.CaptureFi
 def test_an_invalid_transcript_is_reported_with_its_position(
     content: str, form: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = written(tmp_path / "bad", content)
+    file = write_json(tmp_path / "bad", content)
     database = tmp_path / "chats.db"
     store = ["--store", f"sqlite:///{database}", "--chat", "c"]
     assert main(["import", file, "--format", form, *store]) == 2
@@ -296,7 +296,7 @@ def test_an_invalid_transcript_is_reported_with_its_position(
 def test_invalid_options_are_reported(
     options: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = written(tmp_path / "transcript.json", NATURAL)
+    file = write_json(tmp_path / "transcript.json", NATURAL)
     assert main(["import", file, *options]) == 2
     assert says in capsys.readouterr().err
 
@@ -330,7 +330,7 @@ def test_merging_preserves_all_messages(turns: list[tuple[str, str]]) -> None:
     together = merge_results(history)
     for name in ("text", "tool_calls", "tool_results"):
         assert list(members(together, name)) == list(members(history, name))
-    # Every result is of a call.
+    # Every result belongs to a call.
     known = {call.id for call in members(together, "tool_calls")}
     wrote = any(role == "assistant" and "<tool_response" in text for role, text in turns)
     assert wrote or {r.tool_call_id for r in members(together, "tool_results")} <= known

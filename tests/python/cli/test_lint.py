@@ -38,7 +38,7 @@ BROKEN = "<Tools>\n  <Thing>\n    <Tool name='a'>\n</Tools>\n"
 WITHOUT_HANDLER = CLEAN.replace("builtin", "code").replace('"search"', '"find"')
 MISSING = CLEAN.replace("<method>builtin</method>", "<handler>no_such_module.Handler</handler>")
 
-# One of each kind: wide, accented, with an accent of its own, invisible, dangerous, astral.
+# Characters that are wide, accented, combining, invisible, dangerous or outside of the BMP.
 CHARACTERS = st.one_of(
     st.sampled_from(
         "aZ~ \t\x00\x1b\x7f\u009b\u0301é漢字カＷ\u200b\u200d\u202e\u2028\ufeff🍲\u3000"
@@ -90,7 +90,7 @@ def test_an_error_is_shown_with_its_line_and_a_mark(
     ],
 )
 @pytest.mark.parametrize("form", ["text", "json", "github"])
-def test_the_exit_code_tells_if_there_are_problems(
+def test_the_exit_code_depends_on_the_problems(
     text: str, options: list[str], status: int, form: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "tools.xml"
@@ -169,7 +169,7 @@ def test_colours_are_used_on_terminals_without_no_color(
     ) as process:
         os.close(child)
         printed = b""
-        # A terminal that nobody holds any more cannot be read: there is no end of file.
+        # Reading from a closed terminal fails; there is no end of file.
         try:
             while block := os.read(parent, 4096):
                 printed += block
@@ -203,7 +203,7 @@ def test_lint_needs_no_extra(tmp_path: Path) -> None:
     assert done.returncode == 1
 
 
-def drawn(text: str, offset: int, length: int) -> str:
+def text_in_cells(text: str, offset: int, length: int) -> str:
     """Return the characters in some cells by rich's widths, with combining characters."""
     found, at = "", 0
     for character in text:
@@ -235,14 +235,14 @@ def test_the_mark_is_under_its_text(
     while 0 < first < len(line) and cells[first][1] == 0:
         first -= 1
     wanted = "".join(shown for shown, _ in cells[first:last])
-    found = drawn(part.text, part.offset, part.length)
+    found = text_in_cells(part.text, part.offset, part.length)
     if sum(wide for _, wide in cells[first:last]) == 0:
-        # Behind the line, or on accents that have no letter: there is nothing to stand under.
+        # Behind the line, or on combining characters without a base: the mark has no text.
         assert part.length == 1
     elif found.startswith(wanted):
         assert cell_len(found) == part.length == cell_len(wanted)
     else:
-        # It is longer than the room: then all that is left of the line is marked.
+        # The text does not fit into the width, so the mark covers all that is shown of it.
         assert wanted.startswith(found)
         assert part.text.endswith(found + "...")
     if first == last:
@@ -304,13 +304,13 @@ def test_errors_of_real_files_are_found(capsys: pytest.CaptureFixture[str]) -> N
         for one in read_json(capsys.readouterr().out)
     }
     flat, sites = "nlweb-ai__NLWeb__2025-08.xml", "nlweb-ai__NLWeb_Core__2025-11_sites.xml"
-    # A handler reads what is never yielded, and nothing runs a tool.
+    # A handler reads parameters that the structure lacks, and a tool has no handler.
     unread = found[flat, 154, "TW117"]["message"]
     assert "CompareItemsHandler" in unread
     assert '"item1_name" and "item2_name"' in unread
     assert (flat, 325, "TW117") in found
     assert '"compare"' in found[flat, 395, "TW115"]["message"]
-    # A structure has no score, and nobody fills its placeholder.
+    # A structure has no score, and its placeholder is unknown.
     assert (sites, 451, "TW116") in found
     assert "{query}" in found[sites, 453, "TW114"]["message"]
     assert {one["severity"] for one in found.values()} == {"warning"}

@@ -381,7 +381,7 @@ def test_the_documented_changes_are_sufficient(tmp_path: Path, state: str) -> No
     core = tmp_path / "code" / "core"
     (core / "ranking.py").write_text("", "utf-8")
     changed = [
-        applied(change.code, textwrap.dedent(text))
+        apply_diff(change.code, textwrap.dedent(text))
         for change, text in zip(changes, (BASE_HANDLER, APP), strict=True)
     ]
     (core / "baseHandler.py").write_text(changed[0], "utf-8")
@@ -398,7 +398,7 @@ def test_the_documented_changes_are_sufficient(tmp_path: Path, state: str) -> No
     del sys.modules["nlweb_app"]
 
 
-def applied(change: str, text: str) -> str:
+def apply_diff(change: str, text: str) -> str:
     """Apply a diff to a text, at any indentation."""
     lines = textwrap.dedent(text).splitlines()
     old = [line[1:].strip() for line in change.splitlines() if line[0] in "- "]

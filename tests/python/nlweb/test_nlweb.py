@@ -21,7 +21,7 @@ WAIT = 10.0
 TOOLS = (SEARCH, DETAILS, COMPARE)
 
 
-async def routed(handler: Handler, scorer: Any, *tools: Any, **options: Any) -> Handler:
+async def routed_handler(handler: Handler, scorer: Any, *tools: Any, **options: Any) -> Handler:
     registry = Registry(options.pop("handlers", {}), tools or TOOLS)
     selector = make_selector(registry, scorer, **options)(handler)
     await selector.do()
@@ -31,7 +31,7 @@ async def routed(handler: Handler, scorer: Any, *tools: Any, **options: Any) -> 
 def route(scorer: Any, *tools: Any, handler: Handler | None = None, **options: Any) -> Handler:
     """Return a handler whose query was routed."""
     handler = Handler() if handler is None else handler
-    return asyncio.run(routed(handler, scorer, *tools, **options))
+    return asyncio.run(routed_handler(handler, scorer, *tools, **options))
 
 
 def results(handler: Handler) -> list[tuple[str, float, dict[str, Any]]]:
@@ -318,7 +318,7 @@ def test_since_november_the_selection_is_sent_only_in_debug_mode_and_never_as_th
     assert results(handler)[0][0] == "details"
     assert len(handler.messages) == debug
     for message in handler.messages:
-        kept = kept_by_november(message)
+        kept = stored_by_november(message)
         assert kept["sender_type"] == "system"
         assert ("content" in message) is not streaming
         if not streaming:
@@ -326,7 +326,7 @@ def test_since_november_the_selection_is_sent_only_in_debug_mode_and_never_as_th
             assert kept["content"]["parameters"] == {"score": 85, "item_name": "Pad Thai"}
 
 
-def kept_by_november(message: dict[str, Any]) -> dict[str, Any]:
+def stored_by_november(message: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a message that NLWeb stores for a reply in one JSON document."""
     return {
         "sender_type": message.get("sender_type", "user"),
@@ -377,7 +377,7 @@ def test_the_decontextualized_query_is_awaited() -> None:
     async def main() -> list[str]:
         handler, scorer = Handler("and spicier?"), Scores(search=80)
         handler.state.decontextualized.clear()
-        task = asyncio.create_task(routed(handler, scorer))
+        task = asyncio.create_task(routed_handler(handler, scorer))
         await asyncio.sleep(0)
         assert scorer.prompts == []
         handler.decontextualized_query = "spicier noodles"
@@ -434,7 +434,7 @@ def test_cancellation_is_raised_and_cancels_the_calls() -> None:
                 raise
 
         handler = Handler()
-        task = asyncio.create_task(routed(handler, scorer))
+        task = asyncio.create_task(routed_handler(handler, scorer))
         await asyncio.wait_for(asked.wait(), WAIT)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -36,7 +36,7 @@ class Size(NamedTuple):
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
+def model_requests(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """Requests to NLWeb's model, which answers `choose` with the fallback."""
     module, found = ModuleType("core.llm"), list[tuple[str, Any]]()
 
@@ -59,31 +59,36 @@ def by_nlweb(tools: NLWebTools, query: LabelledQuery) -> Size:
 
 
 def sent(
-    registry: ToolRegistry, queries: list[LabelledQuery], asked: list[Any], policy: Any = None
+    registry: ToolRegistry,
+    queries: list[LabelledQuery],
+    model_requests: list[Any],
+    policy: Any = None,
 ) -> Size:
     selector = make_selector(registry, policy=policy, cache=None)
-    asked.clear()
+    model_requests.clear()
     for query in queries:
         handler = Handler(query.query, item_type=query.item_type, site=query.site or "example")
         asyncio.run(selector(handler).do())
     size = Size()
-    for prompt, structure in asked:
+    for prompt, structure in model_requests:
         size = size.and_one(prompt, structure)
     return size
 
 
 @pytest.mark.parametrize("file", public_files())
-def test_as_much_is_sent_as_by_nlweb_and_as_documented(file: Path, asked: list[Any]) -> None:
+def test_as_much_is_sent_as_by_nlweb_and_as_documented(
+    file: Path, model_requests: list[Any]
+) -> None:
     registry = ToolRegistry.load(file)
     tools = NLWebTools(registry, lambda: TypeHierarchy(RELEASED))
     queries = labelled_queries(tools, registry.snapshot.entries)
     expected = Size()
     for query in queries:
         expected = Size(*map(sum, zip(expected, by_nlweb(tools, query), strict=True)))
-    each = sent(registry, queries, asked)
+    each = sent(registry, queries, model_requests)
     assert each == expected
-    choose = sent(registry, queries, asked, SelectionPolicy(prefilter=None, attempts=1))
-    words = sent(registry, queries, asked, SelectionPolicy(prefilter=3, attempts=1))
+    choose = sent(registry, queries, model_requests, SelectionPolicy(prefilter=None, attempts=1))
+    words = sent(registry, queries, model_requests, SelectionPolicy(prefilter=3, attempts=1))
     assert choose.calls == words.calls == len(queries)
     assert words.characters <= choose.characters
     count = len(queries)

@@ -29,12 +29,12 @@ FOLDER = CASES / "registry"
 FOUND = SHARED / "data" / "nlweb"
 
 
-def cases(name: str) -> list[Any]:
+def load_cases(name: str) -> list[Any]:
     found = json.loads((FOLDER / name).read_text(encoding="utf-8"))
     return [pytest.param(case, id=case["name"]) for case in found]
 
 
-def real(name: str) -> bytes:
+def real_file(name: str) -> bytes:
     if not FOUND.is_dir():
         pytest.skip("set TOOLWEAVE_SHARED to a folder that holds data/nlweb")
     return (FOUND / name).read_bytes()
@@ -59,7 +59,7 @@ def plain(entry: ToolEntry) -> dict[str, Any]:
     return fields if entry.enabled else {**fields, "enabled": False}
 
 
-@pytest.mark.parametrize("case", cases("read.json"))
+@pytest.mark.parametrize("case", load_cases("read.json"))
 def test_golden_documents_are_read(case: dict[str, Any]) -> None:
     for source in (case["xml"], case["xml"].encode()):
         snapshot = RegistrySnapshot.read(source)
@@ -69,7 +69,7 @@ def test_golden_documents_are_read(case: dict[str, Any]) -> None:
     assert (again.entries, again.fingerprint) == (snapshot.entries, snapshot.fingerprint)
 
 
-@pytest.mark.parametrize("case", cases("lookup.json"))
+@pytest.mark.parametrize("case", load_cases("lookup.json"))
 def test_golden_questions_are_answered(case: dict[str, Any]) -> None:
     snapshot = RegistrySnapshot.read(case["xml"])
     entries = snapshot.entries
@@ -92,7 +92,7 @@ def test_golden_questions_are_answered(case: dict[str, Any]) -> None:
         assert all((o.owner, o.site) == (o.tool.type, o.tool.site) for o in explained)
 
 
-@pytest.mark.parametrize("case", cases("diagnostics.json"))
+@pytest.mark.parametrize("case", load_cases("diagnostics.json"))
 def test_golden_errors_are_reported_with_their_positions(case: dict[str, Any]) -> None:
     wanted = [
         Diagnostic(severity="error" if found["code"] < "TW1" else "warning", **found)
@@ -119,7 +119,7 @@ FILES = (
 
 @pytest.mark.parametrize("name", FILES)
 def test_real_files_are_read_as_by_elementtree(name: str) -> None:
-    source = real(name)
+    source = real_file(name)
     entries = RegistrySnapshot.read(source).entries
     elements = list(ET.parse(io.BytesIO(source)).getroot().iter("Tool"))
     assert len(entries) == len(elements) > 3
@@ -134,7 +134,7 @@ def test_real_files_are_read_as_by_elementtree(name: str) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_real_files_survive_writing_and_elementtree_reads_what_was_written(name: str) -> None:
-    source = real(name)
+    source = real_file(name)
     snapshot = RegistrySnapshot.read(source)
     written = snapshot.write()
     again = RegistrySnapshot.read(written)

@@ -32,12 +32,12 @@ plain = st.recursive(
 )
 
 
-def cases(name: str, label: str = "name") -> list[Any]:
+def load_cases(name: str, label: str = "name") -> list[Any]:
     read = json.loads((FOLDER / name).read_text(encoding="utf-8"))
     return [pytest.param(case, id=case[label]) for case in read]
 
 
-@pytest.mark.parametrize("case", cases("templates.json"))
+@pytest.mark.parametrize("case", load_cases("templates.json"))
 def test_golden_templates_are_filled(case: dict[str, Any]) -> None:
     template = PromptTemplate(case["text"])
     assert template.text == case["text"]
@@ -46,14 +46,14 @@ def test_golden_templates_are_filled(case: dict[str, Any]) -> None:
     assert template.render(MappingProxyType(case["values"])) == case["rendered"]
 
 
-@pytest.mark.parametrize("case", cases("phrases.json", "phrase"))
+@pytest.mark.parametrize("case", load_cases("phrases.json", "phrase"))
 def test_golden_phrases_are_read(case: dict[str, Any]) -> None:
     schema = structure_schema({"p": case["phrase"]})
     assert schema["properties"]["p"] == case["schema"]
     assert schema.get("required", []) == (["p"] if case.get("required") else [])
 
 
-@pytest.mark.parametrize("case", cases("structures.json"))
+@pytest.mark.parametrize("case", load_cases("structures.json"))
 def test_golden_structures_become_schemas(case: dict[str, Any]) -> None:
     schema = structure_schema(case["structure"])
     assert json.dumps(schema) == json.dumps(case["schema"])

@@ -55,7 +55,7 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text.casefold()))
 
 
-def read(prompt: str) -> tuple[str, str]:
+def descriptions(prompt: str) -> tuple[str, str]:
     """Return the descriptions for a model that scores the tool and for one that may call it."""
     tool = entry("helper", prompt=prompt)
     asked = describe(tool, item_type="Thing", site=None, examples=0, prompt_chars=None)
@@ -65,7 +65,7 @@ def read(prompt: str) -> tuple[str, str]:
 @given(PROMPTS)
 def test_every_word_except_the_demand_is_in_the_description(prompt: str) -> None:
     expected = words(EXEMPT.sub(" ", prompt).replace(QUERY, " "))
-    for text in read(prompt):
+    for text in descriptions(prompt):
         assert expected <= words(text)
         assert "request.query" not in text
 
@@ -101,12 +101,12 @@ def test_every_word_except_the_demand_is_in_the_description(prompt: str) -> None
     ],
 )
 def test_no_sentence_is_dropped_or_cut(prompt: str, text: str) -> None:
-    assert read(prompt) == (text, text)
+    assert descriptions(prompt) == (text, text)
 
 
 def test_other_placeholders_are_named_in_words_without_a_query() -> None:
     prompt = "Goes on with {request.previousQueries} at {request.site}, within {limit} days."
-    _, called = read(prompt)
+    _, called = descriptions(prompt)
     assert called == "Goes on with the previous queries at the site, within {limit} days."
 
 
@@ -120,7 +120,7 @@ def test_the_prompts_of_public_files_lose_no_line(file: Path) -> None:
     RegistrySnapshot.read(file.read_bytes())
     for tool in ElementTree.parse(file).iter("Tool"):
         prompt = tool.findtext("prompt") or ""
-        asked, called = read(prompt)
+        asked, called = descriptions(prompt)
         for line in prompt.splitlines():
             if QUERY not in line and not re.match(r"\s*assign a score", line, re.IGNORECASE):
                 assert words(line) <= words(asked)

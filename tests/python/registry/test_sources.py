@@ -180,8 +180,8 @@ def test_a_tool_in_two_files_is_taken_from_the_last_and_reported(tmp_path: Path)
     assert "was there before, in another file" in registry.lint()[-1].message
 
 
-class Web:
-    """A server with one document, which it counts the reads of."""
+class DocumentServer:
+    """Server with one document that counts its reads."""
 
     def __init__(self) -> None:
         self.text = registry_of(Thing=SEARCH)
@@ -192,8 +192,8 @@ class Web:
 
 
 @contextmanager
-def web() -> Iterator[Web]:
-    served = Web()
+def web() -> Iterator[DocumentServer]:
+    served = DocumentServer()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -224,7 +224,7 @@ def web() -> Iterator[Web]:
         server.server_close()
 
 
-def load(served: Web, *more: Any, **options: Any) -> ToolRegistry:
+def load(served: DocumentServer, *more: Any, **options: Any) -> ToolRegistry:
     host = served.url.removeprefix("http://")
     return ToolRegistry.load(
         f"{served.url}/tools.xml", *more, **{"allowed_hosts": [host], **options}

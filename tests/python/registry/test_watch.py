@@ -53,13 +53,13 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
-async def coming(reloads: RegistryWatch) -> Reload:
+async def next_reload(reloads: RegistryWatch) -> Reload:
     return await asyncio.wait_for(anext(reloads), 30)
 
 
-async def changed(reloads: RegistryWatch) -> None:
+async def until_changed(reloads: RegistryWatch) -> None:
     """Wait until the registry has changed, since a file may be read half written."""
-    while not (await coming(reloads)).changed:
+    while not (await next_reload(reloads)).changed:
         pass
 
 
@@ -68,10 +68,10 @@ def test_a_file_that_changes_is_read_again(file: Path) -> None:
         registry = ToolRegistry.load(file)
         async with registry.watch() as reloads:
             write(file, TWO)
-            await changed(reloads)
+            await until_changed(reloads)
             assert names(registry, "Recipe") == ["search", "details"]
             write(file, ONE)
-            await changed(reloads)
+            await until_changed(reloads)
             assert names(registry, "Recipe") == ["search"]
 
     asyncio.run(main())
@@ -86,12 +86,12 @@ def test_a_file_replaced_by_an_editor_is_read_again(file: Path) -> None:
                 other = file.with_name(".tools.xml.swp")
                 other.write_text(text, "utf-8")
                 other.replace(file)
-                await changed(reloads)
+                await until_changed(reloads)
                 assert registry.fingerprint == ToolRegistry.loads(text).fingerprint
             # As other editors save: the old file becomes the backup.
             move_to_backup(file)
             write(file, ONE)
-            await changed(reloads)
+            await until_changed(reloads)
             assert names(registry, "Thing") == ["search"]
 
     asyncio.run(main())
@@ -105,19 +105,19 @@ def test_a_broken_file_is_reported_with_its_diagnostics_and_changes_nothing(
         before = registry.snapshot
         async with registry.watch() as reloads:
             replace(file, BROKEN)
-            reload = await coming(reloads)
+            reload = await next_reload(reloads)
             assert reload.changed is False
             assert isinstance(reload.error, RegistryError)
             assert reload.diagnostics == reload.error.diagnostics
             assert reload.diagnostics[0].severity == "error"
             assert registry.snapshot is before
             replace(file, ONE)
-            assert await coming(reloads) == Reload(changed=False)
+            assert await next_reload(reloads) == Reload(changed=False)
             remove(file)
-            assert isinstance((await coming(reloads)).error, FileNotFoundError)
+            assert isinstance((await next_reload(reloads)).error, FileNotFoundError)
             assert registry.snapshot is before
             replace(file, TWO)
-            assert await coming(reloads) == Reload(changed=True)
+            assert await next_reload(reloads) == Reload(changed=True)
 
     with caplog.at_level(logging.WARNING, "toolweave.registry"):
         asyncio.run(main())
@@ -131,7 +131,7 @@ def test_changes_before_the_watch_started_are_read(file: Path) -> None:
         write(file, TWO)
         async with registry.watch() as reloads:
             assert names(registry, "Thing") == ["search", "details"]
-            assert await coming(reloads) == Reload(changed=True)
+            assert await next_reload(reloads) == Reload(changed=True)
 
     asyncio.run(main())
 
@@ -179,7 +179,7 @@ def test_a_link_with_a_new_target_is_followed(tmp_path: Path) -> None:
             other = tmp_path / "..tmp"
             other.symlink_to("..2")
             other.replace(tmp_path / "..data")
-            await changed(reloads)
+            await until_changed(reloads)
             assert names(registry, "Thing") == ["search", "details"]
 
     asyncio.run(main())
@@ -193,7 +193,7 @@ def test_other_files_of_the_folder_are_ignored(file: Path) -> None:
                 file.with_name(f"other_{number}.xml").write_text(BROKEN, "utf-8")
             replace(file, TWO)
             # The first reload is of the file itself.
-            assert await coming(reloads) == Reload(changed=True)
+            assert await next_reload(reloads) == Reload(changed=True)
 
     asyncio.run(main())
 
@@ -284,7 +284,7 @@ def test_a_file_keeps_its_handlers_while_it_is_watched(file: Path) -> None:
 
         async with registry.watch() as reloads:
             replace(file, SHOP)
-            await changed(reloads)
+            await until_changed(reloads)
             [_, entry] = registry.tools_for("Recipe")
             assert entry.type == "Recipe"
             assert registry.handler_for(entry) is details
@@ -331,10 +331,10 @@ def test_an_unexpected_error_ends_the_watch_and_is_raised(
 
     async def main() -> None:
         async with RegistryWatch(Odd(), file) as reloads:
-            assert await coming(reloads) == Reload(changed=True)
+            assert await next_reload(reloads) == Reload(changed=True)
             replace(file, TWO)
             with pytest.raises(RuntimeError, match="odd"):
-                await coming(reloads)
+                await next_reload(reloads)
 
     with caplog.at_level(logging.ERROR, "toolweave.registry"):
         asyncio.run(main())

@@ -140,7 +140,7 @@ def test_the_least_recently_used_selection_is_evicted_first() -> None:
     run(main())
 
 
-class Held:
+class PausedScorer:
     """Scorer that answers once it is released."""
 
     name = "held"
@@ -162,7 +162,7 @@ class Held:
         return ScorerReply(named("details", 90, item_name="x"))
 
 
-async def waiting(selector: ToolSelector, count: int) -> list[asyncio.Task[Selection]]:
+async def start_selections(selector: ToolSelector, count: int) -> list[asyncio.Task[Selection]]:
     """Return tasks in progress that ask the same question."""
     tasks = [asyncio.create_task(selector.select("a")) for _ in range(count)]
     for _ in range(5):
@@ -172,8 +172,8 @@ async def waiting(selector: ToolSelector, count: int) -> list[asyncio.Task[Selec
 
 @on_a_loop
 async def test_identical_questions_in_flight_are_asked_once() -> None:
-    scorer = Held()
-    tasks = await waiting(ToolSelector(ITEMS, scorer), 50)
+    scorer = PausedScorer()
+    tasks = await start_selections(ToolSelector(ITEMS, scorer), 50)
     scorer.let.set()
     found = await asyncio.gather(*tasks)
     assert scorer.asked == 1
@@ -183,8 +183,8 @@ async def test_identical_questions_in_flight_are_asked_once() -> None:
 
 @on_a_loop
 async def test_a_cancelled_waiter_cancels_no_other_caller() -> None:
-    scorer = Held()
-    first, second, third = await waiting(ToolSelector(ITEMS, scorer), 3)
+    scorer = PausedScorer()
+    first, second, third = await start_selections(ToolSelector(ITEMS, scorer), 3)
     second.cancel()
     scorer.let.set()
     assert (await first).score == (await third).score == 90
@@ -195,8 +195,8 @@ async def test_a_cancelled_waiter_cancels_no_other_caller() -> None:
 
 @on_a_loop
 async def test_when_the_leader_is_cancelled_the_next_waiter_asks() -> None:
-    scorer = Held()
-    first, second, third = await waiting(ToolSelector(ITEMS, scorer), 3)
+    scorer = PausedScorer()
+    first, second, third = await start_selections(ToolSelector(ITEMS, scorer), 3)
     first.cancel()
     with pytest.raises(asyncio.CancelledError):
         await first
@@ -207,9 +207,9 @@ async def test_when_the_leader_is_cancelled_the_next_waiter_asks() -> None:
 
 @on_a_loop
 async def test_an_uncached_answer_is_given_to_all_waiters() -> None:
-    scorer = Held()
+    scorer = PausedScorer()
     policy = SelectionPolicy(timeout=0.01)
-    found = await asyncio.gather(*await waiting(ToolSelector(ITEMS, scorer, policy), 3))
+    found = await asyncio.gather(*await start_selections(ToolSelector(ITEMS, scorer, policy), 3))
     assert [selection.fallback for selection in found] == [True] * 3
     assert scorer.asked == 1
 

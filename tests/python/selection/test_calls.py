@@ -27,7 +27,7 @@ from virtual_time import VirtualTimeLoop, now, run
 EACH = SelectionPolicy(strategy="each")
 
 
-class Open:
+class ManualScorer:
     """Scorer whose calls stay open until they are answered or cancelled."""
 
     name = "open"
@@ -76,7 +76,7 @@ class Open:
 def test_a_cancelled_selection_ends_its_calls(strategy: Any) -> None:
     @on_a_loop
     async def main() -> None:
-        scorer = Open()
+        scorer = ManualScorer()
         selector = ToolSelector(ITEMS, scorer, SelectionPolicy(strategy=strategy))
         task = asyncio.create_task(selector.select("x"))
         count = 3 if strategy == "each" else 1
@@ -197,7 +197,7 @@ def test_context_variables_reach_the_scorer() -> None:
 
 @on_a_loop
 async def test_calls_in_flight_are_limited_by_the_policy() -> None:
-    scorer = Open()
+    scorer = ManualScorer()
     policy = SelectionPolicy(strategy="each", max_concurrency=2)
     selector = ToolSelector(tools(*"abcdef"), scorer, policy)
     task = asyncio.create_task(selector.select("x"))
@@ -209,7 +209,7 @@ async def test_calls_in_flight_are_limited_by_the_policy() -> None:
 
 @on_a_loop
 async def test_calls_of_all_selections_are_limited_by_the_limiter() -> None:
-    scorer, limiter = Open(), CallLimiter(3)
+    scorer, limiter = ManualScorer(), CallLimiter(3)
     selectors = [ToolSelector(tools(*"abcd"), scorer, EACH, limiter=limiter) for _ in range(5)]
     every = asyncio.gather(*(selector.select("x") for selector in selectors))
     for _ in range(20):

@@ -27,7 +27,7 @@ FOLDER = CASES / "selection"
 STRUCTURE = {"score": "integer between 0 and 100", "name": "the name", "limit": "integer 1-9"}
 
 
-def cases(name: str) -> Any:
+def load_cases(name: str) -> Any:
     return json.loads((FOLDER / name).read_text(encoding="utf-8"))
 
 
@@ -39,7 +39,7 @@ def reader(structure: Any = STRUCTURE) -> ReplyReader:
     ("structure", "case"),
     [
         pytest.param(group["structure"], case, id=case["name"])
-        for group in cases("replies.json")
+        for group in load_cases("replies.json")
         for case in group["replies"]
     ],
 )
@@ -53,7 +53,7 @@ def test_golden_replies_are_read(structure: Any, case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "case", [pytest.param(case, id=case["name"]) for case in cases("rankings.json")]
+    "case", [pytest.param(case, id=case["name"]) for case in load_cases("rankings.json")]
 )
 def test_golden_rankings_are_decided(case: dict[str, Any]) -> None:
     ranking = Ranking(case["tools"], case["specificity"], **case["policy"])

@@ -69,7 +69,7 @@ def select(outcomes: list[Outcome], **policy: Any) -> tuple[Selection, Scores]:
     return run(selector.select("?", item_type="Recipe")), scorer
 
 
-def best(outcomes: list[Outcome]) -> str:
+def expected_winner(outcomes: list[Outcome]) -> str:
     """Return the winner by score, then type, then position; else the fallback."""
     by_name = dict(zip(NAMES, outcomes, strict=True))
     kinds = dict(zip(NAMES, TYPES, strict=True))
@@ -104,7 +104,7 @@ def test_failures_do_not_change_the_winner_among_other_scores(
 ) -> None:
     selection, scorer = select(outcomes, early_stop=None)
     assert selection.tool is not None
-    assert selection.tool.name == best(outcomes)
+    assert selection.tool.name == expected_winner(outcomes)
     assert selection.calls == len(NAMES)
     by_name = dict(zip(NAMES, outcomes, strict=True))
     for one in selection.ranking:
@@ -132,7 +132,7 @@ def test_early_stop_saves_calls_and_selects_the_best_received_score(
         # Of those in flight, each was stopped; the others never began.
         assert set(scorer.cancelled) >= in_time & set(scorer.asked)
     else:
-        assert selection.tool.name == best(outcomes)
+        assert selection.tool.name == expected_winner(outcomes)
 
 
 @given(st.lists(POINTS, min_size=len(NAMES), max_size=len(NAMES)), DELAYS)
@@ -142,4 +142,4 @@ def test_replies_of_one_loop_iteration_are_ranked_together(
     outcomes = [scored(score, "number", delay) for score in points]
     selection, _ = select(outcomes, early_stop=90, max_concurrency=len(NAMES))
     assert selection.tool is not None
-    assert selection.tool.name == best(outcomes)
+    assert selection.tool.name == expected_winner(outcomes)

@@ -49,7 +49,7 @@ async def over(task: asyncio.Task[Any]) -> Any:
     return await asyncio.wait_for(task, TEST_TIMEOUT)
 
 
-class Watched(CallLimiter):
+class ObservedLimiter(CallLimiter):
     """Limiter with an event for released slots."""
 
     def __init__(self, limit: int) -> None:
@@ -61,7 +61,7 @@ class Watched(CallLimiter):
         self.released.set()
 
 
-async def closed(served: Scoring, *names: str) -> None:
+async def until_disconnected(served: Scoring, *names: str) -> None:
     """Wait until the clients of these requests have disconnected."""
     await served.until_left(*names)
     assert served.open == {}
@@ -82,7 +82,7 @@ async def test_early_stop_closes_the_other_connections(way: Any) -> None:
         notes = [one.note for one in selection.ranking]
         assert notes == ["", *["not scored: another tool had won"] * 3]
         assert limiter.free == 4
-        await closed(served, "a", "c", "search")
+        await until_disconnected(served, "a", "c", "search")
 
 
 @in_every_way
@@ -109,7 +109,7 @@ def test_a_call_that_times_out_affects_no_other(way: Any) -> None:
     clock = Clock()
 
     async def main() -> None:
-        limiter = Watched(2)
+        limiter = ObservedLimiter(2)
         async with scoring() as served, way(served.url) as scorer:
             selector = ToolSelector(tools("a", "b"), scorer, EACH, limiter=limiter)
             task = asyncio.create_task(selector.select("x"))
@@ -120,7 +120,7 @@ def test_a_call_that_times_out_affects_no_other(way: Any) -> None:
             clock.advance(4)
             selection = await over(task)
             assert [one.error for one in selection.ranking] == [None, "no reply within 8 s"]
-            await closed(served, "a")
+            await until_disconnected(served, "a")
 
     run(main(), clock)
 

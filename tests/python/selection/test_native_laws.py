@@ -76,12 +76,12 @@ def select(
     return run(main(), clock)
 
 
-def same(one: Selection, other: Selection) -> None:
+def assert_equal_selections(one: Selection, other: Selection) -> None:
     """Compare selections except for their durations and servers."""
-    assert without_server(one) == without_server(other)
+    assert normalized(one) == normalized(other)
 
 
-def without_server(selection: Selection) -> Selection:
+def normalized(selection: Selection) -> Selection:
     ranking = [
         dataclasses.replace(each, error=each.error and re.sub(r":\d+/v1", "/v1", each.error))
         for each in selection.ranking
@@ -98,7 +98,7 @@ def test_native_calls_and_tasks_give_equal_results_for_any_server(
 ) -> None:
     one, asked = select(True, outcomes, order, slots, most)
     other, also_asked = select(False, outcomes, order, slots, most)
-    same(one, other)
+    assert_equal_selections(one, other)
     assert sorted(asked) == sorted(also_asked)
     assert one.calls == len(asked)
 
@@ -112,4 +112,4 @@ def test_the_same_outcomes_give_the_same_winner_in_every_order(
     assume(slots >= len(outcomes) or None not in outcomes)
     one, _ = select(True, outcomes, order, 6, early_stop=None)
     other, _ = select(True, outcomes, another, slots, early_stop=None)
-    same(one, other)
+    assert_equal_selections(one, other)

@@ -31,7 +31,7 @@ def names_of_all() -> list[str]:
     return [tool.name for tool in shop().entries]
 
 
-class Knows:
+class ToolNameScorer:
     """Scorer that selects given tools whenever it is asked about them, else the fallback."""
 
     name = "knows"
@@ -66,7 +66,7 @@ def name_of(selection: Selection) -> str | None:
 @pytest.mark.parametrize("strategy", ["choose", "batch", "each"])
 @pytest.mark.parametrize("query", ["I want my money back", "Wo ist mein Geld?", "返金してください"])
 def test_a_query_without_a_word_in_common_finds_its_tool(strategy: Any, query: str) -> None:
-    scorer = Knows("refund")
+    scorer = ToolNameScorer("refund")
     selection = select(shop(), scorer, query, strategy=strategy, prefilter=3)
     assert name_of(selection) == "refund"
     assert not selection.fallback
@@ -74,21 +74,21 @@ def test_a_query_without_a_word_in_common_finds_its_tool(strategy: Any, query: s
 
 def test_a_small_overlap_includes_all_tools() -> None:
     # Only "I" and "my" are words of the tool.
-    scorer = Knows("refund")
+    scorer = ToolNameScorer("refund")
     query = "I sent it, so when do you pay my cash out?"
     assert name_of(select(shop(), scorer, query, prefilter=1)) == "refund"
     assert len(scorer.asked[0]) == 12
 
 
 def test_a_large_overlap_narrows_the_tools() -> None:
-    scorer = Knows("refund")
+    scorer = ToolNameScorer("refund")
     assert name_of(select(shop(), scorer, "I need a refund!", prefilter=2)) == "refund"
     assert scorer.asked == [["search", "refund"]]
 
 
 @pytest.mark.parametrize("strategy", ["choose", "batch"])
 def test_many_tools_are_asked_about_in_rounds_with_a_final(strategy: Any) -> None:
-    scorer = Knows("refund", "tool_two")
+    scorer = ToolNameScorer("refund", "tool_two")
     selection = select(
         shop(), scorer, "Geld zurück", strategy=strategy, prefilter=2, max_candidates=4
     )
@@ -106,13 +106,13 @@ def test_many_tools_are_asked_about_in_rounds_with_a_final(strategy: Any) -> Non
 
 
 def test_one_winner_needs_no_final_round() -> None:
-    scorer = Knows("refund")
+    scorer = ToolNameScorer("refund")
     selection = select(shop(), scorer, "Geld", prefilter=2, max_candidates=6)
     assert (name_of(selection), selection.calls) == ("refund", 2)
 
 
 def test_each_selects_the_best_of_all_rounds_and_stops_early() -> None:
-    scorer = Knows("tool_two", "refund")
+    scorer = ToolNameScorer("tool_two", "refund")
     policy = {"strategy": "each", "prefilter": 2, "max_candidates": 4}
     selection = select(shop(), scorer, "Geld", **policy)
     assert (name_of(selection), selection.calls) == ("tool_two", 4)
@@ -122,12 +122,12 @@ def test_each_selects_the_best_of_all_rounds_and_stops_early() -> None:
     # A high score of the fallback does not stop the rounds.
     scores = Scores({**dict.fromkeys(names_of_all(), 5), "search": 92, "refund": 95})
     assert name_of(select(shop(), scores, "Geld", **policy)) == "refund"
-    late = select(shop(), Knows("refund"), "Geld", early_stop=None, **policy)
+    late = select(shop(), ToolNameScorer("refund"), "Geld", early_stop=None, **policy)
     assert (name_of(late), late.calls) == ("refund", 14)
 
 
 def test_rounds_are_limited_by_the_policy_and_skipped_tools_reported() -> None:
-    scorer = Knows("refund")
+    scorer = ToolNameScorer("refund")
     selection = select(shop(), scorer, "Geld", prefilter=2, max_candidates=3, max_rounds=2)
     assert (name_of(selection), selection.calls) == ("search", 2)
     left = [one.tool.name for one in selection.ranking if one.note == "left out after 2 rounds"]

@@ -29,20 +29,20 @@ def select(
     return run(selector.select(query, item_type=item_type, site=site, context=context))
 
 
-def chosen(selection: Selection) -> str | None:
+def tool_name(selection: Selection) -> str | None:
     return None if selection.tool is None else selection.tool.name
 
 
-def ranked(selection: Selection) -> list[tuple[str, float | None]]:
+def ranking_of(selection: Selection) -> list[tuple[str, float | None]]:
     return [(one.tool.name, one.score) for one in selection.ranking]
 
 
 def test_choose_asks_once_for_the_tool_its_score_and_its_parameters() -> None:
     scorer = ScriptedScorer([named("compare", 95, item1="ramen", item2="udon")])
     selection = select(ITEMS, scorer)
-    assert (chosen(selection), selection.score, selection.calls) == ("compare", 95.0, 1)
+    assert (tool_name(selection), selection.score, selection.calls) == ("compare", 95.0, 1)
     assert selection.parameters == {"item1": "ramen", "item2": "udon"}
-    assert ranked(selection) == [("compare", 95.0), ("search", None), ("details", None)]
+    assert ranking_of(selection) == [("compare", 95.0), ("search", None), ("details", None)]
     assert [one.note for one in selection.ranking] == ["", "not named", "not named"]
     assert (selection.decision, selection.fallback, selection.errors) == ("threshold", False, ())
     assert [one.tool.name for one in selection.top] == ["compare"]
@@ -61,15 +61,15 @@ def test_choose_asks_once_for_the_tool_its_score_and_its_parameters() -> None:
 )
 def test_a_reply_in_an_unusual_form_is_read(reply: Any) -> None:
     selection = select(ITEMS, ScriptedScorer([reply]))
-    assert (chosen(selection), selection.score, selection.calls) == ("details", 85.0, 1)
+    assert (tool_name(selection), selection.score, selection.calls) == ("details", 85.0, 1)
     assert selection.parameters == {"item_name": "ramen"}
 
 
 def test_a_name_that_is_ambiguous_without_case_matches_no_tool() -> None:
     registry = tools("search", "Compare", "compare")
-    assert chosen(select(registry, ScriptedScorer([named("compare")]))) == "compare"
+    assert tool_name(select(registry, ScriptedScorer([named("compare")]))) == "compare"
     unclear = select(registry, ScriptedScorer([named("COMPARE")]))
-    assert (chosen(unclear), unclear.fallback) == ("search", True)
+    assert (tool_name(unclear), unclear.fallback) == ("search", True)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_name_that_is_ambiguous_without_case_matches_no_tool() -> None:
 def test_an_invalid_reply_is_asked_again_with_the_reason(reply: str, error: str) -> None:
     scorer = ScriptedScorer([reply, named("details", 80, item_name="ramen")])
     selection = select(ITEMS, scorer)
-    assert (chosen(selection), selection.calls, selection.errors) == ("details", 2, ())
+    assert (tool_name(selection), selection.calls, selection.errors) == ("details", 2, ())
     first, second = scorer.prompts
     assert second.startswith(first)
     assert error in second[len(first) :]
@@ -94,7 +94,7 @@ def test_an_invalid_reply_is_asked_again_with_the_reason(reply: str, error: str)
 def test_after_the_last_attempt_the_fallback_is_selected_and_the_error_reported() -> None:
     scorer = ScriptedScorer(["What?"])
     selection = select(ITEMS, scorer, attempts=3)
-    assert (chosen(selection), selection.score, selection.calls) == ("search", None, 3)
+    assert (tool_name(selection), selection.score, selection.calls) == ("search", None, 3)
     assert (selection.decision, selection.fallback) == ("fallback", True)
     assert selection.parameters == {"search_query": "Ramen or udon?"}
     assert [one.tool.name for one in selection.errors] == ["search", "details", "compare"]
@@ -104,19 +104,21 @@ def test_after_the_last_attempt_the_fallback_is_selected_and_the_error_reported(
 
 def test_a_call_that_fails_is_not_repeated() -> None:
     selection = select(ITEMS, ScriptedScorer([ConnectionError("refused\nat length")]))
-    assert (chosen(selection), selection.fallback, selection.calls) == ("search", True, 1)
+    assert (tool_name(selection), selection.fallback, selection.calls) == ("search", True, 1)
     assert {one.error for one in selection.errors} == {"ConnectionError: refused"}
 
 
 def test_a_score_below_the_threshold_selects_the_fallback() -> None:
     selection = select(ITEMS, ScriptedScorer([named("details", 69, item_name="ramen")]))
-    assert (chosen(selection), selection.score) == ("search", None)
-    assert ranked(selection)[0] == ("details", 69.0)
+    assert (tool_name(selection), selection.score) == ("search", None)
+    assert ranking_of(selection)[0] == ("details", 69.0)
     assert [one.tool.name for one in selection.top] == ["search"]
     assert selection.reason == (
         "The best score, 69 of details, is below the threshold of 70, so it is the fallback search."
     )
-    assert chosen(select(ITEMS, ScriptedScorer([named("details", 69)]), threshold=69)) == "details"
+    assert (
+        tool_name(select(ITEMS, ScriptedScorer([named("details", 69)]), threshold=69)) == "details"
+    )
 
 
 def test_without_a_fallback_there_is_no_tool() -> None:
@@ -136,7 +138,7 @@ def test_invalid_parameters_are_an_error_but_the_score_counts() -> None:
         ]
     )
     selection = select(registry, ScriptedScorer([named("top", 90, count="many")]))
-    assert (chosen(selection), selection.score) == ("top", 90.0)
+    assert (tool_name(selection), selection.score) == ("top", 90.0)
     assert "count" in (selection.ranking[0].error or "")
 
 
@@ -148,7 +150,7 @@ def test_batch_scores_all_tools_with_one_call() -> None:
     }
     scorer = ScriptedScorer([json.dumps(replies)])
     selection = select(ITEMS, scorer, strategy="batch")
-    assert ranked(selection) == [("compare", 92.0), ("details", 75.0), ("search", 40.0)]
+    assert ranking_of(selection) == [("compare", 92.0), ("details", 75.0), ("search", 40.0)]
     assert selection.parameters == {"item1": "ramen", "item2": "udon"}
     assert (selection.calls, selection.errors) == (1, ())
     assert [one.tool.name for one in selection.top] == ["compare", "details"]
@@ -167,14 +169,14 @@ def test_batch_scores_all_tools_with_one_call() -> None:
 )
 def test_a_batch_in_an_unusual_form_is_read(reply: str) -> None:
     selection = select(ITEMS, ScriptedScorer([reply]), strategy="batch")
-    assert ranked(selection) == [("details", 80.0), ("search", 20.0), ("compare", 10.0)]
+    assert ranking_of(selection) == [("details", 80.0), ("search", 20.0), ("compare", 10.0)]
     assert selection.calls == 1
 
 
 def test_a_missing_or_invalid_tool_in_a_batch_affects_no_other() -> None:
     scorer = ScriptedScorer(['{"search": {"score": "?"}, "compare": {"score": 80, "item1": "a"}}'])
     selection = select(ITEMS, scorer, strategy="batch")
-    assert (chosen(selection), selection.calls) == ("compare", 1)
+    assert (tool_name(selection), selection.calls) == ("compare", 1)
     errors = {one.tool.name: one.error for one in selection.errors}
     assert errors["details"] == "the reply leaves this tool out"
     assert errors["search"]
@@ -183,9 +185,9 @@ def test_a_missing_or_invalid_tool_in_a_batch_affects_no_other() -> None:
 def test_a_batch_without_any_score_is_asked_again() -> None:
     scorer = ScriptedScorer(["Hm.", '{"search": 20, "details": 80, "compare": 10}'])
     selection = select(ITEMS, scorer, strategy="batch")
-    assert (chosen(selection), selection.calls, selection.errors) == ("details", 2, ())
+    assert (tool_name(selection), selection.calls, selection.errors) == ("details", 2, ())
     selection = select(ITEMS, ScriptedScorer(["Hm."]), strategy="batch")
-    assert (chosen(selection), selection.calls, selection.fallback) == ("search", 2, True)
+    assert (tool_name(selection), selection.calls, selection.fallback) == ("search", 2, True)
 
 
 def test_each_asks_about_every_tool_with_its_own_prompt() -> None:
@@ -199,7 +201,7 @@ def test_each_asks_about_every_tool_with_its_own_prompt() -> None:
         return {"score": 10, "search_query": "x", "item_name": "y"}
 
     selection = select(ITEMS, scorer, strategy="each")
-    assert (chosen(selection), selection.calls) == ("compare", 3)
+    assert (tool_name(selection), selection.calls) == ("compare", 3)
     assert selection.parameters == {"item1": "ramen", "item2": "udon"}
     assert all("The query: Ramen or udon?" in prompt for prompt in asked)
     assert '"item1": "the item1"' in asked[2]
@@ -216,7 +218,7 @@ def test_one_failing_tool_affects_no_other() -> None:
     scorer = Scores({**replies, "good": {"score": "85"}})
     registry = tools("search", "broken", "raises", "empty", "slow", "good")
     selection = select(registry, scorer, strategy="each", timeout=2.0)
-    assert (chosen(selection), selection.score, selection.calls) == ("good", 85.0, 6)
+    assert (tool_name(selection), selection.score, selection.calls) == ("good", 85.0, 6)
     errors = {one.tool.name: one.error for one in selection.errors}
     assert set(errors) == {"broken", "raises", "empty", "slow"}
     assert errors["raises"] == "RuntimeError: down"
@@ -227,7 +229,7 @@ def test_one_failing_tool_affects_no_other() -> None:
 def test_if_every_tool_fails_the_fallback_is_selected() -> None:
     scorer = Scores({name: RuntimeError("down") for name in ("a", "search", "b")})
     selection = select(tools("a", "search", "b"), scorer, strategy="each")
-    assert (chosen(selection), selection.score, selection.fallback) == ("search", None, True)
+    assert (tool_name(selection), selection.score, selection.fallback) == ("search", None, True)
     assert selection.reason == "No tool has a score, so it is the fallback search."
 
 
@@ -237,11 +239,11 @@ def test_equal_scores_go_to_the_more_specific_tool_and_are_reported() -> None:
     )
     same = Scores(dict.fromkeys(("search", "details", "cook", "last"), 80))
     selection = select(registry, same, strategy="each", item_type="Recipe")
-    assert chosen(selection) == "cook"
+    assert tool_name(selection) == "cook"
     assert [tool.name for tool in selection.ties] == ["search", "details", "last"]
     assert selection.reason.endswith("threshold of 70; tied with search, details, last.")
     selection = select(registry, same, strategy="each")
-    assert chosen(selection) == "search"
+    assert tool_name(selection) == "search"
 
 
 def test_equal_scores_for_one_type_go_to_the_tool_of_the_site() -> None:
@@ -250,7 +252,10 @@ def test_equal_scores_for_one_type_go_to_the_tool_of_the_site() -> None:
     selection = run(
         ToolSelector(registry, scorer, SelectionPolicy(strategy="each")).select("x", site="a")
     )
-    assert (chosen(selection), [tied.name for tied in selection.ties]) == ("here", ["everywhere"])
+    assert (tool_name(selection), [tied.name for tied in selection.ties]) == (
+        "here",
+        ["everywhere"],
+    )
 
 
 def test_the_registry_decides_which_type_is_more_specific() -> None:
@@ -262,12 +267,12 @@ def test_the_registry_decides_which_type_is_more_specific() -> None:
         </Tools>"""
     )
     same = Scores(dict.fromkeys(("search", "cook", "slurp"), 80))
-    for source in (registry, Holding(registry)):
+    for source in (registry, RegistryWrapper(registry)):
         selection = select(source, same, strategy="each", item_type="Ramen")
-        assert [name for name, _ in ranked(selection)] == ["slurp", "cook", "search"]
+        assert [name for name, _ in ranking_of(selection)] == ["slurp", "cook", "search"]
 
 
-class Holding:
+class RegistryWrapper:
     """Registry that wraps a snapshot."""
 
     def __init__(self, snapshot: RegistrySnapshot) -> None:
@@ -301,7 +306,7 @@ def test_the_only_tool_needs_no_call_and_no_scorer() -> None:
     selection = select(registry, None, "soup")
     failing = ScriptedScorer([OSError("never asked")])
     assert select(registry, failing, "soup", single_shortcut=True).ranking == selection.ranking
-    assert (chosen(selection), selection.score, selection.calls) == ("lookup", 100.0, 0)
+    assert (tool_name(selection), selection.score, selection.calls) == ("lookup", 100.0, 0)
     assert (selection.decision, selection.strategy) == ("single", "single")
     assert selection.parameters == {"search_query": "soup"}
     assert not selection.fallback
@@ -331,7 +336,7 @@ MANY = RegistrySnapshot.of(
 def test_the_prefilter_keeps_matching_tools_and_the_fallback() -> None:
     scorer = ScriptedScorer([named("tool_drums")])
     selection = select(MANY, scorer, "All about drums!", prefilter=1)
-    assert chosen(selection) == "tool_drums"
+    assert tool_name(selection) == "tool_drums"
     assert [tool.name for tool in scorer.requests[0].tools] == ["search", "tool_drums"]
     notes = {one.tool.name: one.note for one in selection.ranking}
     assert [name for name, note in notes.items() if note == "left out by the prefilter"] == [
@@ -413,7 +418,7 @@ def test_types_are_equal_in_all_notations() -> None:
     registry = RegistrySnapshot.of([entry("search"), entry("cook", type="Recipe")])
     for spelling in ("Recipe", "schema:Recipe", "https://schema.org/Recipe", "{x}Recipe"):
         selection = select(registry, ScriptedScorer([named("cook")]), item_type=spelling)
-        assert (chosen(selection), selection.item_type) == ("cook", "Recipe")
+        assert (tool_name(selection), selection.item_type) == ("cook", "Recipe")
 
 
 def test_placeholders_are_filled_from_the_question_and_the_context() -> None:
@@ -478,8 +483,8 @@ def test_a_changed_registry_invalidates_the_cache() -> None:
     async def main() -> list[str | None]:
         registry = Changing()
         selector = ToolSelector(registry, ScriptedScorer([named("old"), named("new")]))
-        first = chosen(await selector.select("x"))
+        first = tool_name(await selector.select("x"))
         registry.now = tools("search", "new")
-        return [first, chosen(await selector.select("x"))]
+        return [first, tool_name(await selector.select("x"))]
 
     assert asyncio.run(main()) == ["old", "new"]
