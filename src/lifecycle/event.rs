@@ -161,11 +161,7 @@ pub struct ToolsCallStreamEvent {
 
 /// A call, with the reason why it cannot run, if any.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(
-    test,
-    derive(schemars::JsonSchema),
-    schemars(rename_all = "camelCase")
-)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
 pub struct ReportedCall {
     /// The call. Its arguments are null if it is invalid and has none.
     #[cfg_attr(test, schemars(flatten))]
