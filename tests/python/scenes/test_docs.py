@@ -31,7 +31,7 @@ def test_the_options_are_those_of_the_manager_with_their_defaults() -> None:
 
 
 def test_all_stop_reasons_are_explained() -> None:
-    assert {row[0].strip("`") for row in rows("The last step")} == {
+    assert {row[0].strip("`") for row in rows("Stop reasons")} == {
         reason.value for reason in SceneStopReason
     }
 
@@ -43,6 +43,6 @@ def test_all_hooks_are_explained() -> None:
 
 def test_all_statuses_are_explained() -> None:
     documented = {
-        name for row in rows("Every status") for name in re.findall(r"`([A-Z]\w+)`", row[0])
+        name for row in rows("Statuses") for name in re.findall(r"`([A-Z]\w+)`", row[0])
     }
     assert documented == {status.value for status in SceneStatus}
