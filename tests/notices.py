@@ -1,10 +1,10 @@
-"""The notices of what the package is made of that others wrote, kept in `THIRD-PARTY-NOTICES.txt`.
+"""Generator and check of `THIRD-PARTY-NOTICES.txt`.
 
-A wheel holds the code of all crates that the bindings depend on, and of the npm packages that the
-page of the playground is built from, so their licences go with it. `python tests/notices.py`
+A wheel contains the code of all crates that the bindings depend on, and of the npm packages that
+the page of the playground is built from, so their licences go with it. `python tests/notices.py`
 compares the crates that the notices name with what `cargo metadata` says, and the packages with
 those that the build of the page has found in its bundle and with `web/package-lock.json`; with
-``--write`` it writes the notices anew, from the files in the crates and beside the page.
+``--write`` it regenerates the notices from the files in the crates and next to the page.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 NOTICES = ROOT / "THIRD-PARTY-NOTICES.txt"
 PAGE = ROOT / "python/toolweave/web/page/licenses.md"
-"""The packages in the bundle of the page, written by its build; `make page` holds it current."""
+"""Packages in the bundle of the page, written by its build; `make page` keeps it current."""
 LOCK = ROOT / "web/package-lock.json"
 
 LICENCES = {
@@ -42,10 +42,10 @@ LICENCES = {
     "Unlicense",
     "Zlib",
 }
-"""The licences that a crate may be had under: none asks more than that it is named."""
+"""Allowed licences of crates: they require nothing but attribution."""
 
 UNMAINTAINED = {"fxhash": "RUSTSEC-2025-0057"}
-"""Crates that must not come back, and where it says that nobody looks after them."""
+"""Unmaintained crates that must not return, and their advisories."""
 
 HEAD = """\
 Third-party notices
@@ -99,7 +99,7 @@ RULE = "-" * 80
 
 @dataclass(frozen=True, order=True)
 class Crate:
-    """A crate, as the notices list it."""
+    """A crate in the notices."""
 
     name: str
     version: str
@@ -111,7 +111,7 @@ class Crate:
 
 @dataclass(frozen=True, order=True)
 class Bundled:
-    """An npm package in the bundle of the page, as its build lists it."""
+    """An npm package in the bundle of the page."""
 
     name: str
     version: str
@@ -123,7 +123,7 @@ class Bundled:
 
 
 def bundled(written: str) -> list[Bundled]:
-    """The packages that the build of the page has listed, with the texts of their licences."""
+    """Return the packages that the build of the page lists, with the texts of their licences."""
     heads = list(re.finditer(r"^## (\S+) - (\S+) \((.+)\)$", written, re.MULTILINE))
     ends = [head.start() for head in heads[1:]] + [len(written)]
     return [
@@ -133,7 +133,7 @@ def bundled(written: str) -> list[Bundled]:
 
 
 def locked() -> dict[str, tuple[str, str]]:
-    """The versions and licences of the page's packages, by name, as its lock file has them."""
+    """Return versions and licences of the page's packages in its lock file, by name."""
     packages = json.loads(LOCK.read_text(encoding="utf-8"))["packages"]
     top = re.compile(r"node_modules/((?:@[^/]+/)?[^/]+)")
     return {
@@ -144,12 +144,12 @@ def locked() -> dict[str, tuple[str, str]]:
 
 
 def stripped(text: str) -> str:
-    """A text without blanks at its ends and at those of its lines."""
+    """Return a text without white space at its ends and at the ends of its lines."""
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
 def linked(metadata: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The packages that are built into the extension module on any platform, by their ids."""
+    """Return the packages in the extension module on any platform, by id."""
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     root: str = metadata["resolve"]["root"]
     found: set[str] = set()
@@ -165,19 +165,19 @@ def linked(metadata: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def crate(package: Mapping[str, Any]) -> Crate:
-    """The crate of a package, its licence in the words of SPDX."""
+    """Return the crate of a package, with an SPDX licence expression."""
     licence = re.sub(r"\s*/\s*", " OR ", package["license"] or "none")
     return Crate(package["name"], package["version"], licence)
 
 
 def listed(notices: str) -> list[Crate]:
-    """The crates that notices name."""
+    """Return the crates in notices."""
     lines = re.findall(r"^\* (\S+) (\S+) \((.+)\)$", notices, re.MULTILINE)
     return [Crate(*line) for line in lines]
 
 
 def listed_packages(notices: str) -> list[Bundled]:
-    """The packages of the page that notices name."""
+    """Return the npm packages in notices."""
     lines = re.findall(r"^\* (\S+) (\S+) \((.+)\), from npm$", notices, re.MULTILINE)
     return [Bundled(*line) for line in lines]
 
@@ -188,7 +188,7 @@ def problems(
     packages: Iterable[Bundled] = (),
     lock: Mapping[str, tuple[str, str]] | None = None,
 ) -> Iterator[str]:
-    """All that is wrong with notices, and with the crates and packages that there are."""
+    """Return all problems of notices, crates and packages."""
     yield from _problems_of_page(notices, set(packages), lock or {})
     have, want = set(listed(notices)), set(crates)
     yield from (f"not in the notices: {crate}" for crate in sorted(want - have))
@@ -220,7 +220,7 @@ def _problems_of_page(
 
 
 def is_allowed(licence: str) -> bool:
-    """Whether a crate can be had under licences that are allowed."""
+    """Return true if a licence expression can be satisfied with allowed licences."""
     # `AND` binds closer than `OR`, and no crate has parentheses around an `AND`.
     for choice in re.split(r" OR (?![^(]*\))", licence):
         names = re.split(r" AND | WITH ", choice)
@@ -230,9 +230,9 @@ def is_allowed(licence: str) -> bool:
 
 
 def files(package: Mapping[str, Any]) -> list[Path]:
-    """The files of a crate that must go with it.
+    """Return the licence files that must accompany a crate.
 
-    Of licences that one can choose from it is MIT's, if there is a file of that.
+    If licences can be chosen, it is the MIT file, if there is one.
     """
     folder = Path(package["manifest_path"]).parent
     known = re.compile(r"(un)?licen[cs]e|copying|notice|copyright|third.?party", re.IGNORECASE)
@@ -256,7 +256,7 @@ def files(package: Mapping[str, Any]) -> list[Path]:
 
 
 def notices(packages: Iterable[dict[str, Any]], page: Iterable[Bundled]) -> str:
-    """The notices of crates and packages: lists of them, and each text once."""
+    """Return the notices of crates and packages: lists of them, and each text once."""
     crates: dict[str, list[Crate]] = {}
     mine = (ROOT / "LICENSE").read_text(encoding="utf-8")
     permission = mine[mine.index("Permission is hereby granted") :].strip()
@@ -264,7 +264,7 @@ def notices(packages: Iterable[dict[str, Any]], page: Iterable[Bundled]) -> str:
     for package in packages:
         texts = [path.read_text(encoding="utf-8", errors="replace") for path in files(package)]
         if not texts:
-            # The manifest says so, and no file does.
+            # The manifest names the licence, but no file contains it.
             if "MIT" not in package["license"]:
                 raise SystemExit(f"{crate(package)} has no text of its licence")
             authors = ", ".join(package["authors"]) or f"The authors of {package['name']}"
@@ -290,9 +290,9 @@ def notices(packages: Iterable[dict[str, Any]], page: Iterable[Bundled]) -> str:
 
 
 def metadata() -> dict[str, Any]:
-    """What cargo knows of the bindings, as they are shipped, on all platforms.
+    """Return `cargo metadata` of the shipped bindings, for all platforms.
 
-    The network is used only where a crate was never fetched on this machine.
+    The network is used only if a crate was never fetched on this machine.
     """
     command = ["cargo", "metadata", "--locked", "--format-version=1", "--features=abi3"]
     done = subprocess.run([*command, "--offline"], cwd=ROOT, check=False, capture_output=True)
@@ -303,7 +303,7 @@ def metadata() -> dict[str, Any]:
 
 
 def main() -> int:
-    """Compares the notices, or writes them."""
+    """Compare the notices, or write them."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--write", action="store_true", help="write the notices anew")
     packages = linked(metadata()).values()
@@ -315,7 +315,7 @@ def main() -> int:
     for problem in found:
         print(problem, file=sys.stderr)
     if found:
-        print("mended by: python tests/notices.py --write", file=sys.stderr)
+        print("fix with: python tests/notices.py --write", file=sys.stderr)
     return bool(found)
 
 

@@ -1,6 +1,6 @@
-"""The published prices that the package has, in `python/toolweave/costs/data/prices.json`.
+"""Generator of the published prices in `python/toolweave/costs/data/prices.json`.
 
-`python tests/prices.py WHEEL DATE` writes them anew from a wheel of litellm (``pip download
+`python tests/prices.py WHEEL DATE` generates them from a wheel of litellm (``pip download
 --no-deps litellm``), which keeps prices under the MIT License; the date is that of the download.
 Only models that chat and cost something are taken, of providers that many have, and of each no
 more than what tokens cost: the base price, without surcharges for long prompts or for speed, and
@@ -44,7 +44,7 @@ PROVIDERS = (
     "deepinfra",
     "cerebras",
 )
-"""Whose models are taken, as litellm names them; where two have a name, the first."""
+"""Providers whose models are taken, with litellm's names; for duplicates, the first."""
 
 MAKERS = (
     "openai",
@@ -57,13 +57,13 @@ MAKERS = (
     "perplexity",
     "moonshot",
 )
-"""Whose models go by their name alone: they make them. Of two with one name, the first."""
+"""Providers whose models are listed without a prefix: their makers. For duplicates, the first."""
 
 MILLION = 1_000_000
 
 
 def main() -> None:
-    """Writes the prices of the wheel that is named."""
+    """Write the prices of the given wheel."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("wheel", type=Path)
     parser.add_argument("date", type=datetime.date.fromisoformat)
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def written(listed: dict[str, dict[str, Any]], version: str, date: datetime.date) -> str:
-    """The file: a line for each provider's model, so that changes can be read."""
+    """Return the file: one line per model, for readable diffs."""
     found: dict[str, dict[str, list[str]]] = {}
     for provider in PROVIDERS:
         models = found.setdefault(named(provider), {})
@@ -105,14 +105,14 @@ def written(listed: dict[str, dict[str, Any]], version: str, date: datetime.date
 
 
 def named(provider: str) -> str:
-    """The provider as it is written before the name of a model."""
+    """Return the prefix of a provider's models."""
     return {"bedrock_converse": "bedrock", "cohere_chat": "cohere"}.get(
         provider, provider.partition("-")[0]
     )
 
 
 def priced(fields: dict[str, Any]) -> list[str] | None:
-    """What input, output and cached input cost for a million tokens; None if that is not said."""
+    """Return the prices of a million input, output and cached input tokens; None if unknown."""
     prices = [
         fields.get(name)
         for name in (
@@ -127,7 +127,7 @@ def priced(fields: dict[str, Any]) -> list[str] | None:
 
 
 def plain(price: Decimal) -> str:
-    """A price without an exponent, and without zeros at the end."""
+    """Return a price without exponent and trailing zeros."""
     text = f"{price:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 

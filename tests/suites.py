@@ -1,18 +1,18 @@
-"""Run the Python suites, each in the environment that it needs, and say how long each took.
+"""Run the Python suites, each in the environment that it needs, and report their durations.
 
     python tests/suites.py check            # one interpreter, few examples
-    python tests/suites.py test WHEEL       # what every change has to pass
-    python tests/suites.py all WHEEL        # what a release has to pass
+    python tests/suites.py test WHEEL       # required for every change
+    python tests/suites.py all WHEEL        # required for a release
 
-The wheel is tested on the newest supported CPython of this machine, on the oldest without servers,
-databases and what is the compiled core alone, and on those in between where a version makes a
-difference; the interpreter of the development environment tests the source folder. Property tests
+The wheel is tested on the newest supported CPython of this machine; on the oldest without servers,
+databases and tests of the compiled core; and on those in between where the version matters. The
+interpreter of the development environment tests the source folder. Property tests
 are derandomized, so one interpreter runs all examples and the others a few. Each interpreter has a
 virtual environment of its own, renewed when the wheel or the dependency groups change. Versions
 that are not installed are reported as skipped.
 
-A test that fails is run again, alone, only to tell apart what is broken from what is unstable: it
-is listed by name in either case, and the run has failed.
+A failed test is run again, alone, only to distinguish broken tests from unstable ones: it is listed
+by name in either case, and the run has failed.
 
 This file needs nothing but the standard library, and `uv` in the development environment.
 """
@@ -48,12 +48,12 @@ AREAS = TESTS / "python"
 ONCE = tuple(
     AREAS / area for area in ("demo", "docs", "endpoint", "faults", "mcp", "models", "store", "web")
 )
-"""Areas that one interpreter is enough for: servers, databases, clients of others, documents."""
+"""Areas tested on one interpreter: servers, databases, third-party clients, documents."""
 COMPILED = tuple(
     AREAS / area
     for area in ("consolidate", "lifecycle", "parser", "prompt", "repair", "reply", "validator")
 )
-"""Areas of the core, which is the same compiled file for every version of Python."""
+"""Areas of the core, a compiled file that is identical for every version of Python."""
 NOT_IN_CHECK = (AREAS / "demo", AREAS / "docs", AREAS / "faults")
 """Areas that `check` leaves to `test`: killed processes, the playground, and documents."""
 SLOW = (TESTS / "frontend/test_page_pictures.py",)
@@ -96,13 +96,13 @@ class Suite:
 
     @property
     def workers(self) -> int:
-        """Number of processes; a quick run is soon done, and collecting its tests is most of it."""
+        """Number of processes; in a quick run, collecting the tests takes most of the time."""
         return WORKERS if self.effort != "quick" else WORKERS - 1
 
 
 @dataclass
 class Outcome:
-    """Result of a suite: tests that failed for good, and those that passed when run again."""
+    """Result of a suite: tests that failed twice, and those that passed when run again."""
 
     seconds: float = 0.0
     tests: int = 0

@@ -1,4 +1,4 @@
-"""What the real clients post is read as what was done."""
+"""Requests of the real clients are parsed as the actions that caused them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Posted = dict[str, dict[str, dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def posted() -> Posted:
-    """The bodies that each client has posted, by what was done."""
+    """Return the bodies that each client posts, by action."""
     events = SCENARIOS["asking"].log.events
     encoders = {
         "ai-sdk": AiSdkEncoder(),

@@ -1,4 +1,4 @@
-"""Recorded streams in the hands of the real clients: what they show is what was contents."""
+"""Recorded streams in the real clients: they show the messages of the run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from web_clients import AG_UI, AI_SDK, Shown, ag_ui_calls, node, ui_calls
 from web_scenarios import SCENARIOS, Scenario
 
 QUESTION = {"id": "question", "role": "user", "content": "Please."}
-# Each client with the streams that are meant for it.
+# Each client with its streams.
 UI_STREAMS = [
     (client, version) for client in AI_SDK for version in (5, 6, 7) if version <= int(client)
 ]
@@ -24,7 +24,7 @@ Read = dict[str, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def read() -> Read:
-    """What each client made of each stream."""
+    """Return the state of each client after each stream."""
     streams: dict[str, Any] = {}
     for name, scenario in SCENARIOS.items():
         events = scenario.log.events
@@ -50,7 +50,7 @@ def read() -> Read:
 
 
 def taken(arguments: Any) -> Any:
-    """The arguments as the client takes them: it refuses keys of which it is afraid."""
+    """Return the arguments that the client keeps: it rejects unsafe keys."""
     if not isinstance(arguments, dict) or not {"at", "by"} <= set(arguments):
         return arguments
     return {name: to_text(each) for name, each in arguments.items()}
@@ -60,7 +60,7 @@ def expected_ui_calls(scenario: Scenario, version: int) -> list[Shown]:
     expected: list[Shown] = []
     for shown in scenario.calls:
         if shown.outcome == "denied":
-            # From version 6 on there is a state for that, which has no text; before, an error.
+            # From version 6 on there is a state for that, without text; before, an error.
             refused = (
                 {"outcome": "denied", "result": None} if version >= 6 else {"outcome": "error"}
             )

@@ -1,4 +1,4 @@
-"""docs/clients.md says what is so."""
+"""Statements of docs/clients.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEPENDENCIES: dict[str, str] = json.loads((PROJECT / "package.json").read_text()
 
 
 def versions(package: str) -> list[str]:
-    """The versions of a package that the tests install."""
+    """Return the versions of a package that the tests install."""
     wanted = f"npm:{package}@"
     return [each.removeprefix(wanted) for each in DEPENDENCIES.values() if each.startswith(wanted)]
 

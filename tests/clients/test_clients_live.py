@@ -1,4 +1,4 @@
-"""The real clients and a real server: they talk over HTTP, lose the line, and come back."""
+"""The real clients and a real server: requests, lost connections, and reconnects."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ ANSWER = "2 and 3 is 5."
 
 
 class Held:
-    """A tool that waits until the client says that it may go on."""
+    """A tool that waits until the client releases it."""
 
     def __init__(self) -> None:
         self.released = asyncio.Event()
         self.runs = 0
 
     async def wait_for_it(self) -> str:
-        """Waits."""
+        """Wait."""
         self.runs += 1
         await self.released.wait()
         return "it came"
 
     def behind(self, app: Starlette) -> ASGIApp:
-        """The application, with the address that releases the tool."""
+        """Return the application with a route that releases the tool."""
 
         async def released(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http" or scope["path"] != "/release":
@@ -68,7 +68,7 @@ def book() -> Deferred:
 def play(
     path: Path, protocol: str, version: str, flow: str, agent: Callable[[Held], Agent]
 ) -> list[Any]:
-    """What the client shows after each step of a flow."""
+    """Return the state of the client after each step of a flow."""
 
     async def main() -> list[Any]:
         held = Held()

@@ -1,4 +1,4 @@
-"""The reducer in Rust and the one in TypeScript come to the same, whatever the events are."""
+"""The reducers in Rust and in TypeScript return equal snapshots for any events."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Event: TypeAlias = "dict[str, Any]"
 
 
 def known_chats() -> list[list[Event]]:
-    """The events of all cases: they have ids in common, so that any of them meet."""
+    """Return the events of all cases, which share ids so that they interact."""
     return [
         case["events"]
         for path in sorted(FOLDER.glob("*.json"))
@@ -48,7 +48,7 @@ json_values = st.recursive(
 
 @st.composite
 def chats(draw: st.DrawFn) -> Event:
-    """Events of several chats with new numbers, some of them mangled, in any order, some again."""
+    """Draw renumbered events of several chats: reordered, repeated, and some mutated."""
     mixed = draw(st.lists(st.sampled_from(known_chats()), max_size=4))
     events = [event for chat in mixed for event in chat if draw(st.integers(0, 4))]
     numbers = draw(st.permutations(range(1, len(events) + 3)))[: len(events)]
@@ -67,7 +67,7 @@ def chats(draw: st.DrawFn) -> Event:
 
 
 class TypeScript:
-    """The reducer in TypeScript, in a process that answers line by line."""
+    """The reducer in TypeScript, in a process that reads and writes lines."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -101,7 +101,7 @@ def typescript() -> Iterator[TypeScript]:
 
 
 def in_rust(chat: Event) -> tuple[list[bool], Any]:
-    """Which events are refused, and what the others come to."""
+    """Return which events are rejected, and the snapshot of the others."""
     reducer = StreamReducer(pending_timeout=chat["pendingTimeout"] / 1000)
     refused: list[bool] = []
     for event in chat["events"]:

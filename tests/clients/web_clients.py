@@ -1,4 +1,4 @@
-"""The real clients, under Node: what they make of a stream, and what they ask a server for."""
+"""The real clients, under Node: their state after a stream, and their requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AG_UI = ("0.0.59", "1.0.0")
 
 
 def node(script: str, given: Any, *, timeout: float = 60.0) -> Any:
-    """Runs a script of the project and returns what it says."""
+    """Run a script of the project and return its output."""
     installed = PROJECT / "node_modules"
     assert installed.is_dir(), f"there is no {installed}: `make frontend` installs the clients"
     done = subprocess.run(
@@ -34,17 +34,17 @@ def node(script: str, given: Any, *, timeout: float = 60.0) -> Any:
 
 
 class Shown(NamedTuple):
-    """A call on a screen."""
+    """A call as a client shows it."""
 
     name: str
     arguments: Any
     outcome: str
-    """``success``, ``error``, ``denied``, or ``waiting`` where there is no result."""
+    """``success``, ``error``, ``denied``, or ``waiting`` without a result."""
     result: str | None = None
 
 
 def ui_calls(parts: list[dict[str, Any]]) -> list[Shown]:
-    """The calls in a message of the AI SDK."""
+    """Return the calls in a message of the AI SDK."""
     found: list[Shown] = []
     for part in parts:
         if part["type"] != "dynamic-tool":
@@ -61,7 +61,7 @@ def ui_calls(parts: list[dict[str, Any]]) -> list[Shown]:
 
 
 def ag_ui_calls(messages: list[dict[str, Any]]) -> list[Shown]:
-    """The calls in the messages of AG-UI."""
+    """Return the calls in the messages of AG-UI."""
     results = {each["toolCallId"]: each for each in messages if each["role"] == "tool"}
     found: list[Shown] = []
     for message in messages:
@@ -82,7 +82,7 @@ def ag_ui_calls(messages: list[dict[str, Any]]) -> list[Shown]:
                     result.get("content"),
                 )
             )
-            # A result stands behind the message that calls for it.
+            # A result follows the message with its call.
             if result:
                 assert messages.index(result) > messages.index(message)
     return found

@@ -1,4 +1,4 @@
-"""Runs that clients have to get right, with what they are to show."""
+"""Runs with what clients must show of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LARGE = "0123456789abcdef" * 327_680
 
 @dataclass
 class Scenario:
-    """A run, and what there is to see of it."""
+    """A run and what clients show of it."""
 
     log: EventLog
     text: str = ""
@@ -168,7 +168,7 @@ def _several_steps() -> Scenario:
     log = _run()
     shown: list[Shown] = []
     for step in range(3):
-        # Models number the calls of each reply from the beginning.
+        # Models number the calls of each reply from the start.
         log.text(f"g{step}", 0, f"Step {step}. ")
         log.calls(f"g{step}", call("call_0", "next", {"step": step}))
         log.result(f"g{step}", "call_0", f"did {step}")

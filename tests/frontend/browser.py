@@ -1,6 +1,6 @@
-"""The browser that the page is tested in: Chromium, as the system has it.
+"""The browser for the tests of the page: the system's Chromium.
 
-Run as a command, it installs one where none is found and it may: Debian's, as root.
+Run as a command, this module installs Debian's Chromium if none is found and it runs as root.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ ARGUMENTS = (
     "--disable-quic",
     "--disable-sync",
     "--no-first-run",
-    # Containers have no user namespaces for it, and it opens nothing but our own page.
+    # Containers have no user namespaces for it, and it opens only our own page.
     "--no-sandbox",
 )
-"""What it is started with: it has no business with anyone but the tested server."""
+"""Arguments of the browser: it connects to the tested server only."""
 
 MISSING = (
     "the page is tested in Chromium, and there is none: install it (Debian: apt-get install "
@@ -31,12 +31,12 @@ MISSING = (
 
 
 def find() -> str | None:
-    """The path of the browser, if there is one."""
+    """Return the path of the browser, if there is one."""
     return os.environ.get("TOOLWEAVE_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
 
 
 def main() -> int:
-    """Sees to it that there is a browser."""
+    """Install a browser if none is found."""
     apt = shutil.which("apt-get")
     if find() is None and apt is not None and os.geteuid() == 0:
         install = [apt, "install", "--yes", "--quiet", "--no-install-recommends", "chromium"]

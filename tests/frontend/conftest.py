@@ -1,4 +1,4 @@
-"""What the tests of the page share: the browser, the servers, and windows that are watched."""
+"""Fixtures of the page's tests: the browser, the servers, and monitored windows."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from serving import TEST_TIMEOUT, ScriptedServer, ServerProcess, demo_server, ru
 expect.set_options(timeout=TEST_TIMEOUT * 1000)
 
 
-# Its driver keeps an event loop running, and other modules have loops of their own.
+# The driver keeps an event loop running, and other modules have loops of their own.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium, without a window."""
+    """Launch headless Chromium."""
     path = find()
     assert path is not None, MISSING
     with sync_playwright() as playwright:
@@ -30,32 +30,35 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def scripted_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedServer]:
-    """A server for the tests of a module."""
+    """Run a scripted server for the tests of a module."""
     yield from running(ScriptedServer(tmp_path_factory.mktemp("scripted")))
 
 
 @pytest.fixture
 def scripted(scripted_process: ScriptedServer) -> ScriptedServer:
-    """A server whose model and tools wait for the word of the test."""
+    """Return the scripted server of the module, reset."""
     scripted_process.forget()
     return scripted_process
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """`toolweave demo`."""
+    """Run `toolweave demo`."""
     yield from running(demo_server(tmp_path_factory.mktemp("demo")))
 
 
 @pytest.fixture
 def killable(tmp_path: Path) -> Iterator[ScriptedServer]:
-    """A server of the test's own, which it may kill."""
+    """Run a scripted server for one test, which may kill it."""
     yield from running(ScriptedServer(tmp_path))
 
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """Opens the page of a server in a browser of its own; another of the same one with `beside`."""
+    """Return a function that opens a server's page in a new browser context.
+
+    With `same_browser_as`, the page shares the context of another.
+    """
     contexts = []
     watches: list[Watch] = []
 

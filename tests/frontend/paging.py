@@ -1,4 +1,4 @@
-"""The page as a person uses it, and what it must not do meanwhile."""
+"""A page object for the chat page, and a monitor of its errors."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ _LOST = re.compile(
 
 
 class Watch:
-    """Keeps what no page of ours may do: errors, dialogs, requests to others, refused sources.
+    """A recorder of what the page must not do: errors, dialogs, foreign requests, CSP violations.
 
     Args:
-        context: The windows that are watched.
-        server: The only one that they may ask.
+        context: The monitored browser context.
+        server: The only server that may receive requests.
     """
 
     def __init__(self, context: BrowserContext, server: ServerProcess) -> None:
         self._server = server
         self.troubles: list[str] = []
-        """What they did."""
+        """The recorded violations."""
         self.connection_is_lost = False
-        """Whether requests may fail."""
+        """True if requests may fail."""
         context.add_init_script(_VIOLATIONS)
         context.on("console", self._console)
         context.on("weberror", lambda error: self.troubles.append(f"thrown: {error.error}"))
@@ -68,12 +68,12 @@ class Watch:
 
 
 class ChatPage:
-    """A window with the page in it.
+    """A window with the page.
 
     Args:
         page: The window.
-        server: Who serves it.
-        watch: What is wrong in it.
+        server: The server of the page.
+        watch: The monitor of the window.
     """
 
     def __init__(self, page: Page, server: ServerProcess, watch: Watch) -> None:
@@ -84,71 +84,71 @@ class ChatPage:
 
     @property
     def chat_id(self) -> str:
-        """The chat that is open."""
+        """Id of the open chat."""
         return urlsplit(self.page.url).fragment.strip("/")
 
     @property
     def events(self) -> str:
-        """Where all that happened in the chat can be read."""
+        """Path of all events of the chat."""
         return f"/chats/{self.chat_id}/events?after=0"
 
     @property
     def conversation(self) -> Locator:
-        """What was said."""
+        """The conversation."""
         return self.page.get_by_role("region", name="Conversation")
 
     @property
     def message_box(self) -> Locator:
-        """Where the person writes."""
+        """The message box."""
         return self.page.get_by_role("textbox", name="Message")
 
     @property
     def connection(self) -> Locator:
-        """Whether the page hears of what happens."""
+        """The connection status."""
         return self.page.get_by_role("banner").get_by_role("status")
 
     @property
     def calls(self) -> Locator:
-        """All calls, in the order in which they stand there."""
+        """All calls, in document order."""
         return self.conversation.locator("article[data-call]")
 
     def call(self, text: str) -> Locator:
-        """The one call in which a text stands."""
+        """Return the call that contains a text."""
         return self.calls.filter(has_text=text)
 
     @property
     def texts(self) -> Locator:
-        """All texts of the model."""
+        """All texts of the model, in document order."""
         return self.conversation.locator(".turn.assistant .item[data-kind='text']")
 
     def say(self, text: str) -> None:
-        """Writes something and sends it."""
+        """Type a message and send it."""
         self.message_box.fill(text)
         self.message_box.press("Enter")
         self._sent += 1
 
     def take(self, suggestion: str) -> None:
-        """Says what the page suggests."""
+        """Send a suggestion of the page."""
         suggestions = self.page.get_by_role("list", name="Suggestions").get_by_role("button")
         suggestions.filter(has_text=suggestion).click()
         self._sent += 1
 
     def show(self, tab: str) -> Locator:
-        """What one of the tabs beside the conversation shows."""
+        """Open a tab of the side panel, and return its panel."""
         self.page.get_by_role("tab", name=tab).click()
         return self.page.get_by_role("tabpanel", name=tab)
 
     def expect_end(self) -> None:
-        """Waits until nothing runs any more, and all of it is shown."""
+        """Wait until the last run has ended and all its events are shown."""
         inputs = self.conversation.locator(".turn.user .item")
         expect(inputs.nth(max(0, self._sent - 1))).to_be_visible()
-        # What was said is stored together with the start of its run: this ends when that does.
+        # A message is stored together with the start of its run, so reading ends with the run.
         numbers = re.findall(r"^id: (\d+)", self.server.read(self.events), re.MULTILINE)
         expect(self.conversation).to_have_attribute("data-events", numbers[-1])
         expect(self.page.get_by_role("button", name="Send")).to_be_visible()
 
     def expect_as_stored(self) -> None:
-        """Compares all that is shown with what is stored: nothing lost, nothing twice, in order."""
+        """Check that the shown messages are exactly the stored ones, in order."""
         stored = list(_stored(self.server.messages(self.chat_id)))
         shown = self.conversation.locator(_ITEMS)
         expect(shown).to_have_count(len(stored))
@@ -156,11 +156,11 @@ class ChatPage:
 
 
 OpenPage = Callable[..., ChatPage]
-"""Opens the page of a server: a window of its own, with the options of a browser context."""
+"""Function that opens the page of a server, with options of a browser context."""
 
 
 def expect_state(card: Locator, state: str, word: str | None = None) -> None:
-    """Waits until a call is in a state, and says so."""
+    """Wait until a call is in a state and shows it."""
     expect(card).to_have_attribute("data-state", state)
     expect(card.locator("header")).to_contain_text(word or state.replace("_", " "))
 

@@ -1,4 +1,4 @@
-"""The recorded scenarios of the playground, and how a person asks for one."""
+"""The recorded scenarios of the playground."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ SCENARIOS = {
 
 
 def play_scenario(page: ChatPage, name: str) -> None:
-    """Takes the suggestion of a scenario."""
+    """Send the suggestion of a scenario."""
     page.take(SCENARIOS[name]["prompt"])

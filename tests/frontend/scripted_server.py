@@ -1,12 +1,12 @@
-"""A chat server whose model and tools wait for the word of a test, so that every order is certain.
+"""A chat server whose model and tools follow a test's script, so that every order is certain.
 
-It is told what to do over HTTP, beside the routes of the chats (`Script` in `serving.py`):
+Tests control it over HTTP, next to the routes of the chats (`ScriptedServer` in `serving.py`):
 
-- ``POST /test/forget``: begins anew;
-- ``POST /test/replies``: what the model says to a prompt, reply by reply and piece by piece; a
-  piece that is an object waits for the gate that it names;
-- ``POST /test/pauses/{name}``: opens a gate;
-- ``POST /test/tools``: what the tool that was called with a name does next.
+- ``POST /test/forget`` resets the script;
+- ``POST /test/replies`` sets the model's replies to a prompt, in pieces; an object is a pause with
+  a name;
+- ``POST /test/pauses/{name}`` ends a pause;
+- ``POST /test/tools`` sets the next action of the tool that was called with a name.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ SIZES = {
 
 @dataclass
 class Script:
-    """The words that were given so far."""
+    """The scripted replies, pauses and actions of tools."""
 
     replies: dict[str, list[list[str | dict[str, str]]]] = field(default_factory=dict)
     pauses: dict[str, asyncio.Event] = field(default_factory=lambda: defaultdict(asyncio.Event))
@@ -70,7 +70,7 @@ SCRIPT = Script()
 
 
 class WaitingModel:
-    """Says what it was told to say to a prompt, and waits at its gates.
+    """A model that gives the scripted replies to a prompt, and waits at pauses.
 
     Args:
         prompt: The prompt.
@@ -84,7 +84,7 @@ class WaitingModel:
         self._prompt = prompt
 
     async def stream(self, *_: object, **__: object) -> AsyncIterator[TextDelta | FinishUpdate]:
-        """Gives the reply that comes next."""
+        """Stream the next reply."""
         replies = SCRIPT.replies.get(self._prompt)
         for piece in replies.pop(0) if replies else ["There is nothing to say to that."]:
             if isinstance(piece, str):
@@ -96,11 +96,11 @@ class WaitingModel:
 
 @tool("ReadStation")
 async def read_station(city: str, context: ToolContext) -> str:
-    """Reads a weather station, until it is told what comes of it.
+    """Read a weather station, as the test scripts it.
 
     Args:
-        city: The city, by whose name it is told
-        context: Where its progress is shown
+        city: The city, which names the script
+        context: Receives the progress
     """
     words = SCRIPT.tools[city]
     while True:
@@ -116,10 +116,10 @@ async def read_station(city: str, context: ToolContext) -> str:
 
 @tool("TrackParcel", timeout=0.2)
 async def track_shipment(number: str) -> str:
-    """Asks a carrier who never answers.
+    """Ask a carrier that never answers.
 
     Args:
-        number: The number of the parcel
+        number: The number of the shipment
     """
     await asyncio.Event().wait()
     return number
@@ -127,7 +127,7 @@ async def track_shipment(number: str) -> str:
 
 @tool("TransferMoney", requires_approval=True)
 async def transfer_money(to: str, euros: Annotated[float, Field(gt=0)]) -> str:
-    """Transfers money. The user is asked before.
+    """Transfer money. The user is asked before.
 
     Args:
         to: Who gets it
@@ -138,7 +138,7 @@ async def transfer_money(to: str, euros: Annotated[float, Field(gt=0)]) -> str:
 
 @tool("OrderPizza")
 async def order_pizza(kind: str, context: ToolContext) -> str:
-    """Orders a pizza. Asks for what it has to know.
+    """Order a pizza. Ask the user for the details.
 
     Args:
         kind: What is on it
@@ -150,7 +150,7 @@ async def order_pizza(kind: str, context: ToolContext) -> str:
 
 @tool("AskColleague")
 async def ask_colleague(question: str) -> Deferred:
-    """Has its result later.
+    """Return a deferred result.
 
     Args:
         question: What to ask
@@ -162,7 +162,7 @@ TOOLS = (read_station, track_shipment, transfer_money, order_pizza, ask_colleagu
 
 
 def answer(turn: Turn) -> RawTextRun:
-    """Answers by the words of the test."""
+    """Answer with the scripted replies."""
     prompts = [
         message.text
         for message in (*turn.history, *turn.messages)
@@ -175,7 +175,7 @@ def answer(turn: Turn) -> RawTextRun:
             TOOLS,
             name="script",
             approver=ask_in_chat,
-            # The page has to bear whatever a server lets through.
+            # The page must handle any result that a server lets through.
             max_result_chars=None,
         )
         messages: Sequence[Message] | None = turn.messages or None
@@ -192,34 +192,34 @@ def answer(turn: Turn) -> RawTextRun:
 
 
 async def forget(_: Request) -> Response:
-    """Begins anew; whoever waits for a word hears none any more."""
+    """Reset the script; pending waits never end."""
     global SCRIPT
     SCRIPT = Script()
     return JSONResponse({})
 
 
 async def set_replies(request: Request) -> Response:
-    """What the model is to say to a prompt."""
+    """Set the model's replies to a prompt."""
     body = await request.json()
     SCRIPT.replies[body["prompt"]] = body["replies"]
     return JSONResponse({})
 
 
 async def release_pause(request: Request) -> Response:
-    """Lets a model go on."""
+    """Release a model that waits at a pause."""
     SCRIPT.pauses[request.path_params["name"]].set()
     return JSONResponse({})
 
 
 async def instruct_tool(request: Request) -> Response:
-    """What a tool does next."""
+    """Set the next action of a tool."""
     body = await request.json()
     SCRIPT.tools[body["name"]].put_nowait(body["word"])
     return JSONResponse({})
 
 
 async def serve(arguments: argparse.Namespace) -> None:
-    """Serves until it is told to end, and says where."""
+    """Print the URL, and serve until interrupted."""
     store = MessageStore(arguments.store, poll=0.02, clock=lambda: time.time() + arguments.ahead)
     page = Page(title="toolweave", suggestions=[Suggestion(label="A greeting", text="Hello")])
     app = chat_app(store, answer, limits=LIMITS, page=page, allowed_hosts=["127.0.0.1"])
@@ -234,7 +234,7 @@ async def serve(arguments: argparse.Namespace) -> None:
     server = uvicorn.Server(
         uvicorn.Config(app, log_level="warning", lifespan="on", timeout_graceful_shutdown=1)
     )
-    # Who asks before it has started waits in line.
+    # Clients that connect before it has started wait in the backlog.
     sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}/\n")
     sys.stdout.flush()
     await server.serve([listener])

@@ -1,4 +1,4 @@
-"""The servers that the page is tested against: processes of their own."""
+"""Server processes for the tests of the page."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from typing import Any
 
 HERE = Path(__file__).parent
 TEST_TIMEOUT = 30.0
-"""Seconds until what does not come fails a test."""
+"""Seconds until a waiting test fails."""
 
 Piece = str | dict[str, str]
 
 
 class ServerProcess:
-    """A server, which can be killed and started again where it was.
+    """A server process that can be killed and restarted at the same address.
 
     Args:
-        command: What starts it, after the interpreter.
-        folder: Where it keeps its chats and writes what it logs.
+        command: Arguments of the interpreter.
+        folder: Folder of its database and log.
     """
 
     def __init__(self, command: list[str], folder: Path) -> None:
@@ -34,10 +34,10 @@ class ServerProcess:
         self._store = f"sqlite:///{(folder / 'chats.db').as_posix()}"
         self._process: subprocess.Popen[str] | None = None
         self.url = ""
-        """Where it is, without a slash behind it."""
+        """URL of the server, without a trailing slash."""
 
     def start(self, *more: str) -> None:
-        """Starts it, at the port that it had before if it had one."""
+        """Start the server, on its previous port if it had one."""
         port = self.url.rpartition(":")[2] or "0"
         command = [sys.executable, *self._command, "--store", self._store, "--port", port, *more]
         with self._log.open("a") as log:
@@ -51,29 +51,29 @@ class ServerProcess:
         self.url = found[0]
 
     def kill(self) -> None:
-        """Ends it without any chance to tidy up."""
+        """Kill the process, without cleanup."""
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """Ends it."""
+        """Stop the process."""
         self._end(signal.SIGTERM)
 
     def logged(self) -> str:
-        """What it has logged."""
+        """Return the log."""
         return self._log.read_text()
 
     def read(self, path: str) -> str:
-        """Asks for a text."""
+        """Get a text."""
         with urllib.request.urlopen(f"{self.url}{path}", timeout=TEST_TIMEOUT) as response:
             text: str = response.read().decode()
             return text
 
     def get(self, path: str) -> Any:
-        """Asks for something."""
+        """Get a JSON document."""
         return json.loads(self.read(path))
 
     def post(self, path: str, body: dict[str, Any]) -> Any:
-        """Sends something."""
+        """Post a JSON document."""
         request = urllib.request.Request(
             f"{self.url}{path}",
             json.dumps(body).encode(),
@@ -83,7 +83,7 @@ class ServerProcess:
             return json.load(response)
 
     def messages(self, chat_id: str) -> list[dict[str, Any]]:
-        """The messages of a chat as they are stored."""
+        """Return the stored messages of a chat."""
         stored = self.get(f"/chats/{chat_id}/messages")["messages"]
         return [each["message"] for each in stored]
 
@@ -104,40 +104,40 @@ class ServerProcess:
 
 
 class ScriptedServer(ServerProcess):
-    """A server that does what it is told to.
+    """A server whose model and tools follow a script.
 
     Args:
-        folder: Where it keeps its chats.
+        folder: Folder of its database.
     """
 
     def __init__(self, folder: Path) -> None:
         super().__init__([os.fspath(HERE / "scripted_server.py")], folder)
 
     def forget(self) -> None:
-        """Leaves whatever waits for a word waiting for ever."""
+        """Reset the script; pending waits never end."""
         self.post("/test/forget", {})
 
     def replies(self, prompt: str, *replies: list[Piece]) -> None:
-        """What the model is to say to a prompt, one reply after another."""
+        """Set the model's replies to a prompt, in order."""
         self.post("/test/replies", {"prompt": prompt, "replies": replies})
 
     def release(self, name: str) -> None:
-        """Lets a model go on that waits at a gate."""
+        """Release a model that waits at a pause."""
         self.post(f"/test/pauses/{name}", {})
 
     def instruct(self, name: str, **word: Any) -> None:
-        """What the tool called with a name does next: ``progress=``, ``result=`` or ``error=``."""
+        """Set the next action of the tool with a name: ``progress=``, ``result=`` or ``error=``."""
         self.post("/test/tools", {"name": name, "word": word})
 
 
 def demo_server(folder: Path, speed: int = 1000) -> ServerProcess:
-    """The playground as it is installed, as fast as it can be unless told otherwise."""
+    """Return the installed playground, at high speed by default."""
     command = ["-m", "toolweave", "demo", "--no-browser", "--speed", str(speed)]
     return ServerProcess(command, folder)
 
 
 def running(server: Any) -> Iterator[Any]:
-    """A server from its start to its end."""
+    """Start a server, yield it, and stop it."""
     try:
         server.start()
         yield server
@@ -147,10 +147,10 @@ def running(server: Any) -> Iterator[Any]:
 
 
 def pause(name: str) -> dict[str, str]:
-    """A place in a reply where the model waits for `ScriptedServer.open`."""
+    """Return a pause in a reply, which `ScriptedServer.release` ends."""
     return {"pause": name}
 
 
 def call(tool: str, **arguments: Any) -> str:
-    """A call as a model writes it."""
+    """Return a call in the markup of a model."""
     return f"<{tool}>{json.dumps(arguments)}</{tool}>"

@@ -1,4 +1,4 @@
-"""The page for everybody: by keyboard, by ear, in the dark, without motion, on a narrow screen."""
+"""Accessibility: keyboard, screen reader, dark mode, reduced motion, narrow screens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
 NARROW = {"width": 360, "height": 640}
 LONG = "an_argument_without_any_space_" * 8
 
-# A reply that stands still with a call in each state that lasts.
+# A paused reply with a call in each lasting state.
 ALL_AT_ONCE: list[Piece] = [
     "Look at **all** of it:\n\n- one\n- two\n\n```python\nprint(1)\n```\n",
     call("ReadStation", city="done"),
@@ -29,7 +29,7 @@ ALL_AT_ONCE: list[Piece] = [
 
 
 def all_at_once(page: ChatPage, server: ScriptedServer) -> None:
-    """Shows every kind of call."""
+    """Show every kind of call."""
     server.replies("All at once.", ALL_AT_ONCE)
     page.say("All at once.")
     expect_state(page.call('"done"'), "running")
@@ -47,8 +47,8 @@ def all_at_once(page: ChatPage, server: ScriptedServer) -> None:
 
 
 def barriers(page: ChatPage) -> list[str]:
-    """What `axe` finds."""
-    # Colours in the middle of their change are nobody's.
+    """Return the violations that `axe` finds."""
+    # Colours in transition are not checked.
     page.page.evaluate("Promise.all(document.getAnimations().map((each) => each.finish?.()))")
     page.page.evaluate(AXE.read_text(encoding="utf-8"))
     found: list[dict[str, Any]] = page.page.evaluate(
@@ -127,7 +127,7 @@ def test_a_narrow_screen_has_all_of_it_without_scrolling_sideways(
 
 
 def expect_no_sideways(page: ChatPage) -> None:
-    """Nothing is wider than the window, apart from what scrolls by itself within it."""
+    """Check that nothing is wider than the window, except what scrolls within it."""
     wide = page.page.evaluate(
         """() => ['html', 'body', '[aria-label="Conversation"]', '[role=tabpanel]', 'dialog']
             .flatMap((selector) => [...document.querySelectorAll(selector)])
@@ -141,7 +141,7 @@ def test_it_is_dark_where_the_system_is_and_where_the_person_wants_it(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
     def lightness(page: ChatPage) -> float:
-        """From 0 for black to 255 for white."""
+        """Return the lightness of the background, from 0 for black to 255 for white."""
         value: float = page.page.evaluate(
             """() => {
               const canvas = document.createElement('canvas').getContext('2d');
@@ -197,7 +197,7 @@ def test_the_keyboard_reaches_everything_in_the_order_in_which_it_stands(
 
     all_at_once(page, scripted)
     reached = []
-    # From the last thing on the page the focus goes to the browser, and begins again.
+    # From the last element the focus moves to the browser, then to the first element.
     for _ in range(80):
         reached.append(focused(page))
         if reached.count("Skip to the message box") == 2:
@@ -224,7 +224,7 @@ def test_the_keyboard_reaches_everything_in_the_order_in_which_it_stands(
 
 
 def focused(page: ChatPage) -> str:
-    """Goes on with Tab; by which name what has the focus then is known, once it can be seen."""
+    """Press Tab; return the accessible name of the focused element, once outlined."""
     page.page.keyboard.press("Tab")
     name, outlined = page.page.evaluate(
         """() => {
@@ -240,7 +240,7 @@ def focused(page: ChatPage) -> str:
           ];
         }"""
     )
-    assert outlined, f"nobody sees that {name!r} has the focus"
+    assert outlined, f"{name!r} has the focus without an outline"
     return str(name)
 
 
@@ -254,13 +254,13 @@ def test_a_live_region_announces_events(scripted: ScriptedServer, open_page: Ope
     expect(announcements).to_contain_text("TransferMoney: awaiting approval.")
     page.calls.get_by_role("button", name="Allow").click()
     expect(announcements).to_contain_text("TransferMoney: success.")
-    # Words are told when they are whole, not one by one.
+    # Texts are announced when complete, not word by word.
     expect(page.texts).to_have_text("It")
     expect(announcements).not_to_contain_text("It")
     scripted.release("hear")
     expect(announcements).to_contain_text("It is paid.")
     expect(announcements).to_contain_text("Reply finished.")
-    # What was there before is no news.
+    # Earlier content is not announced.
     page.page.reload()
     expect(page.texts).to_have_text("It is paid.")
     expect(announcements).to_be_empty()

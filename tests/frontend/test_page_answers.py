@@ -1,4 +1,4 @@
-"""What the person decides and answers: by the mouse, by the keyboard alone, at once and later."""
+"""Approvals and answers: with the mouse, with the keyboard alone, at once and deferred."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_decision_needs_no_mouse(
 ) -> None:
     scripted.replies("Pay?", [call("TransferMoney", to="Eve", euros=9)], ["So be it."])
     page = open_page(scripted)
-    # The message box has the focus from the start, or is one step away from it.
+    # The message box has the focus initially, or is one step away from it.
     page.message_box.focus()
     page.page.keyboard.type("Pay?")
     page.page.keyboard.press("Enter")
@@ -65,7 +65,7 @@ def test_a_decision_needs_no_mouse(
         page.page.keyboard.press("Tab")
     page.page.keyboard.press("Enter")
     expect_state(card, state)
-    # Where the buttons were, the focus stays.
+    # The focus stays where the buttons were.
     expect(card).to_be_focused()
 
 
@@ -80,7 +80,7 @@ def test_a_question_is_answered_in_a_form_made_of_its_schema(
     expect(card.get_by_role("group", name="How shall the Margherita be?")).to_be_visible()
     answer = card.get_by_role("button", name="Answer")
     answer.click()
-    # Nothing was chosen: it is said, and the field has the focus.
+    # Nothing was chosen: the error is shown, and the field has the focus.
     expect(card.get_by_role("alert").filter(has_text="size")).to_be_visible()
     size = card.get_by_label("size")
     expect(size).to_be_focused()

@@ -1,4 +1,4 @@
-"""What becomes of a conversation when the page, the connection or the server goes away."""
+"""Conversations across reloads, lost connections and server restarts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from paging import OpenPage, expect_state
 from serving import ScriptedServer, call, pause
 
 LEASE_IS_OVER = ("--ahead", "60")
-"""For the clock of a server that comes after another: what that one had is free for anybody."""
+"""Clock offset of a second server: the leases of the first one have expired."""
 
 
 def test_a_reload_in_the_middle_of_a_run_loses_nothing_and_shows_nothing_twice(
@@ -66,7 +66,7 @@ def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_next_message(
     page.watch.connection_is_lost = True
     killable.kill()
     expect(page.connection).to_contain_text("reconnecting")
-    # What was seen stays.
+    # The page keeps what it has shown.
     expect_state(page.call('"a"'), "success")
     killable.start(*LEASE_IS_OVER)
     expect_state(page.call('"b"'), "interrupted")
@@ -131,7 +131,7 @@ def test_a_page_that_was_offline_catches_up_as_soon_as_it_is_not(
     expect_state(page.calls, "running")
     page.watch.connection_is_lost = True
     page.page.context.set_offline(True)
-    # A browser keeps the streams that it has: the server has to end this one.
+    # A browser keeps open streams, so the server must end this one.
     killable.kill()
     killable.start(*LEASE_IS_OVER)
     expect(page.connection).to_contain_text("reconnecting")

@@ -1,4 +1,4 @@
-"""Conversations on the page, from the first letter of a call to the last word."""
+"""Conversations on the page, from the first character of a call to the last word."""
 
 from __future__ import annotations
 

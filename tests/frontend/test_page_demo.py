@@ -1,4 +1,4 @@
-"""`toolweave demo` in a browser: choosing a tool, scenes with what they cost, recorded scenarios."""
+"""`toolweave demo` in a browser: tool selection, scenes with costs, recorded scenarios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes from models and tools is text on the page, whatever it looks like and however long."""
+"""Output of models and tools is shown as text on the page, for any content and length."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ MOST_CHARACTERS = 60_000
 
 
 def expect_harmless(page: ChatPage) -> None:
-    """What was shown did nothing."""
+    """Check that the content was not executed."""
     assert page.page.evaluate("window.hit") is None
     inside = page.conversation.locator("script, iframe, img, style, a, b[onclick], object, embed")
     expect(inside).to_have_count(0)
 
 
 def text_of(element: Locator) -> str:
-    """The text within an element, character by character."""
+    """Return the exact text within an element."""
     text: str = element.evaluate("(element) => element.textContent")
     return text
 
@@ -55,7 +55,7 @@ def test_a_hostile_result_is_shown_as_the_text_that_it_is(
     page.expect_end()
     expect(page.calls).to_have_count(1)
     assert text_of(page.calls.locator(".result .text")).strip() == text.strip()
-    # Characters that turn the direction of writing turn nothing around them.
+    # Characters that change the direction of writing do not affect the text around them.
     style = page.calls.locator(".result pre").evaluate("(pre) => getComputedStyle(pre).unicodeBidi")
     assert style in ("isolate", "plaintext", "isolate-override")
     expect_harmless(page)
@@ -84,7 +84,7 @@ def test_hostile_words_of_the_user_the_model_and_a_call_are_text(
     expect(page.calls).to_have_count(1)
     expect(page.texts).to_have_count(2)
     expect_harmless(page)
-    # The list of chats and the title of the window show it too, and the raw text same_browser_as.
+    # The list of chats, the title of the window and the raw text show it too.
     page.show("Raw text")
     expect_harmless(page)
     page.page.reload()
@@ -126,7 +126,7 @@ def test_five_megabytes_do_not_stop_the_page(
 
 
 def expect_bounded(page: ChatPage) -> None:
-    """There is only so much on the page, and what is typed appears."""
+    """Check that the page is bounded in size and responds to typing."""
     elements, characters = page.page.evaluate(
         "[document.querySelectorAll('*').length, document.body.textContent.length]"
     )

@@ -1,4 +1,4 @@
-"""Pictures of the page for its documentation: `TOOLWEAVE_PICTURES=docs/images` makes them anew."""
+"""Screenshots for the documentation: `TOOLWEAVE_PICTURES=docs/images` renews them."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ MOST_BYTES = 150_000
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[ServerProcess]:
-    """`toolweave demo` in which nothing was said before."""
+    """Run `toolweave demo` without chats."""
     yield from running(demo_server(tmp_path))
 
 
 @pytest.fixture
 def take(tmp_path: Path) -> Callable[[ChatPage, str], None]:
-    """Takes a picture of what is in the window."""
+    """Return a function that takes a screenshot of the window."""
     folder = Path(os.environ.get("TOOLWEAVE_PICTURES", tmp_path))
     folder.mkdir(parents=True, exist_ok=True)
 
     def taken(page: ChatPage, name: str) -> None:
-        # Nothing is in the middle of its way, nothing shows where the mouse was.
+        # No transition is running, and no hover effect shows.
         page.page.mouse.move(0, 0)
         page.page.evaluate("document.activeElement.blur()")
         path = folder / f"{name}.png"
@@ -46,7 +46,7 @@ Take = Callable[[ChatPage, str], None]
 
 
 def opened(open_page: OpenPage, server: ServerProcess, **options: Any) -> ChatPage:
-    """The page in a window for pictures."""
+    """Open the page in a window for screenshots."""
     page = open_page(server, **{"viewport": WIDE, "color_scheme": "light", **options})
     expect(page.page.get_by_role("list", name="Suggestions")).to_be_visible()
     return page
@@ -54,7 +54,7 @@ def opened(open_page: OpenPage, server: ServerProcess, **options: Any) -> ChatPa
 
 def test_the_start(tmp_path: Path, open_page: OpenPage, take: Take) -> None:
     tall = {"width": 1280, "height": 880}
-    # At the pace that the page speaks of where nobody has chosen another.
+    # At the default pace, which the page mentions.
     for server in running(demo_server(tmp_path, speed=1)):
         take(opened(open_page, server, viewport=tall), "playground-start")
 

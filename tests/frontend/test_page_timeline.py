@@ -1,4 +1,4 @@
-"""The timeline of the page: bars within their tracks, times of tools alone, decisions that stay."""
+"""The timeline of the page: bars within their tracks, durations of tools, kept decisions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_bars_stay_within_their_tracks_and_waiting_for_approval_is_no_time_of_to
     for name in ("Ada", "Bob"):
         card = page.call(name)
         expect_state(card, "awaiting_approval")
-        # What a person takes to read the question.
+        # The time that a person takes to read the question.
         page.page.wait_for_timeout(150)
         card.get_by_role("textbox").fill(f"{name} has earned it")
         card.get_by_role("button", name="Allow").click()
@@ -38,7 +38,7 @@ def test_bars_stay_within_their_tracks_and_waiting_for_approval_is_no_time_of_to
 
 
 def expect_within(timeline: Locator) -> None:
-    """Every bar lies within its track."""
+    """Check that every bar is within its track."""
     expect(timeline.locator(".bar")).to_have_count(2)
     outside = timeline.locator(".track").evaluate_all(
         """(tracks) => tracks.flatMap((track) => {

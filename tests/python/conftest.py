@@ -1,4 +1,4 @@
-"""How the suite runs that any interpreter can."""
+"""Fixtures of the suite that every interpreter runs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from effort import EFFORT
 from loop_watchdog import Watchdog, watching
 from postgres_server import PostgresServer
 
-# Most of what the tests of faults assert is in there.
+# Most assertions of the fault tests are in these modules.
 pytest.register_assert_rewrite("fault_scenarios")
 
-# Large packages that only some environments have; see tests/suites.py.
+# Large packages that only some environments install; see tests/suites.py.
 LARGE = {"litellm": "models/test_litellm.py", "distributed": "executor/test_dask.py"}
 WITH_LITELLM = find_spec("litellm") is not None
 collect_ignore = [file for package, file in LARGE.items() if find_spec(package) is None]
@@ -24,9 +24,9 @@ collect_ignore = [file for package, file in LARGE.items() if find_spec(package) 
 
 @pytest.fixture(scope="session", autouse=True)
 def no_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """All servers are on the loopback, without TLS, but each HTTP client reads all certificates.
+    """Replace the CA certificates: all servers are on the loopback, without TLS.
 
-    That is most of what it takes to make one, of which there are hundreds.
+    Loading them is most of the cost of an HTTP client, and the tests create hundreds.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("SSL_CERT_FILE", raising=False)
@@ -36,9 +36,9 @@ def no_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def loop_watchdog(request: pytest.FixtureRequest) -> Iterator[Watchdog]:
-    """Fails a test in which something held an event loop for too long.
+    """Fail a test in which a callback blocked an event loop for too long.
 
-    A test whose own code does so on purpose is marked with ``holds_the_loop`` and a reason.
+    A test whose own code does so deliberately is marked with ``holds_the_loop`` and a reason.
     """
     with watching(Watchdog()) as watchdog:
         yield watchdog
@@ -48,7 +48,7 @@ def loop_watchdog(request: pytest.FixtureRequest) -> Iterator[Watchdog]:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
-    """A PostgreSQL that all tests of this process share."""
+    """Start a PostgreSQL server that all tests of this process share."""
     server = PostgresServer()
     try:
         server.initialise()
@@ -60,16 +60,16 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture
 def postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
-    """A fresh database in it."""
+    """Create an empty database of the shared server."""
     url = postgres_server.create()
     yield url
     postgres_server.drop(url)
 
 
-# The databases behave alike on any Python: a quick run has one of them.
+# The databases behave alike on every Python version: a quick run uses one of them.
 @pytest.fixture(params=["sqlite"] if EFFORT == "quick" else ["sqlite", "postgresql"])
 def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A fresh database of each kind."""
+    """Return the URL of an empty database, of each kind."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'chats.db'}"
     found: str = request.getfixturevalue("postgres_url")
@@ -77,7 +77,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def pytest_report_header() -> str:
-    """Which package is tested: an installed wheel, or the source folder in development."""
+    """Return the path of the tested package: an installed wheel, or the source folder."""
     litellm = "with" if WITH_LITELLM else "without"
     found = f"toolweave {toolweave.__version__} from {Path(toolweave.__file__).parent}"
     return f"{found}, {litellm} litellm"

@@ -1,4 +1,4 @@
-"""Natural tool use and agents as a type checker sees them: read by mypy and pyright, never run."""
+"""Types of natural tool use and agents: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 

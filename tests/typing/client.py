@@ -1,4 +1,4 @@
-"""Clients of chats as a type checker sees them: read by mypy and pyright, never run."""
+"""Types of chat clients: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversations as a type checker sees them: read by mypy and pyright, never run."""
+"""Types of conversations: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 

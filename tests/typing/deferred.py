@@ -1,4 +1,4 @@
-"""Deferred results and pools as a type checker sees them: read by mypy and pyright, never run."""
+"""Types of deferred results and pools: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 

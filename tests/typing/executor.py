@@ -1,4 +1,4 @@
-"""Running calls as a type checker sees it: read by mypy and pyright, never run."""
+"""Types of execution: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 

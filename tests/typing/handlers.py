@@ -1,4 +1,4 @@
-"""Handlers and the place of NLWeb's selector as a type checker sees them: never run."""
+"""Types of handlers and of NLWeb's selector: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class State:
 
 
 class Handler:
-    """As NLWeb's own, which declares no more than this about itself."""
+    """A handler with NLWeb's interface, which declares no more types than this."""
 
     def __init__(self) -> None:
         self.query = "noodles"

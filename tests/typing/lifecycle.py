@@ -1,4 +1,4 @@
-"""Stream events as a type checker sees them: read by mypy and pyright, never run."""
+"""Types of stream events: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits as a type checker sees them: read by mypy and pyright, never run."""
+"""Types of limits: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How checkers see tools over MCP."""
+"""Types of tools over MCP: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models as a type checker sees them: read by mypy and pyright, never run."""
+"""Types of models: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading replies as a type checker sees it: read by mypy and pyright, never run."""
+"""Types of reply readers: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def reading(parser: Parser) -> None:
 
 
 class Reads:
-    """A model that reads its own replies."""
+    """A model that parses its own replies."""
 
     async def stream(
         self,

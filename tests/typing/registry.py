@@ -1,4 +1,4 @@
-"""Registries as a type checker sees them: read by mypy and pyright, never run."""
+"""Types of registries: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def reading(path: Path) -> None:
 
 
 def handlers(registry: ToolRegistry, entry: ToolEntry) -> None:
-    # What is decorated stays what it is.
+    # Decorated functions keep their types.
     assert_type(registry.handler("details")(Details), type[Details])
     same: Tool[[str], str] = registry.handler("order", examples=["Pizza!"])(order)
     assert_type(same("pizza"), str)

@@ -1,4 +1,4 @@
-"""Types of selection: what a user's program looks like to type checkers."""
+"""Types of selection: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 

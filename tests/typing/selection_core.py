@@ -1,4 +1,4 @@
-"""Readings, rankings and searches as a type checker sees them: read by both, never run."""
+"""Types of readings, rankings and searches: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 

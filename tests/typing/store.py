@@ -1,4 +1,4 @@
-"""A store as a type checker sees it: read by mypy and pyright, never run."""
+"""Types of stores: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 

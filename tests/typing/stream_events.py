@@ -1,4 +1,4 @@
-"""Stream events and what they come to, as a type checker sees them: read by both, never run."""
+"""Types of stream events and snapshots: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools as a type checker sees them: read by mypy and pyright, never run."""
+"""Types of tools: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The package as a type checker sees it: read by mypy and pyright, never run.
+"""Types of the package: read by mypy and pyright, never run.
 
-One function an area. What must be accepted stands plain; what must be refused
-carries an `ignore` for each checker, and an `ignore` that is not needed is an
-error of its own.
+There is one function per area. Valid code has no comments; code that must be rejected has an
+`ignore` for each checker, and an unused `ignore` is an error.
 """
 
 from __future__ import annotations

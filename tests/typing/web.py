@@ -1,4 +1,4 @@
-"""Chats over HTTP as a type checker sees them: read by mypy and pyright, never run."""
+"""Types of chats over HTTP: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ approver: Approver = ask_in_chat
 
 
 class Echo:
-    """A reply of one's own."""
+    """A custom reply."""
 
     generation_id = "g"
 

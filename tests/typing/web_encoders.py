@@ -1,4 +1,4 @@
-"""Encoders are encoders, and requests say what they hold."""
+"""Types of encoders and requests: read by mypy and pyright, never run."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from toolweave.web.encoders.ai_sdk_request import (
 
 
 class Event(TypedDict, total=False):
-    """An event of a kind of its own."""
+    """An event of a custom kind."""
 
     kind: str
     delta: str
 
 
 def encodes(body: Mapping[str, object], event: Event) -> list[str]:
-    """Serves both protocols."""
+    """Encode events for both protocols."""
     makers: list[Callable[[], Encoder]] = [AiSdkEncoder, AgUiEncoder]
     payloads = [payload for make in makers for payload in make().encode(event)]
     version = assert_type(read_ai_sdk_version("7"), AiSdkVersion)

@@ -1,4 +1,4 @@
-"""`toolweave demo`: what its options say, and to whom."""
+"""`toolweave demo`: its options."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_numbers_that_are_none_are_refused(
 
 
 class Called:
-    """Stands in for what serves or plays, and remembers with what."""
+    """A double of the server and the headless run that records its arguments."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.served: list[tuple[server.Settings, Any]] = []

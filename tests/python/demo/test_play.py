@@ -1,4 +1,4 @@
-"""`toolweave play`: what is played, and what is told about it."""
+"""`toolweave play`: the recordings and the printed lines."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_what_is_held_back_is_always_the_end_of_what_came_in(recording: Recordin
 
 
 def played(name: str) -> list[str]:
-    """The lines of a recording, played at once; tools are slow, but nobody waits for them."""
+    """Play a recording in virtual time, and return its lines."""
     [recording] = [each for each in recordings() if each.name == name]
     out = io.StringIO()
     run(Player(EventPrinter(PlainScreen(out))).play(recording, None))
@@ -105,7 +105,7 @@ def test_tools_run_side_by_side_while_the_model_still_writes() -> None:
     mail, product = ([line for line in lines if f"call_1_{n}" in line] for n in (0, 1))
     assert [line[:8].strip() for line in mail] == ["starts", "works", "result", "all"]
     assert [line[:8].strip() for line in product] == ["starts", "result", "all"]
-    # The mail takes longer: results come as tools finish, the whole in the order of the calls.
+    # The mail takes longer: results arrive as tools finish, the aggregate in the order of calls.
     assert lines.index(mail[0]) < lines.index(product[0])
     assert lines.index(product[1]) < lines.index(mail[2])
     assert lines.index(mail[3]) < lines.index(product[2])
@@ -148,7 +148,7 @@ def test_one_recording_can_be_played_and_all_can_be_listed(
 
 
 def sleeping(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """How long is slept from now on, which is not at all."""
+    """Replace `asyncio.sleep` with a recorder of its delays."""
     slept: list[float] = []
     sleep, here = asyncio.sleep, threading.get_ident()
 
@@ -265,7 +265,7 @@ def test_control_characters_are_escaped() -> None:
 
 
 def lines_of(reply: str) -> list[str]:
-    """The lines for a reply that comes character by character."""
+    """Return the lines for a reply that arrives character by character."""
     out = io.StringIO()
     printer = EventPrinter(PlainScreen(out))
     parser = Parser(CONTRACTS)

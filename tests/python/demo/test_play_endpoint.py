@@ -1,4 +1,4 @@
-"""A live model: an endpoint on the loopback, in good and in bad order."""
+"""A live model: an endpoint on the loopback, working and failing."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ DONE = b"data: [DONE]\n\n"
 
 
 class Answer:
-    """What the server is to answer."""
+    """The response of the server."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Answer:
 
 
 class Served:
-    """A server, and what it was sent."""
+    """A server and its received requests."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -122,14 +122,14 @@ def serving(*answers: Answer) -> Iterator[Served]:
 
 @pytest.fixture(params=["openai", "own"])
 def client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What asks: the client of OpenAI, or our own means where that is not installed."""
+    """Choose the client: OpenAI's, or the built-in one used when that is not installed."""
     if request.param == "own":
         monkeypatch.setattr("toolweave.play.endpoint.find_spec", lambda _name: None)
     return str(request.param)
 
 
 def ask(*parts: bytes, **how: Any) -> tuple[str, str, FinishReason]:
-    """Text, thinking and the finish reason of one request by our own means."""
+    """Return text, reasoning and finish reason of one request of the built-in client."""
     with serving(Answer(*parts, **how)) as served:
         reply = asyncio.run(complete(Endpoint(served.url, "m", KEY), "x"))
     by_type = {type(message): message for message in reply.messages}
@@ -295,7 +295,7 @@ def test_results_go_back_to_the_model_until_it_calls_nothing(
     assert f"Today is {datetime.date.today()}" in one["messages"][0]["content"]  # noqa: DTZ011
     assert one["messages"][1:] == [{"role": "user", "content": "15 + 27?"}]
     assert two["messages"][:2] == one["messages"]
-    # Written as the prompt asks for it; what the tool said comes from the user.
+    # In the markup of the prompt; the tool result is a user message.
     assert "<Add>\n```json\n{" in one["messages"][0]["content"]
     assert two["messages"][2:] == [
         {

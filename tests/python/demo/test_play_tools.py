@@ -1,4 +1,4 @@
-"""The tools of the recordings do what they say."""
+"""The tools of the recordings."""
 
 from __future__ import annotations
 
@@ -135,5 +135,5 @@ def test_what_takes_a_while_shows_how_far_it_is() -> None:
         "a@b can be written to (1 of 2)",
         "c@d can be written to (2 of 2)",
     ]
-    # Side by side, not one after the other.
+    # Concurrently, not one after the other.
     assert {call_id for call_id, _ in shown[:2]} == {"book", "mail"}

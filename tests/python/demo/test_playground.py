@@ -1,4 +1,4 @@
-"""What the playground answers: its scenarios, and what a live model says."""
+"""The responder of the playground: its scenarios, and live models."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Journal:
 
 @dataclass(frozen=True)
 class Asked:
-    """A turn, as a server would make it."""
+    """A turn with the attributes of the server's."""
 
     chat_id: str
     run_id: str
@@ -88,7 +88,7 @@ class Asked:
 
 @dataclass
 class TurnOutcome:
-    """What came of a turn."""
+    """The outcome of a turn."""
 
     events: list[TurnEvent] = field(default_factory=list)
     generations: list[str | None] = field(default_factory=list)
@@ -161,7 +161,7 @@ def recorded(**options: Any) -> Playground:
 def replayed(scenario: Scenario | str, **more: Any) -> TurnOutcome:
     if isinstance(scenario, str):
         [scenario] = [each for each in scenarios() if each.name == scenario]
-    # Virtual time does not wait for threads, and would be past the timeout of a tool in one.
+    # Virtual time does not wait for threads, so a tool in a thread would time out.
     loop = asyncio.new_event_loop() if scenario.name == "failure" else None
     return run(answered(recorded(), scenario.prompt, **more), loop)
 
@@ -203,7 +203,7 @@ def test_what_the_model_wrote_comes_before_the_calls_that_were_made_of_it(
     replies = ["".join(u.text for u in each if isinstance(u, TextDelta)) for each in updates]
     assert replies[0] in raw
     assert raw.startswith(replies[0])
-    # Told piece by piece, it would keep the events from being stored together.
+    # One event per piece would prevent the events from being stored in batches.
     assert len(outcome.of(RawText)) < len(outcome.events) / 3 + 5
 
 
@@ -248,7 +248,7 @@ def test_a_tool_starts_when_its_call_has_been_read_however_slow_the_reader_is(
         seen = outcome.events[:read]
         assert any(
             (isinstance(event, ToolCall) and event.id == call_id)
-            # Scenes tell of a call when it runs.
+            # Scenes report a call when it runs.
             or isinstance(event, SceneStep)
             for event in seen
         )

@@ -41,7 +41,7 @@ def test_what_is_missing_of_a_story_is_asked_for_with_what_the_user_answers() ->
     assert "one small Funghi" in results[1]
     assert "one large Funghi" in results[2]
     assert json.loads(scenario_json(fields)) == fields
-    # What is there already is not asked for again.
+    # Existing replies are not requested again.
     asyncio.run(record(ScriptedModel(), "other", fields))
     assert first["model"] == "m"
 

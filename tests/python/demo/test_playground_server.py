@@ -1,4 +1,4 @@
-"""The playground as it is served: the page, the conversation without one, and the end."""
+"""The server of the playground: the page, the headless conversation, and shutdown."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TEST_TIMEOUT = 60.0
 
 
 def ask(client: PlaygroundClient, chat_id: str, text: str) -> list[dict[str, Any]]:
-    """The events of one turn."""
+    """Post a message and return the events of its turn."""
     first = client.ask("POST", f"/chats/{chat_id}/messages", {"text": text})["sequenceNumber"]
     return [received.event for received in client.events(chat_id, first - 1)]
 
@@ -85,7 +85,7 @@ def test_a_deferred_result_is_resolved_over_http_and_the_chat_continues() -> Non
         [waits] = [each for each in of(before, "tool_state") if each["state"] == "deferred"]
         path = f"/chats/{chat_id}/answers/{waits['key']}"
         assert client.ask("POST", path, {"result": "On Tuesday."}) == {"outcome": "resolved"}
-        # The answer starts a run of its own.
+        # The answer starts a new run.
         last = before[-1]["sequenceNumber"]
         return before, [received.event for received in client.events(chat_id, last)]
 
@@ -173,7 +173,7 @@ def test_without_a_terminal_one_conversation_is_played_and_checked(
     assert f"replies {pace(headless.SPEED)}" in titles[0]
     [choosing] = [line for line in titles if "registry" in line]
     assert "the scores are written by hand" in choosing
-    # What was read before the drop is not told again.
+    # Events read before the disconnect are not sent again.
     assert out.count("    call ReadStation") >= 3
     assert out.count('{"city": "Oslo"}') == 1
 
@@ -284,7 +284,7 @@ def test_a_port_that_is_taken_and_a_store_that_is_none_are_explained(
 
 @contextmanager
 def server(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """`toolweave demo` as a process, and where it is."""
+    """Run `toolweave demo` as a process, and yield it with its URL."""
     command = [sys.executable, "-m", "toolweave", "demo", "--port", "0", "--no-browser", *options]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ}

@@ -1,4 +1,4 @@
-"""What pages show: blocks that stand alone or say what they need, and targets that make knows."""
+"""Documentation pages: runnable blocks with their stated context, and existing make targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/deployment.md says what is so, and its examples run."""
+"""Statements and examples of docs/deployment.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples in docstrings do what they show."""
+"""Examples in docstrings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 import toolweave
 
-# Commands and what they play have none; the adapters for frameworks have tests of their own.
+# Commands and the demo have no examples; the adapters for frameworks have tests of their own.
 APART = ("toolweave.__main__", "toolweave.cli", "toolweave.play")
 
 
@@ -30,7 +30,7 @@ def examples() -> Iterator[Any]:
 
 @pytest.mark.parametrize("example", list(examples()))
 def test_an_example_in_a_docstring_does_what_it_shows(example: doctest.DocTest) -> None:
-    # What a reader has at hand: the names of the package, and those of the module itself.
+    # The names that a reader has: those of the package, and those of the module itself.
     public = {name: getattr(toolweave, name) for name in toolweave.__all__}
     example.globs = {**public, "asyncio": asyncio, "Literal": Literal, **example.globs}
     output: list[str] = []

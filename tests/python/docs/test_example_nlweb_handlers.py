@@ -1,4 +1,4 @@
-"""The handlers of the NLWeb example: real answers, and an answer to whatever a model fills in."""
+"""The handlers of the NLWeb example: real answers, and an answer to any arguments."""
 
 from __future__ import annotations
 

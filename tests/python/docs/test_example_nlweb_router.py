@@ -69,7 +69,7 @@ def test_every_tool_says_what_it_is_for() -> None:
     for tool in router.open_registry().snapshot.entries:
         assert len(tool.examples) >= 2, tool
         assert tool.placeholders == ("request.query",), tool
-        # What the model fills in is what the arguments say.
+        # The arguments are those that the model fills in.
         assert set(tool.parameters["properties"]) == set(tool.arguments), tool
 
 
@@ -105,7 +105,7 @@ def test_the_tour_has_a_question_for_each_tool() -> None:
 
 
 def test_every_recording_is_used() -> None:
-    # Where no type is said, that is a question of its own.
+    # Without a type, a request determines it first.
     untyped = sum(item_type is None for _, item_type, _, _ in tour.FURTHER)
     assert len(load(recorded.REPLIES)) == len(tour.TOUR) + len(tour.FURTHER) + untyped
 
@@ -135,7 +135,7 @@ def test_recorded_replies_are_replayed(tmp_path: Path) -> None:
     again = routed("Any soup?", "Recipe", recorded.Recorded(tmp_path / "replies.json"))
     assert again.selection.ranking == first.selection.ranking
     assert again.messages == first.messages
-    # For a movie there are other tools to choose from: that is another question.
+    # A movie has other candidates, so the request differs.
     other = routed("Any soup?", "Movie", recorded.Recorded(tmp_path / "replies.json"))
     assert other.selection.fallback
 

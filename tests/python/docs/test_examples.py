@@ -1,4 +1,4 @@
-"""The examples do what their docstrings say."""
+"""Outputs of the examples."""
 
 from __future__ import annotations
 

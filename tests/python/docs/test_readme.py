@@ -1,4 +1,4 @@
-"""The README's Python blocks run, each in a namespace of its own, as a reader would paste them."""
+"""Python blocks of the README, each run in a namespace of its own, as when pasted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from paths import DOCS, EXAMPLES, README, ROOT
 
 
 async def ask(app: Starlette, client: Callable[[str, str], None]) -> None:
-    """Serves the server of the README, and asks it as its client does."""
+    """Serve the application of the README, and run its client."""
     async with serve(app) as server:
         await asyncio.to_thread(client, str(server.base_url), "What is 2 + 3?")
 
