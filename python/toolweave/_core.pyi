@@ -216,7 +216,7 @@ class ToolResult:
         """The exception that the tool raised. Not on the wire, not stored, and not pickled."""
     @property
     def reference(self) -> str | None:
-        """The id of the exception in the log, unless the tool raised it on purpose.
+        """The id of the log record of the exception; None if the tool raised a `ToolError`.
 
         On the wire it is in the message's `metadata["references"]`, by the id of the call.
         """
@@ -229,7 +229,7 @@ class TextDelta:
     """A piece of text.
 
     Attributes:
-        text: The text; for a chunk that is all text, the same string object.
+        text: The text. If a whole chunk is text, this is the same string object as the chunk.
     """
 
     __match_args__ = ("text",)
@@ -258,7 +258,7 @@ class ReasoningDelta:
 
 @final
 class ToolCallUpdate:
-    """A fragment of a call that the provider's own protocol carries.
+    """A fragment of a native call, one that the provider's API transports apart from the text.
 
     The fragments of a call have the same id or, where only the first one has an id, the same index.
 
@@ -293,7 +293,7 @@ class ToolCallUpdate:
 
 @final
 class UsageUpdate:
-    """Tokens that the request has used so far, not since the last update."""
+    """Token usage of the request so far: cumulative, not since the last update."""
 
     __match_args__ = ("input_tokens", "output_tokens", "cached_input_tokens")
 
@@ -710,13 +710,13 @@ class UnknownMessage(MessageBase):
 class Joiner:
     """An accumulator that joins the updates of a reply and the results of its calls into messages.
 
-    Results may arrive before their call, late or twice, and the id on any fragment of a call. The
-    messages depend neither on that nor on how the pieces were split. They are in the order of the
-    text, with a call at the position of its first piece. Calls share a message unless text or
-    reasoning is between them; white space alone between two calls moves behind the later one, to
-    the beginning of the next text.
+    Results may arrive before their call, late or twice, and any fragment of a call may have its id.
+    The messages are the same in all these cases, and however the reply was split into pieces. They
+    are in the order of the text; the position of a call is that of its first piece. Calls share a
+    message unless text or reasoning is between them. White space alone between two calls is moved
+    behind the later one, to the beginning of the next text.
 
-    Every message has the given envelope. Safe to share between threads.
+    The arguments become the envelope of every message. Safe to share between threads.
     """
 
     def __new__(
@@ -737,7 +737,7 @@ class Joiner:
     def finish(self) -> JoinedReply:
         """Return the messages so far.
 
-        More updates may be pushed afterwards, such as late results, and this called again.
+        You may push more updates afterwards, such as late results, and call this again.
         """
 
 @final
@@ -772,9 +772,9 @@ class JoinedReply:
 class JoinProblem:
     """A problem in a stream of updates.
 
-    Kinds: ``invalid_arguments``, ``unclosed`` and ``unnamed`` (a native call in no message),
-    ``renamed``, ``late_fragment``, ``duplicate_call``, ``duplicate_result``, ``no_call`` (a result
-    without one), ``after_finish`` and ``second_finish``.
+    Kinds: ``invalid_arguments``, ``unclosed`` and ``unnamed`` (the native call was left out of the
+    messages), ``renamed``, ``late_fragment``, ``duplicate_call``, ``duplicate_result``, ``no_call``
+    (a result without a call), ``after_finish`` and ``second_finish``.
 
     Attributes:
         kind: The kind of problem.
@@ -803,7 +803,7 @@ class JoinProblem:
         """The name of the tool."""
     @property
     def text(self) -> str | None:
-        """The text that is in no message: arguments, a result, another name."""
+        """The text that was left out of the messages: arguments, a result or another name."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -834,21 +834,21 @@ def to_openai(
 ) -> list[Any]:
     """Convert messages to dicts for ``chat.completions.create`` of OpenAI's client.
 
-    Each reply becomes one message, identified by `generation_id`; without one, reasoning, text and
-    calls in this order belong together. The results of its calls follow directly. Usage is omitted,
-    and so is the error flag of results, which that API does not have. Its format has one text and
-    one list of calls for each reply, so the order of text and calls is lost: texts are concatenated
-    in order, and so are calls.
+    Each reply becomes one message, directly followed by the results of its calls. Messages with the
+    same `generation_id` are one reply; without an id, reasoning, text and calls that follow one
+    another in this order are. Usage is omitted, and so is the error flag of results, which that API
+    does not have. Its format has one text and one list of calls for each reply, so the order of
+    text and calls is lost: texts are concatenated in order, and so are calls.
 
     Args:
         messages: A conversation.
         dangling: The treatment of a call without a result, which the API rejects: ``answer`` it
-            with a text to that effect, ``omit`` it, or ``raise``. A result without a call is
-            dropped by ``omit`` and an error otherwise.
+            with an error result that says so, ``omit`` it, or ``raise``. A result without a call
+            is dropped by ``omit`` and an error otherwise.
         reasoning: True to send reasoning, as ``reasoning_content``; only some servers accept it.
 
     Raises:
-        MessageError: A message cannot be expressed in that format; the error names the message.
+        MessageError: A message cannot be expressed in OpenAI's format; the error names the message.
     """
 
 def from_openai(messages: Iterable[Mapping[str, Any] | _Dumpable]) -> list[Message]:
@@ -868,14 +868,17 @@ def to_anthropic(
 ) -> tuple[str | list[Any] | None, list[Any]]:
     """Convert messages for ``messages.create`` of Anthropic's client.
 
-    Return the system prompt and the messages, as dicts. Conversion works as in `to_openai`, but
-    reasoning, texts and calls of a reply keep their order; the results of its calls are one user
-    message directly after it. All system texts become part of the system prompt. Blank texts, and
-    reasoning without a signature in its metadata, are omitted, because the API rejects them. Call
-    ids are made unique and conform to the API's format.
+    Conversion works as in `to_openai`, but reasoning, texts and calls of a reply keep their order,
+    and the results of its calls are one user message directly after it. All system texts become
+    part of the system prompt. Blank texts, and reasoning without a signature in its metadata, are
+    omitted, because the API rejects them. Call ids are made unique and conform to the API's format.
+
+    Returns:
+        The system prompt and the messages, as dicts.
 
     Raises:
-        MessageError: A message cannot be expressed in that format; the error names the message.
+        MessageError: A message cannot be expressed in Anthropic's format; the error names the
+            message.
     """
 
 def from_anthropic(
@@ -886,9 +889,9 @@ def from_anthropic(
     """Convert dicts and responses of Anthropic's client to messages.
 
     Reasoning, texts and calls of a reply keep their order; adjacent calls share a message.
-    `generation_id` is the id of the reply; a reply without an id that continues after its calls is
-    named after the first of them. Everything that only that API knows is kept in
-    ``metadata["anthropic"]``.
+    `generation_id` is the id of the reply; for a reply without an id that continues after its
+    calls, it is derived from the id of the first call. Everything that only that API knows is kept
+    in ``metadata["anthropic"]``.
 
     Raises:
         MessageError: A part is missing, invalid or unknown; the error names the message and the
@@ -908,9 +911,9 @@ class Violation:
             property is reported at the object that lacks it.
         keyword: The schema keyword that failed, such as ``type`` or ``required``.
         message: A sentence with the location, which states what would be valid.
-        expected: The expectation of the schema, where it is a value: the name of the type, the
+        expected: The value that the schema requires, if it names one: the name of the type, the
             options of an enum, the limit, the name of the missing property.
-        actual: The value there; if it is long, the beginning of its JSON as a string.
+        actual: The value at `path`; if it is long, the beginning of its JSON as a string.
     """
 
     __match_args__ = ("path", "keyword", "message", "expected", "actual")
@@ -987,7 +990,7 @@ class Validator:
         """
 
     def is_valid(self, value: Any) -> bool:
-        """Return true if ``value`` is valid; raise as `validate` does if it is not JSON."""
+        """Return True if ``value`` is valid; raise as `validate` does if it is not JSON."""
 
     def iter_errors(self, value: Any) -> tuple[Violation, ...]:
         """Return the violations by ``value``: at most 20, none if it is valid."""
@@ -999,10 +1002,10 @@ class Limits:
     Attributes:
         max_depth: Maximum nesting depth of a call's arguments; the object itself is level 1. At
             most 128.
-        max_argument_bytes: The largest payload of one call, in bytes.
-        max_repair_bytes: The largest invalid payload that is repaired, in bytes.
-        max_tag_bytes: The longest tag, run of white space next to a payload, first line of a fence,
-            and body that is not JSON, in bytes. At least 16.
+        max_argument_bytes: Maximum size of the payload of one call, in bytes.
+        max_repair_bytes: Maximum size of an invalid payload that is repaired, in bytes.
+        max_tag_bytes: Maximum size of a tag, of white space next to a payload, of the first line
+            of a fence, and of a body that is not JSON, in bytes. At least 16.
         max_calls: Maximum number of calls in a reply.
     """
 
@@ -1064,7 +1067,7 @@ class ToolCallDelta:
 
     Attributes:
         index: The position of the call among the calls of the reply.
-        fragment: The text; never part of an escape.
+        fragment: The text. It never ends inside an escape sequence.
     """
 
     __match_args__ = ("index", "fragment")
@@ -1178,7 +1181,7 @@ class FunctionContract:
         description: The description for the model.
         parameters: The JSON Schema of the arguments, an object schema nested at most 100 levels
             deep. Without one, nothing is validated.
-        returns: The result: a JSON Schema, or prose.
+        returns: The result: a JSON Schema, or a description in words.
 
     Raises:
         ContractError: The name cannot be used in a tag, or a schema is invalid; the error names the
@@ -1220,7 +1223,7 @@ class FunctionContract:
     def to_openai(self) -> dict[str, Any]:
         """Return the definition for OpenAI's client: ``{"type": "function", "function": {...}}``.
 
-        It has no field for the result of the tool.
+        `returns` is omitted, since that format has no field for the result of a tool.
         """
     @staticmethod
     def from_openai(definition: Mapping[str, Any]) -> FunctionContract:
@@ -1276,10 +1279,10 @@ class Parser:
 
     def __new__(cls, tools: Tools, **options: Unpack[ParserOptions]) -> Parser: ...
     def push(self, chunk: str) -> tuple[Event, ...]:
-        """Read the next chunk and return what it makes certain.
+        """Read the next chunk and return the events that are now certain.
 
-        Text is buffered only while it may still begin a tag. A chunk that is all text is returned
-        as the same string object.
+        Text is buffered only while it may still begin a tag. If a whole chunk is text, the delta
+        has the same string object.
         """
     def push_many(self, chunks: Iterable[str]) -> tuple[Event, ...]:
         """Read many chunks at once and join adjacent deltas.
@@ -1288,7 +1291,7 @@ class Parser:
             TypeError: An item of `chunks` is not a string; then none of them has been read.
         """
     def finish(self, *, truncated: bool = False) -> tuple[Event, ...]:
-        """End the reply, return the rest and prepare for the next reply.
+        """End the reply, return its remaining events and prepare for the next reply.
 
         Args:
             truncated: True if the model was cut off. Then no open call is completed, even if it
@@ -1297,10 +1300,10 @@ class Parser:
     def native_call(
         self, id: str, name: str, arguments: str, *, index: int = 0, truncated: bool = False
     ) -> ToolCall | InvalidToolCall:
-        """Validate a call that the provider's own protocol carries, like a call in the reply.
+        """Validate a native call, one that the provider's API transports apart from the text.
 
-        Its arguments are repaired and validated by the same rules. The open reply, if any, is not
-        affected.
+        Its arguments are repaired and validated by the same rules as those of a call in the text.
+        The open reply, if any, is not affected.
 
         Args:
             id: The provider's id for the call.
@@ -1365,16 +1368,16 @@ class UpdateReader:
     @property
     def buffered(self) -> int: ...
     def push(self, update: Update) -> tuple[Event | UsageUpdate, ...]:
-        """Read the next update, other than the end of the reply, and return what it makes certain.
+        """Read the next update and return the events that are now certain.
 
-        A chunk that is all text is returned as the same string object, reasoning and usage as the
-        same objects.
+        Call `finish` in place of pushing the `FinishUpdate`. If a whole chunk is text, the delta
+        has the same string object; reasoning and usage are returned as the same objects.
 
         Raises:
             TypeError: The object is not an update of a model.
         """
     def finish(self, *, truncated: bool) -> tuple[Event, ...]:
-        """End the reply and return the rest of it.
+        """End the reply and return its remaining events.
 
         Args:
             truncated: True if the model was cut off. Then no open call is completed, even if it
@@ -1490,9 +1493,9 @@ def consolidate(
     text marked ``natural`` is passed on unchanged (of a user's text, only the results are). The
     returned messages are marked, so consolidating twice is the same as consolidating once.
 
-    Reasoning and usage are not written. Of the fixed fields the first value counts. Metadata is
-    merged, also from reasoning and usage: later values win, and objects are merged member by
-    member. This function adds ``generation_ids``, ``message_ids`` (of all input messages) and
+    Reasoning and usage are not written. Of the other envelope fields, the first value is kept.
+    Metadata is merged, also from reasoning and usage: later values win, and objects are merged
+    member by member. This adds ``generation_ids``, ``message_ids`` (of all input messages) and
     ``tool_calls`` (ids, durations, error codes, repairs and source texts of the calls), named
     ``consolidated_...`` if a message has such a key already.
 
@@ -1567,14 +1570,14 @@ def parse_history(
         >>> reply = 'I look. <GetWeather>{"city": "Oslo"}</GetWeather>'
         >>> answer = '<tool_response name="GetWeather">8 degrees</tool_response>'
         >>> transcript = [TextMessage(reply, role="assistant"), TextMessage(answer)]
-        >>> said, called, answered = parse_history(transcript, ["GetWeather"])
+        >>> text, called, answered = parse_history(transcript, ["GetWeather"])
         >>> called.tool_calls[0].arguments, answered.tool_results[0].result
         ({'city': 'Oslo'}, '8 degrees')
     """
 
 @final
 class Consolidator:
-    """An incremental writer of a history: messages, and replies that stream.
+    """An incremental version of `consolidate`, for messages and for replies while they stream.
 
     The concatenated results of `push` and `finish` are the text of the messages that `consolidate`
     returns for the same history. Memory and time are linear in the input.
@@ -1624,7 +1627,7 @@ class Consolidator:
             TypeError: The object is neither a message nor an update.
         """
     def finish(self) -> str:
-        """End the history and return the rest of it: calls that are still pending."""
+        """End the history and return the rest of its text, such as calls still pending."""
     @property
     def messages(self) -> list[TextMessage]:
         """The messages so far, with the metadata of their sources."""
@@ -2019,10 +2022,10 @@ class ReplyReader:
 
 @final
 class RankingResult:
-    """The winner, and the order of the others.
+    """The winner of a ranking, and the order of all tools.
 
-    After an early stop, a late tool may have a higher score than the winner, and precede it in the
-    order.
+    After an early stop, a score that arrives late may be higher than that of the winner; its tool
+    then precedes the winner in the order.
     """
 
     __match_args__ = ("winner", "order", "reason", "ties")
@@ -2044,7 +2047,7 @@ class RankingResult:
 
     @property
     def reason(self) -> Literal["threshold", "early_stop", "fallback", "none"]:
-        """The reason: ``early_stop`` means that other tools were not waited for."""
+        """The rule that decided; ``early_stop`` means that other scores were not awaited."""
 
     @property
     def ties(self) -> tuple[int, ...]:
@@ -2056,12 +2059,12 @@ class RankingResult:
 class Ranking:
     """A ranking of tools by their scores, independent of the order of arrival.
 
-    The highest score that reaches the threshold wins; of equal scores, that of the more specific
-    tool, then of the first one in `names`. So the same scores give the same winner in every order,
-    unless one of them causes an early stop.
+    The highest score that reaches the threshold wins. Ties go to the more specific tool, then to
+    the first one in `names`. So the same scores give the same winner in any order, unless one of
+    them causes an early stop.
 
     Args:
-        names: The tools, in document order. They are identified by their positions everywhere else.
+        names: The tools, in document order. Elsewhere, a tool is identified by its position in it.
         specificity: The specificity of each tool; the greater wins. Equal by default.
         threshold: The lowest score that wins.
         early_stop: The lowest score that ends the wait for others; it must reach `threshold` as
@@ -2145,7 +2148,7 @@ class SearchIndex:
 
 @final
 class StreamReducer:
-    """A reducer of the stream events of a chat to a snapshot.
+    """A reducer that turns the stream events of a chat into a snapshot.
 
     Events are identified by their ``sequenceNumber``, and a snapshot depends only on the set of
     events, not on their order or repetition. Events in order have a constant cost. Safe to share
@@ -2176,7 +2179,7 @@ class StreamReducer:
         """Add one event, as a dict or as JSON text.
 
         Returns:
-            False if an event with this number exists already, which is kept.
+            True if the event is new; False if one with its number was added before and is kept.
 
         Raises:
             MessageError: The event is invalid, or has no ``sequenceNumber``; the error names the
@@ -2188,8 +2191,8 @@ class StreamReducer:
         """Return the current state, as described by ``schemas/snapshot.json``.
 
         Args:
-            now: Seconds since 1970, for finding calls that have timed out. Without it, there are
-                none.
+            now: Seconds since 1970, for finding calls that have timed out. Without it, no call
+                times out.
 
         Raises:
             ValueError: `now` is negative or not a number.
@@ -2205,16 +2208,16 @@ class StreamReducer:
 
     @property
     def last_sequence_number(self) -> int:
-        """The end of the gapless prefix: all events up to this number have arrived; or 0."""
+        """The last number before the first gap: all events up to it have arrived. 0 if none has."""
     @property
     def missing(self) -> list[tuple[int, int]]:
-        """First and last numbers of the gaps before events that have arrived.
+        """The gaps before events that have arrived, each as its first and last number.
 
-        The first hundred ranges.
+        At most 100 gaps are listed.
         """
 
 def check_stream_event(event: Mapping[str, Any] | str) -> None:
-    """Raise unless this is a stream event. It need not have a ``sequenceNumber`` yet.
+    """Raise if this is not a stream event. It need not have a ``sequenceNumber`` yet.
 
     Unknown kinds and fields are accepted, and a field that is None counts as absent.
 
@@ -2225,10 +2228,10 @@ def check_stream_event(event: Mapping[str, Any] | str) -> None:
 
 @final
 class JsonMeter:
-    """The size of JSON text, counted before it is parsed. Safe to share between threads.
+    """A meter of the size of JSON text, used before the text is parsed.
 
     Invalid text is counted as well, at least up to its first error, so that the counts bound what a
-    parser builds before it fails.
+    parser builds before it fails. Safe to share between threads.
 
     Example:
         >>> meter = JsonMeter()
@@ -2321,7 +2324,7 @@ class HttpClient:
         deltas: bool = True,
         call_ids: Callable[[int], str] | None = None,
     ) -> HttpReply:
-        """Send a request; to be called on the thread of the event loop.
+        """Send a request. Call this on the thread of the event loop.
 
         Args:
             url: The URL.
@@ -2389,7 +2392,7 @@ class HttpBatch:
     ]:
         """Return the replies that have finished since the last call.
 
-        The wakeup socket is signalled for the next one, and when no request is in flight any more.
+        The wakeup socket is signalled for the next one, and when the last request has ended.
 
         Returns:
             The number, the text so far, the finish reason if the reply ended, the usage if it is
@@ -2413,10 +2416,10 @@ class HttpBatch:
 
 @final
 class HttpLargeEvents:
-    """Events of which some take long to convert: calls of more than 128 KiB."""
+    """Events that take long to convert, since there are calls of more than 128 KiB among them."""
 
     def read(self) -> tuple[Event | Update, ...]:
-        """Return the events, or an empty tuple if called again. To be called in a thread."""
+        """Return the events, or an empty tuple if called again. Call this in a thread."""
 
 @final
 class HttpReply:
@@ -2432,8 +2435,8 @@ class HttpReply:
     def failure(self) -> tuple[str, int | None, float | None, bool, str | None] | None:
         """The failure of the reply, if it failed, once all events have been taken.
 
-        The message, the HTTP status, the seconds to wait, whether a retry may help, and the
-        parameter that the server rejects.
+        A tuple of the message, the HTTP status, the seconds to wait, True if a retry may help, and
+        the parameter that the server rejects.
         """
     def take(self, limit: int) -> tuple[Event | Update, ...] | HttpLargeEvents | None:
         """Return the events that have arrived, at most `limit`; None after the last one.

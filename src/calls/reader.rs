@@ -100,7 +100,7 @@ impl Reader {
         })
     }
 
-    /// Read the next chunk and return what it makes certain.
+    /// Read the next chunk and return the events that are now certain.
     pub fn push(&mut self, chunk: &str) -> Vec<Event> {
         let mut events = Vec::new();
         let validator = &self.validator;
@@ -120,7 +120,7 @@ impl Reader {
         call_event(&self.validator, id, &self.parser.native(index, name, arguments, ending))
     }
 
-    /// End the reply, return the rest and prepare for the next reply.
+    /// End the reply, return its remaining events and prepare for the next reply.
     pub fn finish(&mut self, ending: Ending) -> Vec<Event> {
         let mut events = Vec::new();
         let validator = &self.validator;

@@ -99,7 +99,7 @@ impl Parser {
         }
     }
 
-    /// Read the next chunk and report what it makes certain.
+    /// Read the next chunk and report the events that are now certain.
     pub fn push(&mut self, chunk: &str, sink: &mut impl Sink) {
         match self.push_plain(chunk) {
             None => self.advance(chunk, None, sink),
@@ -127,7 +127,7 @@ impl Parser {
         Some(plain)
     }
 
-    /// End the reply, report the rest and prepare for the next reply.
+    /// End the reply, report its remaining events and prepare for the next reply.
     pub fn finish(&mut self, ending: Ending, sink: &mut impl Sink) {
         self.advance("", Some(ending), sink);
         self.reset();

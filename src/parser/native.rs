@@ -1,4 +1,4 @@
-//! Calls that a provider's own protocol carries.
+//! Native calls, which the provider's API transports apart from the text.
 
 use super::{
     Ending, Excess, FoundCall, Limits, Outcome, Parser,

@@ -91,7 +91,7 @@ fn listed<'py>(py: Python<'py>, messages: &[Message]) -> PyResult<Bound<'py, PyL
     Ok(list)
 }
 
-/// An incremental writer of a history as natural text.
+/// An incremental version of `consolidate`, for messages and for replies while they stream.
 #[pyclass(name = "Consolidator", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyConsolidator(Mutex<Consolidator>);

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::lifecycle::{StreamEvent, StreamReducer};
 
-/// A reducer of the events of a chat, in any order, to a snapshot.
+/// A reducer that turns the stream events of a chat into a snapshot.
 #[pyclass(name = "StreamReducer", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyStreamReducer(Mutex<StreamReducer>);
@@ -74,7 +74,7 @@ impl PyStreamReducer {
     }
 }
 
-/// Raise unless `event` is a stream event.
+/// Raise if `event` is not a stream event.
 #[pyfunction]
 pub(crate) fn check_stream_event(event: &Bound<'_, PyAny>) -> PyResult<()> {
     read(event).map(drop)

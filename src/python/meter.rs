@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use crate::meter::JsonMeter;
 
-/// The size of JSON text, counted before it is parsed.
+/// A meter of the size of JSON text, used before the text is parsed.
 #[pyclass(name = "JsonMeter", module = "toolweave._core", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyJsonMeter(Mutex<JsonMeter>);

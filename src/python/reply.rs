@@ -123,7 +123,7 @@ impl PyUpdateReader {
         self.reader.buffered()
     }
 
-    /// Read the next update and return what it makes certain.
+    /// Read the next update and return the events that are now certain.
     fn push<'py>(&mut self, update: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
         let py = update.py();
         if let Ok(delta) = update.cast::<PyTextDelta>() {
@@ -150,7 +150,7 @@ impl PyUpdateReader {
         )))
     }
 
-    /// End the reply and return the rest of it.
+    /// End the reply and return its remaining events.
     #[pyo3(signature = (*, truncated))]
     fn finish<'py>(&mut self, py: Python<'py>, truncated: bool) -> PyResult<Bound<'py, PyTuple>> {
         let mut sink = Collector::new(py, &self.tools, &mut self.open);

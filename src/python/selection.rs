@@ -112,7 +112,7 @@ impl PyReplyReader {
     }
 }
 
-/// The winner, and the order of the others.
+/// The winner of a ranking, and the order of all tools.
 #[pyclass(name = "RankingResult", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyRankingResult {

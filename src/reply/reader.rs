@@ -53,7 +53,7 @@ impl Reader {
         self.parser.buffered().max(self.native.bytes())
     }
 
-    /// Read the next text and report what it makes certain.
+    /// Read the next text and report the events that are now certain.
     pub fn text(&mut self, chunk: &str, sink: &mut impl Sink) {
         match self.plain_text(chunk) {
             None => {
@@ -80,7 +80,7 @@ impl Reader {
         }
     }
 
-    /// Read the next fragment of a native call and report what it makes certain.
+    /// Read the next fragment of a native call and report the events that are now certain.
     ///
     /// Return the defect of the fragment, if any, for the log. The fragment has been read all the
     /// same.

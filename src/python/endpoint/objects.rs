@@ -36,14 +36,14 @@ enum Prepared {
     Deferred(CallEnd, CallOutcome<Value>),
 }
 
-/// Events of which some take long to convert: calls of more than 128 KiB.
+/// Events that take long to convert, since there are calls of more than 128 KiB among them.
 #[pyclass(name = "HttpLargeEvents", module = "toolweave._core", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyHttpLargeEvents(Mutex<Vec<Prepared>>);
 
 #[pymethods]
 impl PyHttpLargeEvents {
-    /// Return the events, or an empty tuple if called again. To be called in a thread.
+    /// Return the events, or an empty tuple if called again. Call this in a thread.
     ///
     /// Other threads can use the interpreter in between.
     fn read<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {

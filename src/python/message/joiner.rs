@@ -22,7 +22,7 @@ use crate::{
     python::class::record,
 };
 
-/// A joiner of the updates of a reply into messages.
+/// An accumulator that joins the updates of a reply and the results of its calls into messages.
 #[pyclass(name = "Joiner", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyJoiner(Mutex<State>);

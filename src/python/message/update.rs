@@ -103,7 +103,7 @@ impl PyToolCallUpdate {
     }
 }
 
-/// Tokens that the request has used so far.
+/// Token usage of the request so far: cumulative, not since the last update.
 #[pyclass(name = "UsageUpdate", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 #[expect(clippy::struct_field_names, reason = "the names that users write")]

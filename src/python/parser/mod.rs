@@ -166,7 +166,7 @@ impl PyParser {
         Self::build(tools, options)
     }
 
-    /// Read the next chunk and return what it makes certain.
+    /// Read the next chunk and return the events that are now certain.
     fn push<'py>(&mut self, chunk: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyTuple>> {
         let text = chunk.to_str()?;
         match self.parser.push_plain(text) {
@@ -187,13 +187,13 @@ impl PyParser {
         self.read_all(chunks.py(), &strings(chunks)?, None)?.into_tuple(chunks.py())
     }
 
-    /// End the reply, return the rest and prepare for the next reply.
+    /// End the reply, return its remaining events and prepare for the next reply.
     #[pyo3(signature = (*, truncated=false))]
     fn finish<'py>(&mut self, py: Python<'py>, truncated: bool) -> PyResult<Bound<'py, PyTuple>> {
         self.end(py, ending(truncated))?.into_tuple(py)
     }
 
-    /// Validate a call that the provider's own protocol carries.
+    /// Validate a native call, one that the provider's API transports apart from the text.
     #[pyo3(signature = (id, name, arguments, *, index=0, truncated=false))]
     fn native_call<'py>(
         &self,
