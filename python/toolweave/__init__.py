@@ -173,7 +173,7 @@ Message: _TypeAlias = (
 Update: _TypeAlias = (
     TextDelta | ReasoningDelta | ToolCallUpdate | ToolCall | ToolResult | UsageUpdate | FinishUpdate
 )
-"""One piece of a reply, or a result of one of its calls: what a `Joiner` takes."""
+"""A piece of a reply, or the result of one of its calls. A `Joiner` joins them into messages."""
 
 __all__ = [
     "Agent",

@@ -143,7 +143,7 @@ class SceneStatus(_StrEnum):
     PLANNING = "Planning"
     """A plan is being made."""
     DIRECTOR_DECISION = "DirectorDecision"
-    """A scene was chosen, or the director decided if another scene follows."""
+    """A scene was chosen, or the director decided whether another scene follows."""
     EXECUTING_SCENE = "ExecutingScene"
     """A scene is starting."""
     FUNCTION_REQUEST = "FunctionRequest"

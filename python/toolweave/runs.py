@@ -48,8 +48,8 @@ class Run(AsyncIterator[E]):
     async def caught_up(self) -> None:
         """Wait until the reader has processed all events so far.
 
-        An event is processed when the reader asks for the next one. Returns immediately if the
-        run is cancelled. Journals use this to record a call after the events that precede it.
+        An event is processed when the reader asks for the next one. Return at once if the run is
+        cancelled. Journals use this to record a call after the events that precede it.
         """
 
     async def __aenter__(self) -> Self:

@@ -60,7 +60,7 @@ def parse_stream(
         event is yielded as soon as it is certain.
 
     Raises:
-        ContractError: The name of a tool is not callable.
+        ContractError: The name of a tool cannot be used in a tag, or two tools share a name.
         SchemaError: The parameters of a tool are not a JSON Schema.
         TypeError: `chunks` is a string, or contains items that are not strings.
     """
