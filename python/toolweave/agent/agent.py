@@ -58,12 +58,12 @@ class Agent:
         strict: True to raise an error for invalid calls and when `max_iterations` is reached.
         options: The options of each request to the model.
         executor: An executor to use instead of tools, handlers and options.
-        generation_ids: Returns the id of the next reply; random ids if not given.
-        rewrite_plain_replies: True to ask the fallback about replies without a call too.
+        generation_ids: Function that returns the id of the next reply; random ids if not given.
+        rewrite_plain_replies: True to let the fallback look for calls in replies without any.
         tag: The tag format of calls in the prompt.
         fenced: True to ask for arguments in a Markdown fence.
-        form: The format of the history.
-        stop: True to ask the model to stop where it would invent the result of a call.
+        form: The position of results in the history; see `consolidate`.
+        stop: True to send a stop sequence, which keeps the model from inventing results of calls.
         **more: Options of `Parser` and `ToolExecutor`.
 
     Raises:
@@ -147,7 +147,7 @@ class Agent:
         The copy shares everything else with the agent: tools, executor, instructions and limits.
 
         Args:
-            wrap: Returns the new model for the model of the agent.
+            wrap: Function that takes the model of the agent and returns the new one.
         """
         wrapped = copy(self)
         wrapped._use = copy(self._use)
@@ -246,7 +246,7 @@ class Agent:
             history: The earlier messages of the conversation.
             chat_id: The id of the conversation, in messages and traces.
             run_id: The id of the run in its messages; random if not given.
-            journal: Records the starts and results of calls; see `Journal`. An exception of the
+            journal: Journal of the starts and results of calls; see `Journal`. An exception of the
                 journal stops the model and is raised to the reader of the run.
 
         Raises:
@@ -279,7 +279,7 @@ class Agent:
     ) -> AgentResult:
         """Continue a run that was paused for results, after `resolve`, or that reached a limit.
 
-        While a result is missing, no request is made and the result is paused again.
+        While a result is missing, no request is made, and the returned result is paused again.
 
         Args:
             paused: The result of the run, or its messages, also from before a restart.

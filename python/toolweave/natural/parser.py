@@ -89,7 +89,7 @@ class NaturalToolUseParser:
         tag: Form of calls in prompts: ``name`` (``<Name>``) or ``tool_call``
             (``<tool_call name="Name">``). Both are parsed.
         fenced: If true, arguments in prompts are in a Markdown fence. Both forms are parsed.
-        form: Unit that becomes one message of the history; see `consolidate`.
+        form: Position of results in the history; see `consolidate`.
         stop: If true, a stop sequence prevents fabricated results. Set it to False for providers
             that reject stop sequences.
         **options: Options of `Parser`.

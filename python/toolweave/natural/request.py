@@ -23,7 +23,7 @@ STOP_SEQUENCE = "<tool_response"
 """Stop sequence: the start of the markup of results, which a model must not write."""
 
 HistoryForm: TypeAlias = Literal["turn", "single", "split"]
-"""Unit that becomes one message of a history; see `consolidate`."""
+"""Position of results in a history; see `consolidate`."""
 
 # OpenAI's API accepts at most four, and answers with status 400 to a fifth.
 _MAX_STOP_SEQUENCES = 4
@@ -50,7 +50,7 @@ class Style:
     fenced: bool = True
     """True if arguments are in a Markdown fence."""
     form: HistoryForm = "turn"
-    """Unit that becomes one message; see `consolidate`."""
+    """Position of results in the history; see `consolidate`."""
     stop: bool = True
     """True if a stop sequence prevents fabricated results."""
 

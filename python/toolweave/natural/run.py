@@ -287,9 +287,10 @@ class ReplyRun(Run["ToolUseEvent"]):
             raise asyncio.CancelledError
 
     async def caught_up(self) -> None:
-        """Wait until the reader of the run has handled all events so far.
+        """Wait until the reader of the run has processed all events so far.
 
-        This is when it requests the next event. If the run is cancelled, return at once.
+        An event is processed when the reader asks for the next one. Return at once if the run is
+        cancelled.
         """
         if self._run is not None:
             await self._run.caught_up()

@@ -227,7 +227,7 @@ class NaturalToolUse(FunctionCalling):
         rewrite_plain_replies: If true, the fallback also looks for calls in replies without any.
         tag: Form of calls in prompts.
         fenced: If true, arguments in prompts are in a Markdown fence.
-        form: Unit that becomes one message of the history; see `consolidate`.
+        form: Position of results in the history; see `consolidate`.
         stop: If true, a stop sequence prevents fabricated results.
         **options: Options of `Parser` and `ToolExecutor`.
 
