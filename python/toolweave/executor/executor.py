@@ -59,8 +59,8 @@ class ToolExecutor:
             a limit or a deferred result does not count.
         idle_timeout: Maximum time between progress reports of a call, in seconds.
         retries: Number of retries after transient errors.
-        cache: How long results are reused for calls with the same arguments, in seconds; True for
-            no expiry.
+        cache: Time for which results are reused for calls with the same arguments, in seconds;
+            True for no expiry.
         rate_limit: Rate limit of each tool.
         max_result_chars: Maximum length of a result's text, in characters; None for no limit.
         error_detail: Part of an exception that the model reads: its first line (``message``),
@@ -74,8 +74,10 @@ class ToolExecutor:
         max_call_depth: Maximum depth of tools that call tools.
         cancel_grace: Time that a cancelled tool gets to end, in seconds. After that, its call gets
             a result and the executor no longer waits for the tool.
-        clock: Time in seconds from any origin, for durations, the cache and rate limits.
-        id_factory: Factory of ids for calls without one, from their position in the reply.
+        clock: Function that returns the time in seconds, from any origin, for durations, the cache
+            and rate limits.
+        id_factory: Function that returns an id for a call without one, given its position in the
+            reply.
 
     Raises:
         ValueError: An option has an invalid value.

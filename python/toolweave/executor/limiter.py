@@ -1,6 +1,6 @@
 """Concurrency limits: which calls may start now.
 
-A `ExecutionLimiter` tracks queued and running calls; it never waits itself. Submit a call to get
+An `ExecutionLimiter` tracks queued and running calls; it never waits itself. Submit a call to get
 a permit, ask `start` for the permits of calls that may start, and `finish` a permit when its call
 has ended. Unless other limits decide, calls start in the order of submission.
 

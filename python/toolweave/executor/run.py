@@ -143,15 +143,15 @@ class ToolRun(Run["ToolEvent"]):
     def interrupt(self) -> None:
         """Stop all calls and start no more, without waiting.
 
-        Calls that are submitted from now on get a result that they were interrupted.
+        Calls that are submitted from now on get a result that says they were interrupted.
         """
         self._interrupt()
 
     async def cancel(self) -> None:
         """Cancel running calls and wait until they have stopped.
 
-        Every call without a result gets one that it was interrupted. A tool that does not stop is
-        abandoned after `cancel_grace`.
+        Every call without a result gets one that says it was interrupted. A tool that does not
+        stop is abandoned after `cancel_grace`.
         """
         # The reader may be the canceller, and then reads no more until this returns.
         self.publisher.event_queue.release()

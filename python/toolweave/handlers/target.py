@@ -42,7 +42,7 @@ def find_handler(
         base_url: Base of relative endpoint paths; by default that of the registry, if it has one.
 
     Returns:
-        A class, a function, a `Tool`, or an `RemoteEndpoint`.
+        A class, a function, a `Tool`, or a `RemoteEndpoint`.
 
     Raises:
         HandlerError: The tool has no handler, or it cannot be loaded.
