@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 
 
 class AsyncChatEvents:
-    """The events of a chat as they arrive. Made by `AsyncChatClient.follow`.
+    """The events of a chat as they arrive. Created by `AsyncChatClient.follow`.
 
     Leaving the `async with` block closes the connection; a run of the chat continues. After an
     error or a cancellation the iteration may be resumed, after the last event that was read.
@@ -78,7 +78,7 @@ class AsyncChatEvents:
 
 
 class AsyncChatClient:
-    """A client of a `toolweave.web` server; for asyncio, on one event loop.
+    """An asyncio client of a `toolweave.web` server, for use on one event loop.
 
     Requests that are safe to repeat, all except `start`, are retried if the connection fails or the
     server is overloaded.
@@ -229,9 +229,10 @@ class AsyncChatClient:
         Args:
             chat_id: Id of the chat.
             after: Sequence number to resume after; by default that of the `reducer`.
-            further_runs: True to wait for further runs as well, without end.
-            reducer: Reducer to which all events are pushed, and which makes the `snapshot()`; by
-                default a new one.
+            further_runs: True to wait for further runs as well; the iteration then never ends by
+                itself.
+            reducer: Reducer to which all events are pushed, and which computes the `snapshot()`;
+                by default a new one.
         """
         follow_state = self._options.follow_state(chat_id, after, further_runs, reducer)
         return AsyncChatEvents(self._read, follow_state)

@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 
 
 class ChatEvents:
-    """The events of a chat as they arrive. Made by `ChatClient.follow`.
+    """The events of a chat as they arrive. Created by `ChatClient.follow`.
 
     Leaving the `with` block closes the connection; a run of the chat continues. After an
     error the iteration may be resumed, after the last event that was read.
@@ -77,7 +77,7 @@ class ChatEvents:
 
 
 class ChatClient:
-    """A client of a `toolweave.web` server; blocks, and may be shared between threads.
+    """A blocking client of a `toolweave.web` server, which may be shared between threads.
 
     Requests that are safe to repeat, all except `start`, are retried if the connection fails or the
     server is overloaded.
@@ -227,9 +227,10 @@ class ChatClient:
         Args:
             chat_id: Id of the chat.
             after: Sequence number to resume after; by default that of the `reducer`.
-            further_runs: True to wait for further runs as well, without end.
-            reducer: Reducer to which all events are pushed, and which makes the `snapshot()`; by
-                default a new one.
+            further_runs: True to wait for further runs as well; the iteration then never ends by
+                itself.
+            reducer: Reducer to which all events are pushed, and which computes the `snapshot()`;
+                by default a new one.
         """
         follow_state = self._options.follow_state(chat_id, after, further_runs, reducer)
         return ChatEvents(self._read, follow_state)

@@ -51,14 +51,14 @@ class Exchange(Generic[_T]):
 
 
 def start(chat_id: str | None, metadata: Mapping[str, Any] | None) -> Exchange[str]:
-    """Make a request that starts a chat and returns its id."""
+    """Create a request that starts a chat and returns its id."""
     given = {"chatId": chat_id, "metadata": metadata}
     body = {name: value for name, value in given.items() if value is not None}
     return Exchange("POST", "/chats", lambda answer: str(answer["chatId"]), body)
 
 
 def send(chat_id: str, text: str | None, message_id: str | None) -> Exchange[MessageReceipt]:
-    """Make a request that sends a message, with an id that makes it safe to repeat."""
+    """Create a request that sends a message, with an id that makes it safe to repeat."""
     if text is None:
         if message_id is not None:
             raise ValueError(f"message_id must be None if text is None, got {message_id!r}")
@@ -68,19 +68,19 @@ def send(chat_id: str, text: str | None, message_id: str | None) -> Exchange[Mes
 
 
 def stop(chat_id: str, run_id: str) -> Exchange[bool]:
-    """Make a request that stops a run and returns True if it was still running."""
+    """Create a request that stops a run and returns True if it was still running."""
     path = f"{path_of(chat_id)}/runs/{_segment(run_id, 'run_id')}/stop"
     return Exchange("POST", path, lambda answer: bool(answer["stopping"]), {}, repeatable=True)
 
 
 def approve(chat_id: str, key: str, approved: bool, reason: str | None) -> Exchange[AnswerOutcome]:
-    """Make a request that approves or denies a call."""
+    """Create a request that approves or denies a call."""
     body = {"approved": approved, **({} if reason is None else {"reason": reason})}
     return _answer(chat_id, key, body)
 
 
 def answer(chat_id: str, key: str, result: object, is_error: bool) -> Exchange[AnswerOutcome]:
-    """Make a request that answers a question or delivers a deferred result."""
+    """Create a request that answers a question or delivers a deferred result."""
     return _answer(chat_id, key, {"result": result, **({"isError": True} if is_error else {})})
 
 
