@@ -108,7 +108,7 @@ class TextStream:
     out not to be a message.
 
     Args:
-        builder: Builds the events.
+        builder: Builder of the events.
     """
 
     def __init__(self, builder: EventBuilder) -> None:

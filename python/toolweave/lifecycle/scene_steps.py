@@ -37,8 +37,8 @@ class SceneStepMapper:
     mapped to those events only.
 
     Args:
-        builder: Builds the events.
-        texts: Builds the events of texts.
+        builder: Builder of the events.
+        texts: Builder of the events of texts.
     """
 
     def __init__(self, builder: EventBuilder, texts: TextStream) -> None:

@@ -87,10 +87,10 @@ class SceneManager:
         budget: The maximum cost; a number applies to each request. Every model that can spend from
             it needs a price, except with ``Budget(..., unpriced="allow")``.
         rate_limiter: The limit of requests per key.
-        rate_key: Returns the key of a request. The default is its user; requests without a user
-            share a key.
+        rate_key: Function that returns the key of a request. The default is its user; requests
+            without a user share a key.
         conversations: The store of conversations; in memory for an hour if not given.
-        summarizer: Summarizes long conversations; no summaries if not given.
+        summarizer: Summarizer of long conversations; None for no summaries.
         run_timeout: Maximum duration of a run in seconds; None for no limit.
         verbose: True to emit steps of the lifecycle.
         streaming: True to emit text in pieces, as `Streaming` steps.
@@ -293,7 +293,7 @@ class SceneManager:
             verbose: True to emit steps of the lifecycle; the manager's value if not given.
             streaming: True to emit text in pieces; the manager's value if not given.
             run_id: The id of the run in its messages; random if not given.
-            journal: Records the starts and results of calls; see `Journal`. An exception of the
+            journal: Journal of the starts and results of calls; see `Journal`. An exception of the
                 journal ends the run like any other error.
             **more: Fields of `SceneRequest`, if `request` is not one.
 

@@ -56,12 +56,12 @@ class ModelTurn:
         state: The run.
         use: The client for the request.
         scene: The scene of the request; None outside of scenes.
-        transform: Maps the messages of the reply to those added to the conversation.
+        transform: Function from the messages of the reply to those added to the conversation.
         emits: True to emit steps for text and calls.
         executes: True to execute the calls; otherwise they are only recorded.
-        should_refuse: Returns True for a call in text, of an unavailable tool, that is answered
-            with an error for the model to read. Other such calls stay in the text, with a notice.
-            See `unregistered_calls`.
+        should_refuse: Function that returns True for a call of an unavailable tool in the text
+            that is answered with an error for the model to read. Other such calls stay in the
+            text, with a notice. See `unregistered_calls`.
     """
 
     def __init__(

@@ -27,8 +27,9 @@ class SceneSet:
     """The scenes by key, each with a client for its requests.
 
     Args:
-        make_tool_use: Creates the client for the tools of a scene.
-        make_plain_use: Creates the client for all other requests, without the limits of tools.
+        make_tool_use: Function that creates the client for the tools of a scene.
+        make_plain_use: Function that creates the client for all other requests, without the limits
+            of tools.
     """
 
     def __init__(

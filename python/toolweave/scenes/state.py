@@ -86,10 +86,10 @@ class RunState:
         key: The key of the conversation.
         run_id: The id of the run.
         costs: The costs of the run.
-        publish: Receives the steps.
+        publish: Function that receives the steps.
         verbose: True to emit steps of the lifecycle.
         streaming: True to emit text in pieces.
-        journal: Records the starts and results of calls.
+        journal: Journal of the starts and results of calls.
     """
 
     def __init__(

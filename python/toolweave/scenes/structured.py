@@ -92,8 +92,8 @@ async def ask_for(
         messages: The conversation.
         prompt: The question, which follows the messages.
         schema: The schema that the model is shown.
-        use: Converts the JSON to a value, or raises `InvalidReply`. Its second argument is True
-            for the second reply.
+        use: Function that converts the JSON to a value, or raises `InvalidReply`. Its second
+            argument is True for the second reply.
         accepted: The schema that the reply must fit; it may require less than `schema`.
         noun: The noun for the reply in messages: ``plan``, ``decision``.
         failure: The sentence of the `Error` step if no reply can be read.

@@ -59,7 +59,7 @@ class NameMatcher:
     Args:
         offered: The names that the model can call; calls of them are not unregistered.
         known: The names of all tools and scenes.
-        ignored: Returns True for a name that is not to be matched.
+        ignored: Function that returns True for a name that is not to be matched.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ def find_possible_call(text: str, names: NameMatcher) -> tuple[int, bool]:
 
 
 def within_edits(one: str, other: str, limit: int) -> bool:
-    """Return True if two names differ in at most `most` edits.
+    """Return True if two names differ in at most `limit` edits.
 
     An edit adds, removes or changes a letter, or swaps two adjacent ones.
 
