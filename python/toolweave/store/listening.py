@@ -36,8 +36,8 @@ class Listener:
 
     Args:
         database: The database; the listener does nothing unless it is PostgreSQL.
-        on_change: Called with the id of a changed chat and its revision.
-        on_disconnect: Called when the connection has ended, and when a new one is established.
+        on_change: Callback with the id of a changed chat and its revision.
+        on_disconnect: Callback for the end of the connection, and for each new connection.
     """
 
     def __init__(

@@ -38,7 +38,7 @@ _BATCH_SIZE = 500
 
 
 class Watch:
-    """A subscription to the changes of a chat, active once entered. Made by `MessageStore.watch`.
+    """A subscription to the changes of a chat, active once entered; see `MessageStore.watch`.
 
     Example:
         >>> async def follow(store: MessageStore, chat_id: str) -> None:

@@ -63,7 +63,8 @@ def chat_app(
 
     Args:
         store: The store that holds the chats, not open yet.
-        responder: Answers messages: an `AgentResponder`, a `SceneResponder`, or your own function.
+        responder: The responder that answers messages: an `AgentResponder`, a `SceneResponder`, or
+            your own function.
         authenticate: Hook that returns the user of a request. Users see only their own chats.
             Without it there are no users, and everyone who reaches the server sees all chats.
         limits: Limits on what clients can use.

@@ -81,7 +81,7 @@ class BodyReader:
         Args:
             request: The request.
             user: Id of the user.
-            read: Converts the JSON object.
+            read: Function that converts the JSON object.
         """
         return await self._read(request, user, self._limits.max_transcript_bytes, read)
 

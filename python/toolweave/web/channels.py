@@ -59,7 +59,7 @@ class ChatChannel:
         chat_id: Id of the chat.
         limits: The limits of the server, with the size of the buffer.
         replay_slots: Limit on the subscribers that read old events from the store at once.
-        client_view: Converts a stored event to the form that clients read.
+        client_view: Function that converts a stored event to the form that clients read.
     """
 
     def __init__(
@@ -283,7 +283,7 @@ class ChatChannels:
     Args:
         store: The store that holds the events.
         limits: The limits of the server, with the size of a channel's buffer.
-        client_view: Converts a stored event to the form that clients read.
+        client_view: Function that converts a stored event to the form that clients read.
     """
 
     def __init__(

@@ -44,9 +44,9 @@ class ProtocolRoutes:
         body_reader: The reader of request bodies.
         user_chats: The chats that users can access.
         store: The store that holds the chats.
-        submitter: Submits users' messages.
-        resolver: Resolves answers of users.
-        streams: Creates the streams.
+        submitter: The submitter of users' messages.
+        resolver: The resolver of users' answers.
+        streams: The factory of streams.
     """
 
     def __init__(

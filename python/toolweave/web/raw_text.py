@@ -49,7 +49,7 @@ class RawTextModel:
 
     Args:
         model: The model.
-        on_text: Called with each piece of text before it is parsed.
+        on_text: Callback for each piece of text, before it is parsed.
     """
 
     def __init__(self, model: ChatModel, on_text: Callable[[str], Awaitable[None]]) -> None:
@@ -84,8 +84,8 @@ class RawTextRun(Run["TurnEvent"]):
     """An optional selection, then a run, with the raw text of its model.
 
     Args:
-        open_run: Opens the run.
-        select: Selects a tool first; None for a run without a selection.
+        open_run: Function that opens the run.
+        select: Function that selects a tool first; None for a run without a selection.
     """
 
     def __init__(

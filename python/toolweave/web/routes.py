@@ -48,9 +48,9 @@ class ChatRoutes:
         store: The store that holds the chats.
         channels: The channels that publish events.
         runs: The runs of this process.
-        submitter: Submits users' messages.
-        resolver: Resolves answers of users.
-        streams: Creates the streams.
+        submitter: The submitter of users' messages.
+        resolver: The resolver of users' answers.
+        streams: The factory of streams.
         limits: The limits of the server.
         error_text: The text that clients get for exceptions.
     """

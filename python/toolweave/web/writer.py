@@ -42,7 +42,7 @@ class RunWriter:
         run_id: Id of the run.
         owner: The owner of the run; once the owner has changed, nothing more is written.
         limits: The limits of the server, with the time for which deltas are collected.
-        on_failure: Called with the exception when something cannot be written for the first time.
+        on_failure: Callback for the first failure to write, with its exception.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class RunWriter:
         Args:
             run: The run of the responder.
             known: Ids of messages that are stored already, although the run may list them.
-            on_event: Called with each event.
+            on_event: Callback for each event.
 
         Raises:
             Exception: Raised by the responder, or by the store.
