@@ -41,7 +41,7 @@ class MemoryConversations:
             expiry.
         max_conversations: Maximum number of conversations. Beyond that, the least recently loaded
             or saved ones are removed first.
-        clock: Returns the time in seconds, from any origin; it must be monotonic.
+        clock: Function that returns the time in seconds, from any origin; it must be monotonic.
 
     Raises:
         ValueError: A number is out of range.

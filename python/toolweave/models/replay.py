@@ -50,7 +50,7 @@ class ReplayModel:
         speed: Speed relative to the recording; None for no delays.
         max_pause: Maximum delay between two updates, in seconds.
         name: Name of the model in traces; defaults to that of the first recording.
-        native_tools: True to pass for a model that makes native calls.
+        native_tools: True to declare support for native calls.
 
     Raises:
         OSError: The file or directory does not exist.
