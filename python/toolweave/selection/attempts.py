@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .question import Question
 
 
-class InvalidReply(NamedTuple):
+class ReplyProblem(NamedTuple):
     """Reply that cannot be used, or only its scores."""
 
     error: str
@@ -33,7 +33,7 @@ class CombinedStrategy(NamedTuple):
     build: Callable[[Candidates], tuple[str, dict[str, Any]]]
     """Function that builds the start of the prompt and the schema of the reply. Both are the same
     for every query."""
-    read: Callable[[Candidates, Scoreboard, str | Mapping[str, Any]], InvalidReply | None]
+    read: Callable[[Candidates, Scoreboard, str | Mapping[str, Any]], ReplyProblem | None]
     """Function that records the scores of a reply and returns what is wrong with it."""
     missing_note: str
     """Note on a tool that the reply does not mention."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from .attempts import CombinedStrategy, InvalidReply, ask_combined
+from .attempts import CombinedStrategy, ReplyProblem, ask_combined
 from .prompts import prompt_head, read_members
 from .question import quoted
 
@@ -39,7 +39,7 @@ async def score_batch(
 
 def _read(
     candidates: Candidates, scoreboard: Scoreboard, content: str | Mapping[str, Any]
-) -> InvalidReply | None:
+) -> ReplyProblem | None:
     """Record the scores of a reply, and return what is wrong with it."""
     values: dict[int, object] = {}
     for name, value in read_members(content).found.items():
@@ -58,12 +58,12 @@ def _read(
         scoreboard.read(at, tool.reader.read(fields), fields)
     scored = [one for one in scoreboard.results if one is not None and one.score is not None]
     if not scored:
-        return InvalidReply(_UNREADABLE)
+        return ReplyProblem(_UNREADABLE)
     best = max(scored, key=lambda one: one.score or 0.0)
     return (
         None
         if best.error is None
-        else InvalidReply(_of(best.tool.name, best.error), has_scores=True)
+        else ReplyProblem(_of(best.tool.name, best.error), has_scores=True)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, cast
 
-from .attempts import CombinedStrategy, InvalidReply, ask_combined
+from .attempts import CombinedStrategy, ReplyProblem, ask_combined
 from .prompts import fallback_sentence, prompt_head, read_members
 from .reply_format import SCORE
 
@@ -39,25 +39,25 @@ async def choose(
 
 def _read(
     candidates: Candidates, scoreboard: Scoreboard, content: str | Mapping[str, Any]
-) -> InvalidReply | None:
+) -> ReplyProblem | None:
     """Record the tool and score of a reply, and return what is wrong with it."""
     found, error = read_members(content)
     name = found.pop("tool", None)
     if not isinstance(name, str):
-        return InvalidReply(_UNREADABLE)
+        return ReplyProblem(_UNREADABLE)
     at = candidates.position(name.strip())
     if at is None:
-        return InvalidReply(f"the reply names {_short(name)}, and there is no such tool")
+        return ReplyProblem(f"the reply names {_short(name)}, and there is no such tool")
     score = found.pop("score", None)
     if score is None:
-        return InvalidReply(error or _UNREADABLE)
+        return ReplyProblem(error or _UNREADABLE)
     given = found.pop("parameters", None)
     # Some models write the parameters next to the score.
     parameters = cast("dict[str, Any]", given) if isinstance(given, dict) else found
     fields = {**parameters, "score": score}
     reading = candidates.tools[at].reader.read(fields)
     wrong = scoreboard.read(at, reading, fields, score).error
-    return None if wrong is None else InvalidReply(wrong, has_scores=True)
+    return None if wrong is None else ReplyProblem(wrong, has_scores=True)
 
 
 def _parts(candidates: Candidates) -> tuple[str, dict[str, Any]]:
