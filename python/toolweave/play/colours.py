@@ -1,4 +1,4 @@
-"""The coloured screen; needs `rich`, which the extra `cli` brings."""
+"""A coloured screen. Needs `rich`, which the extra `cli` installs."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ HELD = "black on yellow"
 
 
 class ColourScreen:
-    """A terminal: finished lines scroll up, below them one line grows."""
+    """A terminal where finished lines scroll up, with one growing line below them."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._shown: LineKind | None = None
-        # Lives only while a line grows: an empty one would leave a gap, and one that is
-        # started again would erase as many lines as it had before.
+        # Exists only while a line grows: an empty one would leave a gap, and a restarted one
+        # would erase as many lines as it had before.
         self._growing: Live | None = None
 
     def __enter__(self) -> Self:
@@ -64,7 +64,7 @@ class ColourScreen:
         self._stop()
 
     def show(self, line: Line) -> None:
-        """Print it; what was growing there is part of it, or comes again."""
+        """Print a finished line in place of the growing one."""
         self._stop()
         text = Text(harmless(line.text), style=STYLES[line.kind])
         if line.kind == LineKind.TITLE:
@@ -76,13 +76,13 @@ class ColourScreen:
         self._shown = line.kind
 
     def grow(self, line: Line | None, held: str) -> None:
-        """Redraw what grows, and next to it what is held back."""
+        """Redraw the growing line and the held-back text."""
         rows: list[Table] = []
         if line is not None and line.text:
             rows.append(self._row(line.kind, Text(harmless(line.text), style=STYLES[line.kind])))
         if held:
-            kept = Text().append(visible(held), HELD).append("  kept back", "dim yellow")
-            rows.append(self._row(LineKind.HELD, kept))
+            text = Text().append(visible(held), HELD).append("  held back", "dim yellow")
+            rows.append(self._row(LineKind.HELD, text))
         if not rows:
             self._stop()
             return
@@ -92,7 +92,7 @@ class ColourScreen:
         self._growing.update(Group(*rows), refresh=True)
 
     def _row(self, kind: LineKind, text: Text) -> Table:
-        """A line behind its kind, which only the first of its lines shows."""
+        """Return a line with its kind in front, which only the first line of a kind shows."""
         row = Table.grid(padding=(0, 1, 0, 0))
         row.add_column(width=MARGIN - 2, justify="right", no_wrap=True)
         row.add_column(overflow="fold")

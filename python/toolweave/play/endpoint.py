@@ -1,4 +1,4 @@
-"""A live model at any OpenAI-compatible endpoint, with the standard library if need be."""
+"""Clients of live models at OpenAI-compatible endpoints, without dependencies if need be."""
 
 from __future__ import annotations
 
@@ -33,16 +33,15 @@ MAX_ERROR_BYTES = 4096
 
 
 def model_at(url: str, name: str, key: str | None) -> OpenAIModel | Endpoint:
-    """The model of that name: by OpenAI's client if it is installed, else by our own means.
+    """Return a model at an endpoint: with OpenAI's client if it is installed, else `Endpoint`.
 
     Args:
-        url: The base URL, such as `http://127.0.0.1:8080/v1`, or that of the chat
-            completions themselves.
-        name: What the endpoint calls the model.
+        url: The base URL, such as `http://127.0.0.1:8080/v1`, or the URL of its chat completions.
+        name: Name of the model at the endpoint.
         key: The API key, which is never shown.
 
     Raises:
-        ValueError: The URL or the key cannot be used.
+        ValueError: The URL or the key is invalid.
     """
     base = _base(url)
     if find_spec("openai") is None:
@@ -60,10 +59,10 @@ class Endpoint:
     Args:
         base_url: The base URL.
         model: The name of the model there.
-        api_key: Sent as a bearer token, and never shown.
+        api_key: Bearer token, which is never shown.
 
     Raises:
-        ValueError: The key cannot be one.
+        ValueError: The key is invalid.
     """
 
     provider = "endpoint"
@@ -80,7 +79,7 @@ class Endpoint:
         return f"Endpoint({self._url!r}, {self.name!r})"
 
     async def aclose(self) -> None:
-        """Nothing is kept open between requests."""
+        """Return at once: no connection stays open between requests."""
 
     async def stream(
         self,
@@ -89,10 +88,10 @@ class Endpoint:
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,
     ) -> AsyncIterator[Update]:
-        """Answers, piece by piece.
+        """Stream the reply.
 
         Raises:
-            ModelError: No connection, the server refused, or what it sent is no reply.
+            ModelError: The connection failed, or the server sent an error or an invalid reply.
         """
         asked = {"model": self.name, **build_request(messages, tools, options)}
         del asked["stream_options"]  # not every server takes it
@@ -103,10 +102,10 @@ class Endpoint:
                 yield update
 
     def first_model(self) -> str:
-        """The name of the first model that the endpoint has; blocks.
+        """Return the name of the endpoint's first model; blocks.
 
         Raises:
-            ModelError: It does not say.
+            ModelError: The endpoint lists no model.
         """
         get = urllib.request.Request(  # noqa: S310 - the scheme was checked
             f"{self._base}/models", headers=self._headers("application/json")
@@ -123,14 +122,14 @@ class Endpoint:
         return name
 
     def _chunks(self, asked: bytes) -> Iterator[object]:
-        """Asks, and gives what the server sends; blocks."""
+        """Post the request and yield the chunks of the response; blocks."""
         try:
             post = urllib.request.Request(  # noqa: S310 - the scheme was checked
                 self._url, asked, self._headers("text/event-stream"), method="POST"
             )
             with self._open(post) as response:
                 if response.headers.get_content_type() == "application/json":
-                    yield _as_chunk(self._read(response.read()))
+                    yield _to_chunk(self._read(response.read()))
                     return
                 for data in server_sent_data(_lines(response)):
                     if data.strip() == "[DONE]":
@@ -150,7 +149,7 @@ class Endpoint:
         return headers
 
     def _open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        # Not the default opener: on a redirect it would send the key to whoever is named.
+        # Not the default opener: on a redirect it would send the key to another server.
         opener = urllib.request.build_opener(_NoRedirect)
         try:
             return cast("http.client.HTTPResponse", opener.open(request, timeout=TIMEOUT))
@@ -159,7 +158,7 @@ class Endpoint:
                 reason = _error_text(err)
             raise self._failed(f"answered with status {err.code}: {reason}", err.code) from None
         except (OSError, http.client.HTTPException) as err:
-            # What `urlopen` wraps says more than the wrapping.
+            # The exception that `urlopen` wraps is more specific.
             cause = err.reason if isinstance(err, urllib.error.URLError) else err
             raise self._failed(f"cannot be reached: {cause}") from None
 
@@ -188,18 +187,18 @@ def _base(url: str) -> str:
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_args: object, **_kwargs: object) -> None:
-        """Follow none; the redirect is then an HTTP error like any other."""
+        """Return None, so that a redirect is raised as an HTTP error."""
 
 
 def server_sent_data(lines: Iterable[bytes]) -> Iterator[str]:
-    """The data of each server-sent event.
+    """Yield the data of each server-sent event.
 
     Comments (which keep the connection alive) and all fields but `data` are skipped.
-    An event that the stream's end cuts off does not count, except that a last line
-    without its blank line does: some servers leave that out.
+    An event that the end of the stream truncates is dropped, unless only its final blank
+    line is missing, which some servers omit.
 
     Args:
-        lines: Lines as they come, with or without their ends.
+        lines: Lines of the stream, with or without line terminators.
     """
     data: list[str] = []
     first = True
@@ -221,7 +220,7 @@ def server_sent_data(lines: Iterable[bytes]) -> Iterator[str]:
 
 
 async def _in_threads(chunks: Iterator[object]) -> AsyncIterator[object]:
-    """The same, without blocking the event loop while one is waited for."""
+    """Iterate in a thread, without blocking the event loop."""
     while (chunk := await run_blocking(None, lambda: next(chunks, None))) is not None:
         yield chunk
 
@@ -233,8 +232,8 @@ def _lines(response: IO[bytes]) -> Iterator[bytes]:
         yield line
 
 
-def _as_chunk(whole: object) -> object:
-    """A reply that came in one piece, as if it had been streamed."""
+def _to_chunk(whole: object) -> object:
+    """Convert a non-streamed reply to a chunk."""
     choices = field(whole, "choices")
     if not isinstance(choices, list) or not choices:
         return whole
@@ -258,15 +257,15 @@ def _error_text(err: urllib.error.HTTPError) -> str:
 
 
 async def first_model(url: str, key: str | None) -> str:
-    """The name of the first model that an endpoint has.
+    """Return the name of an endpoint's first model.
 
     Args:
-        url: The base URL, or that of the chat completions.
+        url: The base URL, or the URL of its chat completions.
         key: The API key, which is never shown.
 
     Raises:
-        ModelError: It does not say.
-        ValueError: The URL or the key cannot be used.
+        ModelError: The endpoint lists no model.
+        ValueError: The URL or the key is invalid.
     """
     endpoint = Endpoint(_base(url), "", key)
     return await run_blocking(None, endpoint.first_model)

@@ -1,4 +1,4 @@
-"""What of a reply is out, and what the parser still holds back."""
+"""Text of a reply that the parser holds back."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from .. import Event, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStart
 
 
 class HeldText:
-    """Keeps account of a reply while it is parsed.
+    """A tracker of the input that the parser has received but not emitted.
 
-    It rests on two promises of the parser: text and the `raw` of all other events,
-    in order, are the whole input, and the fragments of a call are its payload.
+    It relies on two guarantees of the parser: text and the `raw` of all other events, in
+    order, are the whole input, and the fragments of a call are its payload.
     """
 
     def __init__(self) -> None:
         self.text = ""
-        """What came in and has not come out in any form."""
-        # Characters that are out in full, and those that at least a fragment has shown.
+        """Input that no event contains yet."""
+        # Numbers of characters in complete events, and in these or fragments.
         self._released = 0
         self._seen = 0
         self._in_payload = False
 
     def feed(self, chunk: str) -> None:
-        """Note what the parser is about to get."""
+        """Record the next input of the parser."""
         self.text += chunk
 
     def take(self, event: Event) -> None:
-        """Note what the parser answered."""
+        """Record an event of the parser."""
         match event:
             case ToolCallStart():
                 self._in_payload = False
             case ToolCallDelta(fragment=fragment):
-                # The tag, and perhaps a fence, stand before the payload.
+                # The payload follows the tag, and possibly a fence.
                 start = 0 if self._in_payload else max(self.text.find(fragment), 0)
                 self._in_payload = True
                 self._see(self._seen + start + len(fragment))

@@ -1,4 +1,4 @@
-"""Runs an agent on a recorded or live model, and tells how it goes."""
+"""Runs of an agent on recorded or live models, with printed events."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .recordings import Recording
 
 MAX_REQUESTS = 4
-"""To a live model, for one prompt; a small model may call tools for ever."""
+"""Maximum number of requests to a live model for one prompt; small models may loop."""
 
 CUT_OFF = {
     FinishReason.LENGTH: "the model was cut off here (finish reason: length)",
@@ -50,32 +50,30 @@ CUT_OFF = {
 }
 
 STEP = 0.5
-"""How long a step of a slow tool takes, in seconds: long enough to see that calls run together."""
+"""Seconds per step of a slow tool: long enough to see that calls run concurrently."""
 
 FAST_STEP = 0.02
-"""The same where nobody has to wait."""
+"""Seconds per step without pacing."""
 
 
 class Player:
-    """Runs agents, and tells a narrator."""
+    """A runner of agents whose events a printer shows."""
 
     def __init__(self, printer: EventPrinter) -> None:
         self._printer = printer
 
     def show_prompt(self) -> None:
-        """Show what a model is told, to the end of the first contract."""
+        """Show the system prompt, to the end of the first contract."""
         printer = self._printer
         contracts = [tool.contract for tool in ToolBox(RECORDED_ON).tools]
         lines = system_prompt(contracts, _instructions(RECORDED_ON)).rstrip("\n").split("\n")
         second = [number for number, line in enumerate(lines) if line.startswith("## ")][1]
-        printer.write(LineKind.TITLE, "what the model is told")
+        printer.write(LineKind.TITLE, "the system prompt")
         printer.write(LineKind.PROMPT, "\n".join(lines[:second]).rstrip())
         printer.write(
             LineKind.NOTE, f"and {len(lines) - second} more lines: a section for each tool"
         )
-        printer.write(
-            LineKind.NOTE, "the models of the recordings were told the same in other words"
-        )
+        printer.write(LineKind.NOTE, "the recorded models had the same prompt in other words")
 
     async def play(self, recording: Recording, speed: float | None) -> None:
         """Run an agent on a recording, from the question to the consolidated text."""
@@ -85,7 +83,7 @@ class Player:
         tools = ToolBox(RECORDED_ON, step=FAST_STEP if speed is None else STEP / speed)
         result = await self._run(recording.replay(speed), tools, recording.prompt, requests=1)
         if result.stop_reason is StopReason.MAX_ITERATIONS:
-            printer.write(LineKind.NOTE, "what the model said to the results was not recorded")
+            printer.write(LineKind.NOTE, "the reply to the results was not recorded")
         self._show_history(result.new_messages[1:], tools)
 
     async def ask(self, model: ChatModel, where: str, prompt: str) -> None:
@@ -111,7 +109,7 @@ class Player:
             tools.tools,
             instructions=_instructions(tools.today),
             max_iterations=requests,
-            # Short ones, since they are on the screen: `call_2_0` is the first call of reply 2.
+            # Short ids for the screen: `call_2_0` is the first call of reply 2.
             generation_ids=map(str, itertools.count(1)).__next__,
         )
         async with agent.open(prompt) as run:
@@ -146,17 +144,17 @@ class Player:
     def _show_history(self, messages: Sequence[Message], tools: ToolBox) -> None:
         contracts = [tool.contract for tool in tools.tools]
         for message in consolidate(messages, tools=contracts, tag="name", fenced=True):
-            # The line breaks that stood between calls all come together behind the text.
+            # The line breaks between calls are all moved behind the text.
             text = re.sub(r"\n{3,}", "\n\n", message.text.strip("\n"))
             self._printer.write(LineKind.HISTORY, text)
 
 
 class ObservedModel:
-    """A model, with an eye on what comes in.
+    """A wrapper of a model that tracks the held-back text.
 
     Args:
         model: The model.
-        narrator: Is told what the parser holds back after each delta.
+        printer: Shows the held-back text after each delta.
     """
 
     native_tools = False
@@ -166,9 +164,9 @@ class ObservedModel:
         self._printer = printer
         self._requests = 0
         self.name: str = getattr(model, "name", "model")
-        """The model's name."""
+        """Name of the model."""
         self.held = HeldText()
-        """What is held back of the reply that comes in."""
+        """Held-back text of the current reply."""
 
     async def stream(
         self,
@@ -177,7 +175,7 @@ class ObservedModel:
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,
     ) -> AsyncIterator[Update]:
-        """Answers as the model does."""
+        """Stream the reply of the model."""
         printer = self._printer
         if self._requests:
             printer.write(LineKind.NOTE, "the results go back to the model")
@@ -190,7 +188,7 @@ class ObservedModel:
                 elif isinstance(update, FinishUpdate) and update.reason in CUT_OFF:
                     printer.write(LineKind.NOTE, CUT_OFF[update.reason])
                 yield update
-                # Whoever reads the agent's events gets those of this delta now.
+                # Let the reader of the agent's events handle those of this delta.
                 await asyncio.sleep(0)
                 printer.held(self.held.text)
 

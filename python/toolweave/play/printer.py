@@ -1,4 +1,4 @@
-"""Turns events and results into lines to read."""
+"""Formatting of events and results as readable lines."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 LEGEND: dict[LineKind, str] = {
     LineKind.TEXT: "what the model says to the user, as it streams",
-    LineKind.HELD: "came in, but may begin a call, or end one: kept back until that is certain",
+    LineKind.HELD: "may begin or end a call: held back until that is certain",
     LineKind.ARGS: "the arguments of a call, as the model writes them",
-    LineKind.REPAIRED: "what was repaired in them: where, why, and from what to what",
-    LineKind.STARTS: "the arguments fit the schema: the tool starts, whatever the model still writes",
-    LineKind.WORKS: "what a tool shows while it runs",
-    LineKind.RESULT: "what the tool answered, as soon as it did",
-    LineKind.FAILED: "why the tool could not do it",
-    LineKind.INVALID: "a call that does not run, and what the model is told",
+    LineKind.REPAIRED: "repairs of the arguments: place, reason, old and new value",
+    LineKind.STARTS: "the arguments fit the schema: the tool starts while the model still writes",
+    LineKind.WORKS: "progress of a running tool",
+    LineKind.RESULT: "the result of a tool, as soon as it is there",
+    LineKind.FAILED: "the error of a tool",
+    LineKind.INVALID: "a call that does not run, and the error that the model reads",
     LineKind.ALL: "the results in the order of the calls, for the history",
     LineKind.SKIPPED: "markup that is neither text nor part of a call",
     LineKind.HISTORY: "the reply and its results as text: what the model reads in the next request",
 }
 REPAIR_EXPLANATIONS: dict[str, str] = {
     "implicit_close": "no closing tag; the call ends where its JSON or its fence ends",
-    "name_case": "the name is spelled in another case",
+    "name_case": "the name is written in another case",
     "trailing_comma": "no comma before a closing bracket",
     "missing_comma": "a comma between two members",
     "comment": "JSON has no comments",
@@ -50,7 +50,7 @@ REPAIR_EXPLANATIONS: dict[str, str] = {
     "inner_quote": "a quote inside a string is escaped",
     "bare_key": "a key is written in double quotes",
     "literal": "JSON writes true, false and null",
-    "number": "JSON spells the number differently",
+    "number": "JSON writes the number differently",
     "control_character": "line breaks and tabs inside a string are escaped",
     "escape": "JSON has no such escape",
     "lone_surrogate": "half of a character",
@@ -58,11 +58,11 @@ REPAIR_EXPLANATIONS: dict[str, str] = {
     "wrong_closer": "a bracket that closes nothing",
     "debris": "not part of the JSON",
     "type": "the schema declares another type, and the meaning is certain",
-    "enum_case": "the schema spells the value in another case",
+    "enum_case": "the schema has the value in another case",
     "wrap_in_array": "the schema declares a list",
     "json_text": "the schema declares a structure, not its text",
-    "null_member": "an optional argument without a value is left out, and may not be null",
-    "fallback": "another model was asked what was meant",
+    "null_member": "an optional argument without a value is omitted, and may not be null",
+    "fallback": "another model was asked for the intended value",
 }
 DISCARD_EXPLANATIONS: dict[str, str] = {
     "reasoning_tag": "the tag around reasoning",
@@ -72,25 +72,24 @@ DISCARD_EXPLANATIONS: dict[str, str] = {
     "late_fragment": "more of a call that has ended",
 }
 VALUE_REPAIRS = ("type", "enum_case", "wrap_in_array", "json_text")
-"""Repairs from one JSON value to another; all others are from one text to another."""
+"""Kinds of repairs of JSON values; all others are repairs of text."""
 
 MAX_SHOWN = 160
-"""Characters of a value that is only mentioned."""
+"""Maximum number of characters of a shown value."""
 
 
 class EventPrinter:
-    """Tells one reply after another to a screen.
+    """A printer that writes replies and results to a screen.
 
-    Text and arguments become lines as their line breaks come; what has no line
-    break yet grows at the bottom, next to what the parser holds back. Tools that run
-    meanwhile have their say above that.
+    Text and arguments become lines as their line breaks arrive. The unfinished line grows at the
+    bottom, next to the text that the parser holds back; progress and results are shown above it.
     """
 
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._kind: LineKind | None = None
         self._line = ""
-        # Blank lines of text that count only if more text follows; None before the first line.
+        # Blank lines that are shown only if more text follows; None before the first line.
         self._blank: int | None = None
         self._held = ""
         self._held_for = 0
@@ -106,13 +105,13 @@ class EventPrinter:
             self._screen.show(Line(kind, line))
 
     def held(self, text: str) -> None:
-        """Show what is held back after a chunk."""
+        """Show the held-back text after a chunk."""
         self._held_for = self._held_for + 1 if text else 0
         self._held = text
         self._redraw()
 
     def event(self, event: Event) -> None:
-        """Tell one event of the parser."""
+        """Show an event of the parser."""
         match event:
             case TextDelta(text=text):
                 self._report_held("it was text")
@@ -151,7 +150,7 @@ class EventPrinter:
                 self.write(LineKind.INVENTED, f"{source} that no tool gave: {visible(raw)}")
 
     def tool(self, event: ToolEvent) -> None:
-        """Tell what became of a call."""
+        """Show an event of the executor."""
         match event:
             case ToolStarted(call_id, name, arguments):
                 self._started.add(call_id)
@@ -176,12 +175,12 @@ class EventPrinter:
                 pass
 
     def end_line(self) -> None:
-        """End the line that grows."""
+        """End the growing line."""
         self._close()
         self._screen.grow(None, "")
 
     def summary(self) -> str:
-        """What came up so far, in a sentence."""
+        """Return a sentence that summarizes all calls so far."""
         ran, failed = self._seen["calls"], self._seen["failures"]
         parts = [
             f"{_count(ran, 'call')} ran after {_count(self._seen['repairs'], 'repair')}",
@@ -195,7 +194,7 @@ class EventPrinter:
         return "; ".join(parts)
 
     def _show_above(self, kind: LineKind, whose: str, text: str) -> None:
-        """Show lines that have nothing to do with the one that grows."""
+        """Show lines above the growing one."""
         for line in text.split("\n"):
             self._screen.show(Line(kind, f"{whose}  {line}"))
         self._redraw()
@@ -214,7 +213,7 @@ class EventPrinter:
             self._flush_notes()
 
     def _show(self, kind: LineKind, line: str) -> None:
-        """Show a line that has grown to its end, but no blank ones around text."""
+        """Show a finished line, without blank lines around text."""
         if kind != LineKind.ARGS and not line.strip():
             if self._blank is not None:
                 self._blank += 1
@@ -233,7 +232,7 @@ class EventPrinter:
         self._flush_notes()
 
     def _report_held(self, outcome: str) -> None:
-        """What was held back has been decided; say so once the line it stands in is done."""
+        """Note the outcome of held-back text, to show once the current line is finished."""
         if self._held_for:
             wait = f"for {_count(self._held_for, 'delta')}, then {outcome}"
             self._notes.append(Line(LineKind.HELD, f"{visible(self._held)}   {wait}"))
@@ -248,7 +247,7 @@ class EventPrinter:
 
 
 def describe_repair(repair: Repair) -> str:
-    """One repair as a sentence: where, why, and from what to what."""
+    """Return a sentence on a repair: place, reason, old and new value."""
     why = REPAIR_EXPLANATIONS.get(repair.kind, repair.kind.replace("_", " "))
     sentence = f"{repair.path}: {why}" if repair.path else why
     render = as_json if repair.kind in VALUE_REPAIRS else _as_text
@@ -261,7 +260,7 @@ def describe_repair(repair: Repair) -> str:
 
 
 def as_json(value: object) -> str:
-    """A JSON value as text, not too long for a line."""
+    """Return a JSON value as text, shortened to fit a line."""
     return _shortened(json.dumps(value, ensure_ascii=False))
 
 

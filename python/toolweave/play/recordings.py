@@ -12,10 +12,10 @@ from ..models.recording import RecordedReply
 from ..models.replay import ReplayModel
 
 RECORDED_ON = datetime.date(2025, 5, 12)
-"""What the recorded models were told that today is."""
+"""Date of the recordings, which the system prompts state as today."""
 
 SELECTION = ("email-list", "no-closing-tag", "missing-body", "cut-off", "repairs")
-"""What to play where someone watches: under a minute at the recorded pace."""
+"""Recordings that are played by default: under a minute at the recorded pace."""
 
 
 @dataclass(frozen=True)
@@ -24,34 +24,34 @@ class Recording:
 
     name: str
     shows: str
-    """Why it is worth a look."""
+    """Subject of the recording."""
     source: str
     """`recorded`, or `written by hand`."""
     model: str | None
     temperature: float | None
     system: str
-    """The system prompt that the model was given."""
+    """System prompt of the request."""
     prompt: str
     finish_reason: str
-    """`stop`, or `length` if the model was cut off."""
+    """`stop`, or `length` if the reply was cut off."""
     deltas: list[str]
     delta_ms: list[int]
-    """When each delta came, in milliseconds from the request."""
+    """Arrival of each delta, in milliseconds from the request."""
 
     @property
     def facts(self) -> str:
-        """Where the reply comes from, for the reader."""
+        """Description of the origin of the reply."""
         if self.model is None:
             return self.source
         today = self.system.partition("Today is ")[2].partition(".")[0]
         return (
             f"{self.source} reply of {self.model}, temperature {self.temperature:g}, "
-            f"told that today is {today}"
+            f"prompted with the date {today}"
         )
 
     @property
     def reply(self) -> RecordedReply:
-        """What the model said, and when."""
+        """The reply with its timing."""
         fields = {
             "model": self.model,
             "prompt": self.prompt,
@@ -62,12 +62,12 @@ class Recording:
         return RecordedReply.from_dict(fields)
 
     def replay(self, speed: float | None) -> ReplayModel:
-        """The model, `speed` times as fast as it was but for long pauses; at once if None."""
+        """Return a model that replays at `speed` times the recorded pace; None for no pauses."""
         return ReplayModel([self.reply], speed=speed)
 
 
 def recordings() -> tuple[Recording, ...]:
-    """All recordings that come with the package, in their order."""
+    """Return all recordings of the package, in order."""
     folder = files("toolweave.play") / "streams"
     systems = _read(folder / "systems.json")
     found: list[Recording] = []

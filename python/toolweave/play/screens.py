@@ -1,4 +1,4 @@
-"""Where the lines of a replay go: plain text for any stream, colours for a terminal."""
+"""Screens for the lines of a replay: plain text for any stream, colours for a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class LineKind(Enum):
-    """What a line shows; the value is its label."""
+    """Kind of a line; the value is its label."""
 
     TITLE = "title"
     NOTE = "note"
@@ -50,26 +50,26 @@ class Line:
 
 
 class Screen(AbstractContextManager["Screen"], Protocol):
-    """Takes lines as they are finished, and what stands below them as it grows."""
+    """An output for finished lines, with a growing line below them."""
 
     def show(self, line: Line) -> None:
-        """Show a line that is finished."""
+        """Show a finished line."""
 
     def grow(self, line: Line | None, held: str) -> None:
-        """Show the line that is still growing, and what the parser holds back."""
+        """Show the growing line, and the text that the parser holds back."""
 
 
-# Not as escapes: next to JSON, which has some of its own, those would be misread.
+# Not escapes, which could be confused with those of JSON.
 SIGNS = {"\n": "\N{DOWNWARDS ARROW WITH CORNER LEFTWARDS}", "\t": "\N{RIGHTWARDS ARROW TO BAR}"}
 
 
 def visible(text: str) -> str:
-    """Text on one line: signs for line breaks and tabs, escapes for what cannot be seen."""
+    """Return text on one line: symbols for line breaks and tabs, escapes for the invisible."""
     return "".join(ch if _is_visible(ch) else SIGNS.get(ch) or repr(ch)[1:-1] for ch in text)
 
 
 def harmless(text: str) -> str:
-    """One line of foreign text, without what a terminal would obey."""
+    """Return a line of untrusted text with control characters escaped."""
     return "".join(ch if _is_visible(ch) or ch == "\t" else repr(ch)[1:-1] for ch in text)
 
 
@@ -88,7 +88,7 @@ class PlainScreen:
         return self
 
     def __exit__(self, *_raised: object) -> None:
-        """Nothing is left to show."""
+        """Return at once: all lines are already written."""
 
     def show(self, line: Line) -> None:
         """Write one line."""
@@ -100,9 +100,9 @@ class PlainScreen:
                 text = f"\n{text}"
             case _:
                 text = f"{line.kind.value:>{MARGIN - 1}} {text}".rstrip()
-        # Whoever waits for the next line has this one before their eyes.
+        # Show each line at once.
         self._stream.write(text + "\n")
         self._stream.flush()
 
     def grow(self, line: Line | None, held: str) -> None:
-        """Nothing: what is not finished cannot be taken back from a pipe."""
+        """Ignore it: an unfinished line could not be redrawn in a pipe."""

@@ -1,4 +1,4 @@
-"""The five tools of the recordings: small, but they do what they say."""
+"""The five tools of the recordings, with simple but real implementations."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from ..tools import Tool
 
 Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
-"""As the model wrote it: a float would lose digits of a large whole number."""
+"""A number as the model wrote it: a float would lose digits of a large integer."""
 
-# Enough for any sum a person would ask for; a model may ask for more.
+# Enough for realistic sums; a model may ask for more.
 _ARITHMETIC = Context(prec=400, Emax=9999, Emin=-9999)
 
 
 class ToolBox:
-    """The tools, with the bookings and mails they have made.
+    """The tools, with their bookings and sent emails.
 
     Args:
         today: The day that bookings and weather are relative to.
-        step: How long each step of a tool takes that would ask somebody else, in seconds.
+        step: Seconds per step of a tool that imitates a remote service.
     """
 
     def __init__(self, today: datetime.date, *, step: float = 0.0) -> None:
@@ -46,7 +46,7 @@ class ToolBox:
 
     @property
     def tools(self) -> tuple[Tool[..., Any], ...]:
-        """All tools, in the order in which the recorded models were told of them."""
+        """All tools, in the order of the recorded prompts."""
         return self.get_weather, self.book_restaurant, self.add, self.multiply, self.send_email
 
     @tool("GetWeather")
@@ -62,7 +62,7 @@ class ToolBox:
         Returns:
             weather report
         """
-        # All there is to tell is what it is like at this time of the year.
+        # The only data are long-term means of the month.
         table: dict[str, list[int]] = _data("climate.json")
         wanted = _folded(location.split(",")[0])
         await asyncio.sleep(self._step)
@@ -78,7 +78,7 @@ class ToolBox:
     @tool("BookRestaurant")
     async def book_restaurant(
         self,
-        restaurantName: str,  # noqa: N803 - as the model is to spell it
+        restaurantName: str,  # noqa: N803 - the name that the model writes
         date: str,
         time: str,
         numberOfPeople: int,  # noqa: N803
@@ -123,9 +123,9 @@ class ToolBox:
         code = f"{letters}-{day:%m%d}-{self._booked[name, day]:02d}"
         return f"booked: {name}, {numberOfPeople} people, {day:%A %Y-%m-%d} {clock:%H:%M}, {code}"
 
-    @tool("Add")
+    @tool("Add", description="Adds two numbers.")
     async def add(self, a: Number, b: Number) -> str:
-        """Adds two numbers.
+        """Add two numbers.
 
         Args:
             a: First number
@@ -134,11 +134,11 @@ class ToolBox:
         Returns:
             the sum
         """
-        return _spell(_ARITHMETIC.add(_decimal(a), _decimal(b)))
+        return _format_number(_ARITHMETIC.add(_decimal(a), _decimal(b)))
 
-    @tool("Multiply")
+    @tool("Multiply", description="Multiplies two numbers.")
     async def multiply(self, a: Number, b: Number) -> str:
-        """Multiplies two numbers.
+        """Multiply two numbers.
 
         Args:
             a: First number
@@ -147,7 +147,7 @@ class ToolBox:
         Returns:
             the product
         """
-        return _spell(_ARITHMETIC.multiply(_decimal(a), _decimal(b)))
+        return _format_number(_ARITHMETIC.multiply(_decimal(a), _decimal(b)))
 
     @tool("SendEmail")
     async def send_email(
@@ -204,7 +204,7 @@ def _restaurant(wish: str) -> dict[str, Any]:
 
 
 def _decimal(number: float) -> Decimal:
-    # By way of the digits: what the model wrote as 0.1 is a tenth.
+    # From the digits: the model's 0.1 is exactly a tenth.
     if isinstance(number, int) and number.bit_length() > 1_000:
         raise ToolFailed("a number with more than 300 digits")
     value = Decimal(repr(number))
@@ -213,14 +213,14 @@ def _decimal(number: float) -> Decimal:
     return value
 
 
-def _spell(value: Decimal) -> str:
+def _format_number(value: Decimal) -> str:
     if value == value.to_integral_value():
         return f"{value:.0f}"
     return f"{value.normalize(_ARITHMETIC):f}"
 
 
 def _folded(text: str) -> str:
-    """For comparing names as people write them: without case, accents and outer space."""
+    """Normalize a name for comparison: without case, accents and surrounding space."""
     bare = unicodedata.normalize("NFKD", text.strip().casefold())
     return "".join(ch for ch in bare if not unicodedata.combining(ch))
 

@@ -1,4 +1,4 @@
-"""A client of chats over HTTP, as small as one can be: it says things and reads what happens."""
+"""A minimal client of chats over HTTP."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ TIMEOUT = 15.0
 
 
 class ClientError(Exception):
-    """The server did not do what was asked."""
+    """The server rejected a request."""
 
 
 class ReceivedEvent(NamedTuple):
-    """One event of a stream."""
+    """An event received from a stream."""
 
     id: int
-    """What to resume from."""
+    """Id to resume after."""
     event: dict[str, Any]
     """The event."""
 
 
 class PlaygroundClient:
-    """Speaks to one server, one request after another; blocks.
+    """A blocking client of one server.
 
     Args:
-        url: Where the server is.
+        url: URL of the server.
     """
 
     def __init__(self, url: str) -> None:
@@ -39,10 +39,10 @@ class PlaygroundClient:
         self._host, self._port = parts.hostname or "", parts.port
 
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Asks for something, and gives what the server says.
+        """Send a request and return the parsed response.
 
         Raises:
-            ClientError: The server refused.
+            ClientError: The server rejected the request.
         """
         connection = self._connect()
         try:
@@ -52,22 +52,22 @@ class PlaygroundClient:
             response = connection.getresponse()
             text = response.read().decode()
             if response.status >= 300:
-                raise ClientError(f"{method} {path} was answered with {response.status}: {text}")
+                raise ClientError(f"{method} {path} returned status {response.status}: {text}")
             return cast("dict[str, Any]", json.loads(text))
         finally:
             connection.close()
 
     def events(self, chat_id: str, after: int) -> Generator[ReceivedEvent, None, None]:
-        """What happens in a chat, until nothing goes on any more.
+        """Yield the events of a chat until its last run has ended.
 
-        Leaving the iteration drops the connection.
+        Leaving the iteration closes the connection.
 
         Args:
-            chat_id: The chat.
-            after: The last event that is known.
+            chat_id: Id of the chat.
+            after: Sequence number of the last known event.
 
         Raises:
-            ClientError: The server refused.
+            ClientError: The server rejected the request.
         """
         connection = self._connect()
         try:
@@ -78,7 +78,7 @@ class PlaygroundClient:
                 return
             if response.status != 200:
                 text = response.read().decode()
-                raise ClientError(f"the events were answered with {response.status}: {text}")
+                raise ClientError(f"the events returned status {response.status}: {text}")
             yield from _parse_events(response)
         finally:
             connection.close()

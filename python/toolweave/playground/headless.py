@@ -1,4 +1,4 @@
-"""The playground without a browser: one conversation over HTTP, checked against what was stored."""
+"""The playground without a browser: one conversation over HTTP, checked against the store."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
     from .server import Settings
 
 SPEED = 30.0
-"""How many times the recorded pace: fast, but slow enough that a run goes on while a client
-is away."""
+"""Multiple of the recorded pace: fast, but slow enough for a run to continue while its client
+is disconnected."""
 
 SCENARIOS_PLAYED = ("stations", "repairs", "approval", "question", "selection", "scenes")
-"""The scenarios that are received."""
+"""Names of the scenarios to play."""
 
 DROPPED_AFTER = 5
-"""After how many events of the first run the connection is dropped."""
+"""Number of events of the first run after which the connection is dropped."""
 
 EVENTS_PER_PAGE = 2_000
-"""How many events of the store are read at a time."""
+"""Number of events that are read from the store at a time."""
 
 Event: TypeAlias = "dict[str, Any]"
 
 
 async def play(settings: Settings, model: ChatModel | None, out: TextIO) -> int:
-    """Plays a conversation, and prints it.
+    """Run a conversation and print it.
 
     Returns:
-        The exit code: 1 if something was not as it has to be; a line says what.
+        The exit code: 1 if a check failed, with a printed line for each problem.
 
     Raises:
-        ServerError: There can be no server.
+        ServerError: The server cannot start.
     """
     settings = replace(settings, speed=SPEED if model is None else None)
     with PlainScreen(out) as screen:
@@ -65,34 +65,34 @@ async def play(settings: Settings, model: ChatModel | None, out: TextIO) -> int:
         if not found:
             view.write(
                 LineKind.END,
-                f"{len(conversation.events)} events came over the wire, each once and in order, "
-                "and are what the store has",
+                f"received {len(conversation.events)} events over HTTP, each once and in order, "
+                "as stored",
             )
     return 1 if found else 0
 
 
 class Conversation:
-    """A conversation of somebody who drops a connection, approves what is asked, and answers.
+    """A conversation with a dropped connection, an approval and an answer.
 
     Args:
-        client: Speaks to the server.
-        view: Is received what happens.
+        client: Client of the server.
+        view: Shows the events.
     """
 
     def __init__(self, client: PlaygroundClient, view: View) -> None:
         self._client = client
         self._view = view
         self.chat_id = ""
-        """The chat, once there is one."""
+        """Id of the chat, once created."""
         self.events: list[Event] = []
-        """What has come over the wire."""
+        """Events received so far."""
 
     def run(self) -> None:
-        """Says one thing after another; blocks.
+        """Run the conversation; blocks.
 
         Raises:
-            ClientError: The server refused something.
-            OSError: It cannot be reached.
+            ClientError: The server rejected a request.
+            OSError: The server cannot be reached.
         """
         self.chat_id = self._client.ask("POST", "/chats", {})["chatId"]
         by_name = {scenario.name: scenario for scenario in scenarios()}
@@ -106,14 +106,14 @@ class Conversation:
                 self._answer(event)
 
     def _drop(self) -> None:
-        """Reads some events and drops the connection, in the middle of the run."""
+        """Read some events and drop the connection, in the middle of the run."""
         with contextlib.closing(self._read()) as events:
             for count, _ in enumerate(events, 1):
                 if count == DROPPED_AFTER:
                     break
         last = self.events[-1]["sequenceNumber"]
         self._view.write(
-            LineKind.NOTE, f"the connection is dropped; the next one goes on after event {last}"
+            LineKind.NOTE, f"the connection is dropped; the next resumes after event {last}"
         )
 
     def _read(self) -> Generator[Event, None, None]:
@@ -127,7 +127,7 @@ class Conversation:
                 yield received.event
 
     def _answer(self, event: Mapping[str, Any]) -> None:
-        """Answers where somebody is waited for."""
+        """Answer an event that asks for an approval or an answer."""
         if event["kind"] != "tool_state" or "key" not in event:
             return
         answer: dict[str, Any] | None = None
@@ -142,12 +142,12 @@ class Conversation:
 
 
 async def check(store: MessageStore, chat_id: str, events: Sequence[Event]) -> list[str]:
-    """What is not as it has to be: in the events that came, against what is stored.
+    """Return the differences between the received events and the store.
 
     Args:
-        store: Where the chat is.
-        chat_id: The chat.
-        events: What came over the wire.
+        store: Store of the chat.
+        chat_id: Id of the chat.
+        events: The received events.
     """
     stored: list[Event] = []
     while part := await store.events(chat_id, after=len(stored), limit=EVENTS_PER_PAGE):
@@ -155,9 +155,11 @@ async def check(store: MessageStore, chat_id: str, events: Sequence[Event]) -> l
     found: list[str] = []
     numbers = [event["sequenceNumber"] for event in events]
     if numbers != list(range(1, len(events) + 1)):
-        found.append(f"the numbers of the events are not 1, 2, 3 and so on: {numbers}")
+        found.append(f"the sequence numbers must be 1, 2, 3, ..., got {numbers}")
     if stored != list(events):
-        found.append(f"{len(events)} events came, which are not the {len(stored)} in the store")
+        found.append(
+            f"the {len(events)} received events differ from the {len(stored)} in the store"
+        )
     reducer = StreamReducer()
     for event in events:
         reducer.push(event)
@@ -171,11 +173,13 @@ async def check(store: MessageStore, chat_id: str, events: Sequence[Event]) -> l
     for message in (await store.load(chat_id)).messages:
         seen = shown.get(message.id or "")
         if isinstance(message, TextMessage) and (seen or {}).get("text") != message.text:
-            found.append(f"the text {message.id} is not what came: {seen}")
-        # How scenes were chosen is received as steps, without messages.
+            found.append(f"the text {message.id} differs from the received one: {seen}")
+        # The selection of scenes is reported as steps, without messages.
         if isinstance(message, ToolAggregateMessage) and seen is not None:
             calls: list[Event] = seen.get("toolCalls", [])
             results = {call["toolCallId"]: call.get("result") for call in calls}
             if results != {each.tool_call_id: each.result for each in message.tool_results}:
-                found.append(f"the results of {message.id} are not what came: {results}")
+                found.append(
+                    f"the results of {message.id} differ from the received ones: {results}"
+                )
     return found

@@ -1,4 +1,4 @@
-"""The model of the playground, which tells a scenario."""
+"""The model of the playground, which replays scenarios."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from .scenarios import Scenario
 
 MAX_PAUSE = 0.15
-"""The longest pause between two pieces of a recorded reply, in seconds: the recorded models ran on
-one processor that was busy with other things."""
+"""Maximum pause between two pieces of a recorded reply, in seconds: the recorded models ran on one
+busy processor."""
 
 
 def pace(speed: float | None) -> str:
-    """The pace of recorded replies in words, for the reader.
+    """Describe the pace of recorded replies.
 
     Args:
-        speed: How many times as fast as they were recorded; None for at once.
+        speed: Multiple of the recorded pace; None for no pauses.
     """
     if speed is None:
         return "played without pauses"
@@ -34,13 +34,13 @@ def pace(speed: float | None) -> str:
 
 
 class ScenarioModel:
-    """A model that says what a scenario has it say.
+    """A model that replays the replies of a scenario.
 
     Args:
         scenario: The scenario.
-        messages_so_far: The conversation so far, with the results that a reply may depend on.
-        speed: How many times as fast as it was recorded; None for at once.
-        turn: How far the scenario was told before.
+        messages_so_far: Callback for the conversation so far, whose results affect replies.
+        speed: Multiple of the recorded pace; None for no pauses.
+        turn: Number of replies that were given before.
     """
 
     native_tools = False
@@ -59,7 +59,7 @@ class ScenarioModel:
         self._speed = speed
         self._turn = turn
         self.name: str = scenario.turns[0][0].model or "script"
-        """The model whose replies they are."""
+        """Name of the recorded model."""
 
     async def stream(
         self,
@@ -68,7 +68,7 @@ class ScenarioModel:
         tools: Sequence[FunctionContract] = (),
         options: ModelOptions | None = None,
     ) -> AsyncIterator[Update]:
-        """Gives the reply that comes next in the scenario."""
+        """Stream the next reply of the scenario."""
         reply = self._scenario.reply(self._turn, _results(self._messages()))
         self._turn += 1
         replay = ReplayModel(
@@ -83,19 +83,19 @@ class ScenarioModel:
 
 
 def position(messages: Sequence[Message]) -> int:
-    """How often a model has called tools since the user spoke."""
+    """Return the number of replies with calls since the last user message."""
     return len(_replies(messages))
 
 
 def _results(messages: Sequence[Message]) -> list[str]:
-    """The results that the next reply is about."""
+    """Return the results of the last reply."""
     for calls in _replies(messages).values():
         return [result.result for message in reversed(calls) for result in message.tool_results]
     return []
 
 
 def _replies(messages: Sequence[Message]) -> dict[str, list[ToolAggregateMessage]]:
-    """The calls since the user spoke by reply, the last ones first."""
+    """Return the calls since the last user message by reply, the latest first."""
     found: dict[str, list[ToolAggregateMessage]] = {}
     for number, message in enumerate(reversed(messages)):
         if isinstance(message, TextMessage) and message.role is Role.USER:

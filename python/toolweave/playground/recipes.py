@@ -1,4 +1,4 @@
-"""A registry of our own: five tools for recipes in a `tools.xml`, and their handlers."""
+"""A sample registry: five tools for recipes in a `tools.xml`, and their handlers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DATA = files("toolweave.playground") / "data"
 
 
 def load_recipe_tools() -> ToolRegistry:
-    """The registry, with a handler for each tool."""
+    """Return the registry, with a handler for each tool."""
     with as_file(_DATA / "tools.xml") as path:
         registry = ToolRegistry.load(path)
     registry.handler("search")(search)
@@ -33,10 +33,10 @@ def load_recipe_tools() -> ToolRegistry:
 
 
 async def search(search_query: str) -> str:
-    """Lists the recipes that fit a description.
+    """List the recipes that match a description.
 
     Args:
-        search_query: What to look for, in a few words.
+        search_query: A few words to search for.
     """
     words = _words(search_query)
     found = [
@@ -48,7 +48,7 @@ async def search(search_query: str) -> str:
 
 
 async def compare(first: str, second: str) -> str:
-    """Holds two recipes against each other.
+    """Compare two recipes.
 
     Args:
         first: The name of one.
@@ -58,7 +58,7 @@ async def compare(first: str, second: str) -> str:
 
 
 async def recipe_details(recipe: str) -> str:
-    """Says what is known of a recipe.
+    """Return the details of a recipe.
 
     Args:
         recipe: The name of the recipe.
@@ -67,21 +67,21 @@ async def recipe_details(recipe: str) -> str:
 
 
 async def scale_recipe(recipe: str, people: int) -> str:
-    """Says how much of everything a recipe needs for a number of people.
+    """Return the amounts of a recipe for a number of people.
 
     Args:
         recipe: The name of the recipe.
-        people: For how many people.
+        people: Number of people.
     """
     found = _recipe(recipe)
     return f"{found['name']} for {people}: {', '.join(_lines(found, people / found['people']))}"
 
 
 async def substitute(ingredient: str) -> str:
-    """Says what can be taken instead of an ingredient.
+    """Return a substitute for an ingredient.
 
     Args:
-        ingredient: What the user does not have, or does not want.
+        ingredient: The ingredient to replace.
     """
     table: dict[str, str] = _data()["instead"]
     wanted = _words(ingredient)
@@ -124,6 +124,6 @@ def _lines(recipe: dict[str, Any], factor: float = 1.0) -> Iterable[str]:
 
 
 def _words(*texts: str) -> set[str]:
-    """Words for comparing, whatever their case, and singular as plural."""
+    """Return the words for comparison, without case and plural endings."""
     found = re.findall(r"\w+", " ".join(texts).casefold())
     return {word.removesuffix("s") for word in found if len(word) > 2}

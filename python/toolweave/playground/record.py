@@ -1,10 +1,10 @@
-"""Asks a live model for the replies of the scenarios, and writes them down.
+"""Recorder of the replies of scenarios from a live model.
 
     python -m toolweave.playground.record URL NAME FOLDER
 
-In the files of the folder, a reply that is to be recorded is `{"record": {}}`. What the user has to
-say on the way stands in there: `{"approve": false}`, or `{"answer": "small"}` to a question. What
-has its `deltas` already stays as it is.
+In the files of the folder, `{"record": {}}` marks a reply to record. It may contain the user's
+input: `{"approve": false}`, or `{"answer": "small"}` to a question. Replies that have `deltas`
+are kept.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ OPTIONS = ModelOptions(temperature=0.0, max_tokens=300)
 
 
 class _ContinuingModel:
-    """A model that gives the replies that are known, and asks another for the next one."""
+    """A model that replays known replies, then records the next one from another model."""
 
     native_tools = False
 
@@ -63,7 +63,7 @@ class _ContinuingModel:
 
 
 async def record(model: ChatModel, name: str, fields: dict[str, Any]) -> None:
-    """Records what is missing of a scenario."""
+    """Record the missing replies of a scenario."""
     known: list[RecordedReply] = []
     for turn in fields["replies"]:
         replies = alternatives(turn)
@@ -73,7 +73,7 @@ async def record(model: ChatModel, name: str, fields: dict[str, Any]) -> None:
                 each.update(_written(recorded, name))
         reply = reply_of(fields["prompt"], replies[0])
         if isinstance(reply, str):
-            # What follows on what is written by hand is, too.
+            # Replies after a hand-written one are hand-written too.
             break
         known.append(reply)
 
@@ -102,7 +102,7 @@ async def _next(
                 agent.resolve(event.key, user.get("answer", "small"))
             if asked.recorder.replies:
                 return asked.recorder.replies[0]
-    raise SystemExit(f"{fields['prompt']!r} is answered after {len(known)} replies")
+    raise SystemExit(f"{fields['prompt']!r} was completed after {len(known)} replies")
 
 
 def _written(reply: RecordedReply, name: str) -> dict[str, Any]:
@@ -120,7 +120,7 @@ async def _main(url: str, name: str, files: Sequence[Path]) -> None:
 
 
 def scenario_json(fields: Mapping[str, Any]) -> str:
-    """A scenario as JSON, with each turn on a line of its own."""
+    """Return a scenario as JSON, with each turn on a line of its own."""
     turns = [json.dumps(turn, ensure_ascii=False) for turn in fields["replies"]]
     rest = {key: value for key, value in fields.items() if key != "replies"}
     head = json.dumps(rest, ensure_ascii=False, indent=2).removesuffix("\n}")

@@ -1,4 +1,4 @@
-"""What the playground answers: scenarios that it knows by heart, or what a live model says."""
+"""The responder of the playground, with recorded scenarios or a live model."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from ..web.raw_text import OnText, OpenRun
 
 PRICE = Price("0.15", "0.60")
-"""What tokens cost in the scenes, in dollars for a million. The recorded models cost nothing."""
+"""Fictitious price of tokens in scenes, in dollars per million."""
 
 BUDGET = "0.01"
 
 MAX_CHATS = 256
-"""How many chats have tools of their own at a time, with a live model."""
+"""Maximum number of chats whose tools keep their state, with a live model."""
 
 ASK_A_MODEL = "toolweave demo --model http://127.0.0.1:8080/v1 --model-name NAME"
 
@@ -57,13 +57,13 @@ class Playground:
     """The responder of the playground.
 
     Args:
-        approver: Who decides on calls that need approval.
-        model: A live model; without one, what is recorded is played.
-        registry: Tools of the user's own, which each question is routed to.
-        item_type: The type whose tools these are.
-        allowed_handlers: The dotted prefixes that its handlers may be imported from.
-        strategy: How a model is asked which of the tools a question is for.
-        speed: How many times as fast as it was recorded; None for at once.
+        approver: Approver of calls that require approval.
+        model: A live model; None to replay scenarios.
+        registry: The user's tools, from which one is selected for each question.
+        item_type: The type whose tools are used.
+        allowed_handlers: Dotted prefixes from which its handlers may be imported.
+        strategy: Strategy for the selection of a tool.
+        speed: Multiple of the recorded pace; None for no pauses.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Playground:
         self._tools: OrderedDict[str, Tools] = OrderedDict()
 
     def __call__(self, turn: Turn) -> RawTextRun:
-        """Begins an answer."""
+        """Start the run of a turn."""
         asked = _asked((*turn.history, *turn.messages))
         if self._model is not None:
             return self._live(turn, self._model, asked)
@@ -106,7 +106,7 @@ class Playground:
     def _live(self, turn: Turn, model: ChatModel, asked: str) -> RawTextRun:
         router = self._router
         name: str = getattr(model, "name", "model")
-        today = datetime.date.today()  # noqa: DTZ011 - where the user is
+        today = datetime.date.today()  # noqa: DTZ011 - the user's date
 
         def open_run(on_text: OnText, _: Selection | None) -> OpenedRun:
             agent = Agent(
@@ -118,13 +118,13 @@ class Playground:
             )
             return _opened(agent, turn)
 
-        # To go on is no question.
+        # Continuing a run needs no selection.
         if router is None or not turn.messages:
             return RawTextRun(open_run)
         return RawTextRun(open_run, lambda: router.select(asked))
 
     def _unknown(self, turn: Turn, asked: str) -> RawTextRun:
-        """Says honestly that there is nothing to say."""
+        """Answer that no reply is recorded."""
         router = self._router
         if router is None:
             return RawTextRun(self._replay(turn, _by_hand(asked, UNKNOWN)))
@@ -139,7 +139,7 @@ class Playground:
         return RawTextRun(open_run, lambda: router.select(asked))
 
     def _replay(self, turn: Turn, scenario: Scenario, router: Router | None = None) -> OpenRun:
-        """An agent that tells a scenario."""
+        """Return a function that opens an agent's run of a scenario."""
 
         def open_run(on_text: OnText, _: Selection | None) -> OpenedRun:
             runs: list[AgentRun] = []
@@ -164,7 +164,7 @@ class Playground:
         return open_run
 
     def _scenes(self, turn: Turn, scenario: Scenario) -> OpenRun:
-        """Scenes that tell a scenario."""
+        """Return a function that opens a run of scenes for a scenario."""
 
         def open_run(on_text: OnText, _: Selection | None) -> OpenedRun:
             model = ScenarioModel(scenario, lambda: (), speed=self._speed)
@@ -200,7 +200,7 @@ class Playground:
 
 
 def instructions(today: datetime.date) -> str:
-    """What models are told before every conversation."""
+    """Return the instructions of every conversation."""
     return (
         f"You are a helpful assistant. Today is {today}. Call the tools that you need first; then "
         "answer the user in a sentence or two, with what the tools said. Say so if one failed."
@@ -219,7 +219,7 @@ def _opened(agent: Agent, turn: Turn) -> tuple[AgentRun, DeferredResults]:
 
 
 def _asked(messages: Sequence[Message]) -> str:
-    """What the user said last."""
+    """Return the text of the last user message."""
     for message in reversed(messages):
         if isinstance(message, TextMessage) and message.role is Role.USER:
             return message.text

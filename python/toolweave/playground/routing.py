@@ -1,4 +1,4 @@
-"""Which tool of a registry a question is for, and who says so."""
+"""Selection of the tool for a question from a registry."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from .scenarios import Scenario
 
 STRATEGY: Strategy = "batch"
-"""One call for the scores of all tools: there is something to see."""
+"""One call for the scores of all tools, which the page shows."""
 
 TIMEOUT = 300.0
-"""How long a model may take to choose, in seconds: small ones on small machines take their time."""
+"""Timeout of a selection in seconds, long enough for local models."""
 
 
 class Router:
-    """The tools of a type, and how one of them is chosen.
+    """The tools of a type, with a selector.
 
     Args:
         registry: The tools.
         item_type: The type.
-        scorer: Who is asked; None for the words that questions and tools have in common.
-        allowed_handlers: The dotted prefixes that handlers may be imported from.
-        strategy: How it is asked.
+        scorer: Scorer of the tools; None to score by words in common.
+        allowed_handlers: Dotted prefixes from which handlers may be imported.
+        strategy: Strategy of the selection.
     """
 
     def __init__(
@@ -60,23 +60,23 @@ class Router:
 
     @classmethod
     def recorded(cls, scenario: Scenario) -> Router:
-        """The registry of the playground, with the scores of a scenario."""
+        """Create a router for the sample registry, with the scores of a scenario."""
         return cls(load_recipe_tools(), ITEM_TYPE, ScenarioScorer(scenario.scores or {}))
 
     async def select(self, question: str) -> Selection:
-        """Finds the tool for a question."""
+        """Select the tool for a question."""
         return await self._selector.select(question, item_type=self._item_type)
 
     def toolset(self) -> Toolset:
-        """The tools, for a model to call."""
+        """Return the tools for an agent."""
         return self._registry.toolset(self._item_type, allowed_handlers=self._allowed_handlers)
 
 
 class ScenarioScorer:
-    """A scorer that says what a scenario has it say.
+    """A scorer with the scores of a scenario.
 
     Args:
-        scores: The members of its reply, by tool.
+        scores: Members of the reply, by tool.
     """
 
     name = BY_HAND
@@ -84,12 +84,12 @@ class ScenarioScorer:
     def __init__(self, scores: Mapping[str, Any]) -> None:
         self._scores = scores
 
-    async def ask(self, request: ScorerRequest) -> ScorerReply:  # noqa: ARG002 - it knows
-        """Gives the scores."""
+    async def ask(self, request: ScorerRequest) -> ScorerReply:  # noqa: ARG002
+        """Return the scores."""
         return ScorerReply(self._scores)
 
 
 def widest_type(registry: ToolRegistry) -> str:
-    """The type that has the most tools, the first of several."""
+    """Return the type with the most tools; the first of several."""
     types = registry.snapshot.types
     return max(types, key=lambda name: len(registry.tools_for(name)), default="Thing")

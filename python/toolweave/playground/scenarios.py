@@ -1,9 +1,9 @@
-"""The prompts that the playground knows the replies to, and who wrote these.
+"""The scenarios of the playground: prompts with recorded or hand-written replies.
 
-A scenario is a JSON file: a prompt, what it shows, and what the model says each time that it is
-asked, which may depend on the results. Most replies are recorded: a real model wrote them, and
-they come as they came. The rest is written by hand, for what no model could be made to do, and says
-so. A reply by hand may tell the result that it is about, as ``{result}``.
+A scenario is a JSON file with a prompt, a label, and the replies to each request, which may depend
+on the results. Most replies are recorded from real models, with their timing. The others are
+hand-written, for behaviour that no model could be made to show, and labelled as such. A
+hand-written reply may contain ``{result}``, which is replaced by the last results.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Kind: TypeAlias = Literal["agent", "scenes", "selection"]
-"""What answers: an agent, a manager of scenes, or an agent with the tools that were selected."""
+"""Kind of a scenario: an agent, a manager of scenes, or an agent with a selected tool."""
 
 BY_HAND = "written by hand"
-NOT_RECORDED = "(What the model said to this was not recorded.)"
+NOT_RECORDED = "(The reply to this was not recorded.)"
 
 _PIECE = re.compile(r"\s*\S{1,5}|\s+$")
-"""What replies by hand come in: about as much as a token."""
+"""Pieces of hand-written replies, about the size of a token."""
 
 _PIECE_MS = 40
 _FIRST_MS = 300
@@ -36,49 +36,49 @@ _FIRST_MS = 300
 
 @dataclass(frozen=True)
 class Alternative:
-    """A reply, and when it is given."""
+    """A reply and its condition."""
 
     text: str | None
-    """What the last results have to contain for it; None for anything."""
+    """Text that one of the last results must contain; None for any results."""
     reply: RecordedReply | str
-    """The reply; a text, if it is written by hand."""
+    """The reply; a text if it is hand-written."""
 
     def fits(self, results: Sequence[str]) -> bool:
-        """Whether it is a reply to these results."""
+        """Return true if the condition holds for these results."""
         return self.text is None or any(self.text in result for result in results)
 
     def reply_to(self, prompt: str, results: Sequence[str]) -> RecordedReply:
-        """The reply to these results."""
+        """Return the reply to these results."""
         if isinstance(self.reply, RecordedReply):
             return self.reply
         return written(prompt, self.reply.replace("{result}", "; ".join(results)))
 
     @property
     def model(self) -> str | None:
-        """Whose reply it is; None if it is written by hand."""
+        """Name of the recorded model; None if the reply is hand-written."""
         return None if isinstance(self.reply, str) else self.reply.model
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A prompt with what is said to it."""
+    """A prompt with its replies."""
 
     name: str
-    """What the file is called, without its number."""
+    """Name of the file, without its number."""
     label: str
-    """What it shows, in a few words."""
+    """Label that describes the scenario in a few words."""
     prompt: str
-    """What the user says."""
+    """Message of the user."""
     kind: Kind
-    """What answers."""
+    """Kind of responder."""
     turns: tuple[tuple[Alternative, ...], ...]
-    """What the model says each time that it is asked: the first that fits."""
+    """Alternatives for each reply; the first one whose condition holds is used."""
     scores: Mapping[str, Any] | None = None
-    """How the tools of a registry are scored, as a model would say it; by hand, too."""
+    """Scores of the tools of the registry, in the format of a model's reply; hand-written."""
 
     @property
     def source(self) -> str:
-        """Where the replies come from, for the reader."""
+        """Description of the origin of the replies."""
         replies = self._replies
         return replies if self.scores is None else f"the scores are {BY_HAND}; {replies}"
 
@@ -96,17 +96,17 @@ class Scenario:
 
     @property
     def title(self) -> str:
-        """The label, with what is written by hand of what it shows."""
+        """The label, marked if the first reply or the scores are hand-written."""
         if self.scores is not None:
             return f"{self.label} (scores {BY_HAND})"
         return f"{self.label} ({BY_HAND})" if self.turns[0][0].model is None else self.label
 
     def reply(self, turn: int, results: Sequence[str]) -> RecordedReply:
-        """What the model says.
+        """Return a reply of the model.
 
         Args:
-            turn: How often it was asked before in this scenario.
-            results: The results that it is to answer to.
+            turn: Number of earlier requests in this scenario.
+            results: The last results.
         """
         if turn < len(self.turns):
             for each in self.turns[turn]:
@@ -117,7 +117,7 @@ class Scenario:
 
 @functools.cache
 def scenarios() -> tuple[Scenario, ...]:
-    """The scenarios that are suggested, in that order."""
+    """Return the suggested scenarios, in order."""
     folder = files("toolweave.playground") / "data" / "scenarios"
     found = sorted(folder.iterdir(), key=lambda file: file.name)
     return tuple(
@@ -128,9 +128,9 @@ def scenarios() -> tuple[Scenario, ...]:
 
 
 def scenario_for(prompt: str) -> Scenario | None:
-    """The scenario that begins with a prompt, whatever its case and spaces.
+    """Return the scenario of a prompt, ignoring case and spaces.
 
-    Prompts of the recordings that no scenario begins with are known as well.
+    Prompts of recordings without a scenario are found as well.
     """
     wanted = _folded(prompt)
     for scenario in scenarios():
@@ -143,12 +143,12 @@ def scenario_for(prompt: str) -> Scenario | None:
 
 
 def alternatives(turn: object) -> list[dict[str, Any]]:
-    """The replies of a turn, in the file of a scenario: one, or a list of them."""
+    """Return the alternatives of a turn in a scenario file: one, or a list."""
     return cast("list[dict[str, Any]]", turn if isinstance(turn, list) else [turn])
 
 
 def reply_of(prompt: str, fields: Mapping[str, Any]) -> RecordedReply | str:
-    """A reply as a scenario has it: one of the recordings, a text by hand, or recorded here."""
+    """Parse a reply of a scenario: a reference to a recording, a text, or a recorded reply."""
     if "recording" in fields:
         return _recording(fields["recording"]).reply
     if "text" in fields:
@@ -157,7 +157,7 @@ def reply_of(prompt: str, fields: Mapping[str, Any]) -> RecordedReply | str:
 
 
 def written(prompt: str, text: str) -> RecordedReply:
-    """A text as if a model had said it."""
+    """Return a hand-written reply in paced pieces."""
     pieces = _PIECE.findall(text)
     return RecordedReply.from_dict(
         {

@@ -1,4 +1,4 @@
-"""The server of the playground: the chats, the page in front of them, and who answers.
+"""The server of the playground: chats, page and responder.
 
 Needs the extra `demo`.
 """
@@ -22,7 +22,7 @@ from ..extras import require
 for _module in ("sqlalchemy", "alembic", "aiosqlite", "starlette", "sse_starlette", "uvicorn"):
     require(_module, "demo")
 
-import uvicorn  # noqa: E402 - behind the sentence that says what to install
+import uvicorn  # noqa: E402 - after the check that reports a missing extra
 
 from ..store import MessageStore  # noqa: E402
 from ..web import Page, Suggestion, ask_in_chat, chat_app  # noqa: E402
@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from ..selection.policy import Strategy
 
 GRACEFUL_SHUTDOWN = 2
-"""How many seconds streams have to end when the server does."""
+"""Seconds that open streams have to end when the server shuts down."""
 
 LIVE = ("call", "stations", "failure", "timeout", "approval", "question", "deferred")
-"""The scenarios whose prompts are worth asking a live model: what they show is up to the tools."""
+"""Scenarios whose prompts also work with a live model, since they depend on the tools."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1", "[::1]")
 
 MAX_EXAMPLES = 6
-"""How many examples of a user's own tools are suggested."""
+"""Maximum number of suggested examples of the user's tools."""
 
 
 class ServerError(ToolweaveError, RuntimeError):
@@ -56,68 +56,68 @@ class ServerError(ToolweaveError, RuntimeError):
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What is served, and where."""
+    """Settings of the server."""
 
     host: str = "127.0.0.1"
-    """Where it listens."""
+    """Host to listen on."""
     port: int = 0
-    """The port; 0 takes a free one."""
+    """Port; 0 for a free one."""
     store: str | None = None
-    """The database; None for one that is gone afterwards."""
+    """URL of the database; None for a temporary one."""
     speed: float | None = 1.0
-    """How many times the recorded pace; None for at once."""
+    """Multiple of the recorded pace; None for no pauses."""
     registry: ToolRegistry | None = None
-    """Tools of the user's own."""
+    """Registry with the user's tools."""
     item_type: str | None = None
-    """The type that is asked about; None for that with the most tools."""
+    """Type of the questions; None for the type with the most tools."""
     allowed_handlers: tuple[str, ...] = ()
-    """The prefixes that handlers may be imported from."""
+    """Dotted prefixes from which handlers may be imported."""
     strategy: Strategy = STRATEGY
-    """How a model is asked which of the tools a question is for."""
+    """Strategy for the selection of a tool."""
     browser: bool = False
-    """Whether a browser is opened."""
+    """True to open a browser."""
 
 
 @dataclass(frozen=True)
 class Serving:
-    """A playground that is being served."""
+    """A running server."""
 
     url: str
-    """Where it is, without a slash behind it."""
+    """URL of the server, without a trailing slash."""
     store: MessageStore
-    """Where its chats are kept."""
+    """Store of the chats."""
     ended: asyncio.Task[None] = field(repr=False)
-    """Is done when the server has ended."""
+    """Task that ends with the server."""
 
 
 async def serve(settings: Settings, model: ChatModel | None, out: TextIO) -> None:
-    """Serves the playground until it is told to stop.
+    """Serve the playground until interrupted.
 
     Raises:
-        ServerError: It cannot be served there, or its chats not be kept there.
+        ServerError: The address or the database cannot be used.
     """
     async with serving(settings, model) as server:
         out.write(f"toolweave demo: {server.url}/\n{_about(settings, model)}; Ctrl-C ends it\n")
         out.flush()
         if settings.browser and _has_browser():
-            # It may take its time.
+            # Opening a browser may be slow.
             await asyncio.to_thread(webbrowser.open, f"{server.url}/")
         await server.ended
 
 
 @asynccontextmanager
 async def serving(settings: Settings, model: ChatModel | None) -> AsyncGenerator[Serving, None]:
-    """Serves the playground for the length of a block.
+    """Serve the playground during a block.
 
     Raises:
-        ServerError: It cannot be served there, or its chats not be kept there.
+        ServerError: The address or the database cannot be used.
     """
     with tempfile.TemporaryDirectory(prefix="toolweave-", ignore_cleanup_errors=True) as folder:
         url = settings.store or f"sqlite:///{Path(folder, 'chats.db').as_posix()}"
         try:
             store = MessageStore(url)
         except (ValueError, ToolweaveError) as err:
-            raise ServerError(f"the chats cannot be kept there: {err}") from None
+            raise ServerError(f"cannot open the store: {err}") from None
         listener = _listen(settings.host, settings.port)
         with listener:
             app = chat_app(
@@ -137,7 +137,7 @@ async def serving(settings: Settings, model: ChatModel | None) -> AsyncGenerator
             finally:
                 server.should_exit = True
                 await asyncio.wait([task])
-            # Ctrl-C is raised again by the server when it has ended.
+            # The server raises Ctrl-C again when it has ended.
             task.result()
 
 
@@ -146,7 +146,7 @@ async def _started(server: uvicorn.Server, task: asyncio.Task[None]) -> None:
         await asyncio.wait([task], timeout=0.01)
         if task.done():
             task.result()
-            raise ServerError("the server did not start; what it logged says why")
+            raise ServerError("the server did not start; see its log")
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -170,7 +170,7 @@ def _address(host: str, listener: socket.socket) -> str:
 
 
 def _hosts(host: str) -> Sequence[str] | None:
-    """By which names it may be asked for: nobody else's, while it is for this machine only."""
+    """Return the allowed host names: only local ones if the server is local."""
     return LOOPBACK if host in LOOPBACK else None
 
 
@@ -198,7 +198,7 @@ def _page(settings: Settings, model: ChatModel | None) -> Page:
 
 
 def suggestions(settings: Settings, model: ChatModel | None) -> Sequence[Suggestion]:
-    """What the page offers to say: examples of the user's own tools, then the scenarios."""
+    """Return the suggestions of the page: examples of the user's tools, then scenarios."""
     own: list[Suggestion] = []
     registry = settings.registry
     if registry is not None:
@@ -209,7 +209,7 @@ def suggestions(settings: Settings, model: ChatModel | None) -> Sequence[Suggest
             if tool.examples
         ][:MAX_EXAMPLES]
         if model is not None:
-            # All there is to call are the user's own tools.
+            # Only the user's tools can be called.
             return own
     if model is not None:
         return [
@@ -235,7 +235,7 @@ def _about(settings: Settings, model: ChatModel | None) -> str:
 
 
 def _has_browser() -> bool:
-    """Whether there is a browser with a window: one in the terminal would take its place."""
+    """Return true if there is a graphical browser: a text browser would occupy the terminal."""
     if sys.platform in ("win32", "darwin"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,7 +1,7 @@
-"""The tools of the playground: those of the recordings, and more that take their time.
+"""The tools of the playground: those of the recordings, and slower ones.
 
-They are real functions. Each of the others shows one thing that can happen to a call: progress,
-an error, a timeout, an approval, a question to the user, a result that comes later.
+They are real functions. Each of the slower ones demonstrates one feature of calls: progress, an
+error, a timeout, an approval, a question to the user, a deferred result.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ if TYPE_CHECKING:
     from ..tools import Tool
 
 STEP = 0.5
-"""How long a step of a tool takes, in seconds: long enough to be seen."""
+"""Seconds per step of a tool: long enough to be seen."""
 
 TIMEOUT = 4 * STEP
-"""How long a carrier is waited for, in seconds."""
+"""Timeout of the carrier, in seconds."""
 
 SENSORS = {"Oslo": 15, "Rome": 8, "Tokyo": 2, "Lima": 6, "Lisbon": 2}
-"""How many sensors the station of a city has; those of other cities have three. The first that is
-asked for in the scenarios takes so long that the others, asked for seconds later, answer before."""
+"""Number of sensors of a city's station; other cities have three. The first station that the
+scenarios read takes so long that later ones finish before it."""
 
 SIZES = ("small", "medium", "large")
 
 
 class Tools:
-    """The tools, with what they have done: the transfers, the orders and what a `ToolBox` keeps.
+    """The tools, with the state of a `ToolBox`, transfers and orders.
 
     Args:
         today: The day that bookings and weather are relative to.
-        step: How long each step of a slow tool takes, in seconds.
+        step: Seconds per step of a slow tool.
     """
 
     def __init__(self, today: datetime.date, *, step: float = STEP) -> None:
         self.box = ToolBox(today, step=step)
-        """Those of the recordings."""
+        """The tools of the recordings."""
         self.balance = Decimal(1000)
-        """What is in the account, in euros."""
+        """Balance of the account, in euros."""
         self.orders: list[str] = []
-        """The pizzas that have been ordered."""
+        """The ordered pizzas."""
         self._step = step
 
     @property
     def tools(self) -> tuple[Tool[..., Any], ...]:
-        """All tools, in the order in which models are told of them."""
+        """All tools, in the order of the prompt."""
         return (
             *self.box.tools,
             self.read_station,
@@ -67,11 +67,11 @@ class Tools:
 
     @tool("ReadStation")
     async def read_station(self, city: str, context: ToolContext) -> str:
-        """Reads the weather station of one city. Slow: call it once for each city.
+        """Read the weather station of one city. Slow: call it once for each city.
 
         Args:
             city: The city, e.g. Oslo
-            context: How far it has come is shown there
+            context: Receives the progress
 
         Returns:
             the temperature
@@ -84,11 +84,11 @@ class Tools:
 
     @tool("Divide")
     def divide(self, a: float, b: float) -> float:
-        """Divides one number by another.
+        """Divide one number by another.
 
         Args:
-            a: What is divided
-            b: What it is divided by
+            a: The dividend
+            b: The divisor
 
         Returns:
             the quotient
@@ -97,11 +97,11 @@ class Tools:
 
     @tool("TrackParcel")
     async def track_shipment(self, number: str, context: ToolContext) -> str:
-        """Asks the carrier where a parcel is.
+        """Ask the carrier where a shipment is.
 
         Args:
-            number: The number of the parcel
-            context: What is waited for is shown there
+            number: The tracking number
+            context: Receives the progress
 
         Returns:
             where it is
@@ -113,11 +113,11 @@ class Tools:
 
     @tool("TransferMoney", requires_approval=True)
     async def transfer_money(self, to: str, euros: Annotated[float, Field(gt=0)]) -> str:
-        """Transfers money from the user's account. The user is asked before it happens.
+        """Transfer money from the user's account. The user is asked before it happens.
 
         Args:
-            to: Who gets it
-            euros: How much, in euros
+            to: The recipient
+            euros: The amount, in euros
 
         Returns:
             what is left in the account
@@ -134,11 +134,11 @@ class Tools:
 
     @tool("OrderPizza")
     async def order_pizza(self, kind: str, context: ToolContext) -> str:
-        """Orders a pizza. Asks the user for the size by itself.
+        """Order a pizza. The tool asks the user for the size by itself.
 
         Args:
-            kind: What is on it, e.g. Margherita
-            context: Where the user is asked
+            kind: The kind of pizza, e.g. Margherita
+            context: Asks the user
 
         Returns:
             what was ordered
@@ -150,10 +150,10 @@ class Tools:
 
     @tool("AskColleague")
     async def ask_colleague(self, question: str) -> Deferred:
-        """Passes a question on to a colleague, who answers in his own time.
+        """Pass a question on to a colleague, who answers later.
 
         Args:
-            question: What to ask
+            question: The question
 
         Returns:
             the answer, later

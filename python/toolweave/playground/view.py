@@ -1,4 +1,4 @@
-"""The events of a chat as lines to read."""
+"""Formatting of a chat's events as readable lines."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 BAR = 20
-"""How many cells the bar of a score of 100 has."""
+"""Width of the bar of a score of 100, in characters."""
 
 MAX_SHOWN = 200
-"""Characters of a value that is only mentioned."""
+"""Maximum number of characters of a shown value."""
 
 _STATES = {
-    "awaiting_approval": "waits for somebody to approve it",
+    "awaiting_approval": "waits for approval",
     "approved": "is approved",
     "denied": "is denied",
     "awaiting_answer": "asks",
-    "deferred": "answers later",
+    "deferred": "is deferred",
 }
 
 
 class View:
-    """Tells what happens in a chat to a screen.
+    """A view that shows the events of a chat on a screen.
 
     Args:
-        screen: Where the lines go.
+        screen: Screen for the lines.
     """
 
     def __init__(self, screen: Screen) -> None:
@@ -39,14 +39,14 @@ class View:
         self._names: dict[str, str] = {}
 
     def write(self, kind: LineKind, text: str) -> None:
-        """Shows lines that no event tells of."""
+        """Show lines of text."""
         if kind in (LineKind.TITLE, LineKind.END):
             self._end_line()
         for line in text.split("\n"):
             self._screen.show(Line(kind, line))
 
     def show_event(self, event: Mapping[str, Any]) -> None:
-        """Tells one event; kinds that it does not know are not told."""
+        """Show an event; unknown kinds are ignored."""
         match event["kind"]:
             case "text" | "reasoning":
                 self._show_text(event)
@@ -109,7 +109,7 @@ class View:
             self.write(LineKind.STARTS, name)
             return
         if event["state"] == "awaiting_approval" and "key" not in event:
-            # Who is asked has not been told yet.
+            # The event with the key of the approval follows.
             return
         parts: list[str] = [_STATES.get(event["state"]) or event["state"]]
         parts += [str(event[key]) for key in ("question", "reason") if key in event]

@@ -51,7 +51,7 @@ def test_numbers_that_are_none_are_refused(
 ) -> None:
     with pytest.raises(SystemExit):
         main(["demo", *arguments])
-    assert "is not a " in capsys.readouterr().err
+    assert "must be a" in capsys.readouterr().err
 
 
 class Called:

@@ -96,7 +96,7 @@ def test_every_call_of_a_recording_is_shown_from_its_writing_to_its_result(
         assert any(call_id in line for line in shown), call_id
     together = [line for line in lines if line.startswith("     all ")]
     assert [line.rpartition("(")[2].partition(")")[0] for line in together] == ids
-    not_recorded = "    note what the model said to the results was not recorded"
+    not_recorded = "    note the reply to the results was not recorded"
     assert (not_recorded in lines) == bool(ids)
 
 
@@ -244,7 +244,7 @@ def test_a_terminal_shows_what_is_held_back_while_it_is() -> None:
 
     asyncio.run(play())
     drawn = out.getvalue()
-    assert "\x1b[30;43m<Add\x1b[0m\x1b[2;33m  kept back" in drawn
+    assert "\x1b[30;43m<Add\x1b[0m\x1b[2;33m  held back" in drawn
 
 
 def test_a_stream_that_cannot_encode_a_character_gets_an_escape(

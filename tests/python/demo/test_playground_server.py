@@ -165,7 +165,7 @@ def test_without_a_terminal_one_conversation_is_played_and_checked(
     out = capsys.readouterr().out
     for name in headless.SCENARIOS_PLAYED:
         assert f"    user {prompt_of(name)}" in out
-    assert "the connection is dropped; the next one goes on after event " in out
+    assert "the connection is dropped; the next resumes after event " in out
     assert "answered over HTTP: {'approved': True} (resolved)" in out
     assert "answered over HTTP: {'result': 'small'} (resolved)" in out
     assert out.splitlines()[-1].endswith("and are what the store has")
@@ -272,7 +272,7 @@ def test_a_port_that_is_taken_and_a_store_that_is_none_are_explained(
         assert main(["demo", "--port", str(port)]) == 2
     assert f"cannot listen at 127.0.0.1, port {port}: " in capsys.readouterr().err
     assert main(["demo", "--port", "0", "--store", "nonsense"]) == 2
-    assert "the chats cannot be kept there: " in capsys.readouterr().err
+    assert "cannot open the store: " in capsys.readouterr().err
 
     async def twice() -> None:
         async with serving(Settings(host="no.such.host.invalid"), None):
