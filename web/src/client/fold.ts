@@ -59,7 +59,7 @@ export class Fold {
   readonly #callById = new Map<string, Call>();
   readonly #orphans = new Map<string, Orphan>();
 
-  /** Problems by sequence number. */
+  /** The problems found so far, with their sequence numbers. */
   get problems(): SnapshotProblem[] {
     const missing = [...this.#orphans.values()].map(({ sequenceNumber, toolCallId }) => ({
       kind: 'no_call' as const,

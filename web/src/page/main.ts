@@ -1,4 +1,4 @@
-/** Puts the page into the document. */
+/** The entry point, which mounts the page in the document. */
 
 import { mount } from 'svelte';
 import Page from './Page.svelte';

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it; remembered in this browser. */
+/** The theme: light, dark or the system's. The choice is stored in the browser. */
 
 export type Theme = 'system' | 'light' | 'dark';
 
@@ -7,17 +7,17 @@ const name = 'toolweave theme';
 class ThemeChoice {
   current: Theme = $state('system');
 
-  /** Takes what was chosen before. */
+  /** Apply the stored choice. */
   restore(): void {
     try {
       const stored = localStorage.getItem(name);
       this.#show(stored === 'light' || stored === 'dark' ? stored : 'system');
     } catch {
-      // A browser that forbids storage has the theme of its system.
+      // Without access to storage, the system's theme applies.
     }
   }
 
-  /** Goes on to the next of the three. */
+  /** Switch to the next theme: system, light, dark. */
   next(): void {
     const order: Theme[] = ['system', 'light', 'dark'];
     this.#show(order[(order.indexOf(this.current) + 1) % order.length] ?? 'system');

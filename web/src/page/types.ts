@@ -1,14 +1,14 @@
-/** What the page shows, by the types of the client, and how it reads what those leave open. */
+/** Types of the page, and helpers that read fields whose types the client leaves open. */
 
 import type { CallState, Snapshot, SnapshotCall, SnapshotMessage } from '../client/index.ts';
 
 export type { CallState, Snapshot, SnapshotCall, SnapshotMessage };
 
-/** One change that made a call acceptable. */
+/** One repair of a call. */
 export type Repair = NonNullable<SnapshotCall['repairs']>[number];
 
-/** How a tool was picked: what each was worth. */
-export interface Choice {
+/** A selection of a tool, with the scores of its candidates. */
+export interface ToolSelection {
   tool?: string;
   score?: number;
   fallback?: boolean;
@@ -17,22 +17,22 @@ export interface Choice {
   ranking: { tool: string; score?: number; error?: string }[];
 }
 
-/** Whether `value` is an object with named fields. */
+/** Return true if `value` is an object and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The text in `value`, where it is one. */
-export function textIn(value: unknown): string | undefined {
+/** Return `value` if it is a string, otherwise undefined. */
+export function asString(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The number in `value`, where it is one. */
-export function numberIn(value: unknown): number | undefined {
+/** Return `value` if it is a finite number, otherwise undefined. */
+export function asNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** What `table` holds under `key`; what every object inherits does not count. */
-export function ownOf<T>(table: Record<string, T>, key: string): T | undefined {
+/** Return the own property `key` of `table`; inherited properties do not count. */
+export function ownValue<T>(table: Record<string, T>, key: string): T | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }

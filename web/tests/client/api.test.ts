@@ -10,32 +10,37 @@ import {
   stream,
 } from './server.ts';
 
-interface Asked {
+interface ReceivedRequest {
   method: string | undefined;
   url: string | undefined;
   headers: IncomingMessage['headers'];
   body: unknown;
 }
 
-/** A server that answers everything alike and keeps what it was asked. */
-async function answering(
+/** Start a server that gives every request the same response and records the requests. */
+async function serveResponse(
   status: number,
   body: unknown,
-): Promise<{ server: TestServer; api: ChatApi; asked: Asked[] }> {
-  const asked: Asked[] = [];
+): Promise<{ server: TestServer; api: ChatApi; received: ReceivedRequest[] }> {
+  const received: ReceivedRequest[] = [];
   const server = await serve((request, response) => {
-    void text(request).then((sent) => {
+    void text(request).then((content) => {
       const { method, url, headers } = request;
-      asked.push({ method, url, headers, body: sent === '' ? undefined : JSON.parse(sent) });
+      received.push({
+        method,
+        url,
+        headers,
+        body: content === '' ? undefined : JSON.parse(content),
+      });
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(typeof body === 'string' || body === undefined ? body : JSON.stringify(body));
     });
   });
-  return { server, asked, api: new ChatApi({ base: server.url, headers: { 'x-user': 'ada' } }) };
+  return { server, received, api: new ChatApi({ base: server.url, headers: { 'x-user': 'ada' } }) };
 }
 
 describe('calls', () => {
-  const said = { chatId: 'c/1', runId: 'r', messageId: 'm', sequenceNumber: 4 };
+  const receipt = { chatId: 'c/1', runId: 'r', messageId: 'm', sequenceNumber: 4 };
   const calls: [string, (api: ChatApi) => Promise<unknown>, string, unknown][] = [
     ['createChat', (api) => api.createChat({ chatId: 'c1' }), 'POST /chats', { chatId: 'c1' }],
     [
@@ -64,41 +69,41 @@ describe('calls', () => {
   ];
 
   test.for(calls)('%s', async ([, call, line, body]) => {
-    const { server, api, asked } = await answering(200, said);
+    const { server, api, received } = await serveResponse(200, receipt);
     await using _ = server;
     expect(await call(api)).toMatchObject({ ok: true });
-    expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual([line]);
-    expect(asked[0]?.body).toEqual(body);
-    expect(asked[0]?.headers['x-user']).toBe('ada');
-    if (body !== undefined) expect(asked[0]?.headers['content-type']).toBe('application/json');
+    expect(received.map(({ method, url }) => `${method} ${url}`)).toEqual([line]);
+    expect(received[0]?.body).toEqual(body);
+    expect(received[0]?.headers['x-user']).toBe('ada');
+    if (body !== undefined) expect(received[0]?.headers['content-type']).toBe('application/json');
   });
 
-  test('give what the server answered', async () => {
-    const { server, api } = await answering(202, said);
+  test('return the body of the response', async () => {
+    const { server, api } = await serveResponse(202, receipt);
     await using _ = server;
-    expect(await api.send('c1', 'Hi')).toEqual({ ok: true, value: said });
+    expect(await api.send('c1', 'Hi')).toEqual({ ok: true, value: receipt });
   });
 
-  test('that are answered with nothing succeed too', async () => {
-    const { server, api } = await answering(204, undefined);
+  test('succeed with an empty response', async () => {
+    const { server, api } = await serveResponse(204, undefined);
     await using _ = server;
     expect(await api.remove('c1')).toEqual({ ok: true, value: undefined });
   });
 
-  test('give the list of chats without its wrapping', async () => {
-    const { server, api } = await answering(200, { chats: [{ chatId: 'c1' }] });
+  test('unwrap the list of chats', async () => {
+    const { server, api } = await serveResponse(200, { chats: [{ chatId: 'c1' }] });
     await using _ = server;
     expect(await api.chats()).toEqual({ ok: true, value: [{ chatId: 'c1' }] });
   });
 
-  test('are beside the page unless told otherwise', () => {
+  test('are relative to the page by default', () => {
     expect(new ChatApi().exportUrl('c 1')).toBe('./chats/c%201/export');
   });
 });
 
-describe('failures are data', () => {
-  test('what the server says', async () => {
-    const { server, api } = await answering(409, {
+describe('failures are returned as values', () => {
+  test('an error of the server', async () => {
+    const { server, api } = await serveResponse(409, {
       error: { code: 'chat_busy', message: 'a run is active' },
     });
     await using _ = server;
@@ -108,8 +113,8 @@ describe('failures are data', () => {
     });
   });
 
-  test('an answer that was not taken', async () => {
-    const { server, api } = await answering(409, { outcome: 'not_found' });
+  test('an answer that was not accepted', async () => {
+    const { server, api } = await serveResponse(409, { outcome: 'not_found' });
     await using _ = server;
     const message = 'the answer was not taken: not found';
     expect(await api.answer('c1', 'k', { approved: true })).toEqual({
@@ -118,9 +123,9 @@ describe('failures are data', () => {
     });
   });
 
-  test('what a proxy says', async () => {
+  test('an error of a proxy', async () => {
     for (const body of ['<h1>Bad gateway</h1>', 'null', '{"error": "x"}', '']) {
-      const { server, api } = await answering(502, body);
+      const { server, api } = await serveResponse(502, body);
       await using _ = server;
       expect(await api.chat('c1')).toEqual({
         ok: false,
@@ -129,14 +134,14 @@ describe('failures are data', () => {
     }
   });
 
-  test('an answer that is not JSON', async () => {
-    const { server, api } = await answering(200, '<html>');
+  test('a response that is not JSON', async () => {
+    const { server, api } = await serveResponse(200, '<html>');
     await using _ = server;
     expect(await api.playground()).toMatchObject({ ok: false, error: { code: 'not_json' } });
   });
 
-  test('a server that is not there', async () => {
-    const { server, api } = await answering(200, {});
+  test('an unreachable server', async () => {
+    const { server, api } = await serveResponse(200, {});
     await server.kill();
     expect(await api.createChat()).toEqual({
       ok: false,
@@ -144,14 +149,14 @@ describe('failures are data', () => {
     });
   });
 
-  test('a server that does not answer', async () => {
+  test('a server that does not respond', async () => {
     await using server = await serve(() => undefined);
     const api = new ChatApi({ base: server.url, timeout: 20 });
     expect(await api.createChat()).toMatchObject({ ok: false, error: { code: 'timeout' } });
   });
 });
 
-test('events of a chat come as a stream that follows', async () => {
+test('events of a chat are followed across connections', async () => {
   await using server = await serve((request, response) => {
     if (cursorOf(request) > 0) response.writeHead(204).end();
     else stream(response).end(frames(1, 2));
@@ -164,7 +169,7 @@ test('events of a chat come as a stream that follows', async () => {
   expect(server.requests[1]?.headers).toMatchObject({ 'x-user': 'ada', 'last-event-id': '2' });
 });
 
-test('ids are made that nobody else makes', () => {
+test('ids are unique', () => {
   const ids = new Set(Array.from({ length: 1000 }, newId));
   expect(ids.size).toBe(1000);
   for (const id of ids) expect(id).toMatch(/^[0-9a-f]{32}$/);

@@ -1,9 +1,9 @@
-/** Random chats: few ids, so that everything meets everything. */
+/** Random chats with few ids, so that events often refer to each other. */
 import fc from 'fast-check';
 import type { StreamEvent } from '../../src/client/events.ts';
 import type { Numbered } from '../../src/client/state.ts';
 
-const some = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+const optional = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.option(arbitrary, { nil: undefined, freq: 3 });
 
 const messageId = fc.constantFrom('g1.calls', 'g2.calls', 'g1.0');
@@ -34,18 +34,18 @@ const call = fc
     toolCallId: named,
     name: toolName,
     arguments: args,
-    index: some(index),
-    repairs: some(fc.constant([{ path: '', kind: 'trailing_comma', before: null }])),
+    index: optional(index),
+    repairs: optional(fc.constant([{ path: '', kind: 'trailing_comma', before: null }])),
   })
-  .map(given);
+  .map(withoutUndefined);
 
-const toldCall = fc.oneof(
+const validOrInvalidCall = fc.oneof(
   call,
   call.map((fields) => {
     const invalid = { reason: 'schema_violation', message: 'no' };
-    const told: Record<string, unknown> = { ...fields, invalid };
-    delete told.arguments;
-    return told;
+    const rejected: Record<string, unknown> = { ...fields, invalid };
+    delete rejected.arguments;
+    return rejected;
   }),
 );
 
@@ -55,20 +55,20 @@ const result = fc
     name: toolName,
     result: text,
     isError: fc.boolean(),
-    errorCode: some(fc.constantFrom('timeout', 'denied', 'interrupted', 'raised')),
-    duration: some(fc.constant(0.25)),
+    errorCode: optional(fc.constantFrom('timeout', 'denied', 'interrupted', 'raised')),
+    duration: optional(fc.constant(0.25)),
   })
-  .map(given);
+  .map(withoutUndefined);
 
 const update = fc
   .record({
-    toolCallId: some(callId),
-    index: some(index),
-    functionName: some(toolName),
-    functionArgs: some(text),
+    toolCallId: optional(callId),
+    index: optional(index),
+    functionName: optional(toolName),
+    functionArgs: optional(text),
   })
-  .map(given)
-  .filter((said) => Object.keys(said).length > 0);
+  .map(withoutUndefined)
+  .filter((fields) => Object.keys(fields).length > 0);
 
 const body = fc.oneof(
   fc.record({ kind: fc.constantFrom('text', 'reasoning'), messageId, delta: text }),
@@ -80,7 +80,7 @@ const body = fc.oneof(
   fc.record({
     kind: fc.constant('tools_call'),
     messageId,
-    toolCalls: fc.array(toldCall, { maxLength: 2 }),
+    toolCalls: fc.array(validOrInvalidCall, { maxLength: 2 }),
   }),
   fc
     .record({
@@ -95,7 +95,7 @@ const body = fc.oneof(
       return { ...fields, toolResults };
     }),
   fc
-    .tuple(result, fc.boolean(), some(messageId), fc.boolean())
+    .tuple(result, fc.boolean(), optional(messageId), fc.boolean())
     .map(([fields, done, owner, suffixed]) => ({
       kind: 'tool_result',
       ...fields,
@@ -108,16 +108,16 @@ const body = fc.oneof(
     .record({
       kind: fc.constant('tool_state'),
       toolCallId: named,
-      messageId: some(messageId),
+      messageId: optional(messageId),
       state: fc.constantFrom(
         ...['running', 'awaiting_approval', 'approved', 'denied'],
         ...['awaiting_answer', 'deferred', 'levitating'],
       ),
-      key: some(fc.constant('k')),
-      schema: some(fc.constant({ type: 'string' })),
-      decidedBy: some(fc.constantFrom('ann', 'bob')),
+      key: optional(fc.constant('k')),
+      schema: optional(fc.constant({ type: 'string' })),
+      decidedBy: optional(fc.constantFrom('ann', 'bob')),
     })
-    .map(given),
+    .map(withoutUndefined),
   fc
     .record({
       kind: fc.constant('usage'),
@@ -125,18 +125,18 @@ const body = fc.oneof(
       inputTokens: index,
       outputTokens: index,
       cachedInputTokens: index,
-      cost: some(fc.constant(0.25)),
+      cost: optional(fc.constant(0.25)),
     })
-    .map(given),
+    .map(withoutUndefined),
   fc.record({ kind: fc.constant('error'), message: text }),
   fc
     .record({
       kind: fc.constant('run'),
       runId: fc.constantFrom('r1', 'r2'),
       status: fc.constantFrom('started', 'finished'),
-      stopReason: some(fc.constantFrom('completed', 'deferred')),
+      stopReason: optional(fc.constantFrom('completed', 'deferred')),
     })
-    .map(given),
+    .map(withoutUndefined),
   fc.record({ kind: fc.constant('scene'), step: args }),
   fc.record({
     kind: fc.constant('selection'),
@@ -158,17 +158,19 @@ export const chat: fc.Arbitrary<Numbered[]> = fc
     events.map((fields, i) => frozen({ ...fields, sequenceNumber: i + 1 } as Numbered)),
   );
 
-/** Times around those of the events, and none. */
-export const moment: fc.Arbitrary<number | undefined> = some(fc.integer({ min: 1000, max: 1400 }));
+/** Times around those of the events, or undefined. */
+export const moment: fc.Arbitrary<number | undefined> = optional(
+  fc.integer({ min: 1000, max: 1400 }),
+);
 
-/** Without what is undefined, as JSON has it. */
-function given<T extends object>(fields: T): Partial<T> {
+/** Remove undefined fields, as JSON does. */
+function withoutUndefined<T extends object>(fields: T): Partial<T> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, field]) => field !== undefined),
   ) as Partial<T>;
 }
 
-/** Nobody may change what others hold too. */
+/** Freeze a value deeply, so that a reducer that changes its input fails. */
 function frozen<T extends StreamEvent>(value: T): T {
   const freeze = (part: unknown): void => {
     if (typeof part !== 'object' || part === null || Object.isFrozen(part)) return;

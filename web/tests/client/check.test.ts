@@ -18,7 +18,7 @@ interface Case {
 const INVALID = new URL('../../../tests/cases/lifecycle/invalid.json', import.meta.url);
 
 test.for(JSON.parse(readFileSync(INVALID, 'utf8')) as Case[])(
-  'Rust and TypeScript refuse it at the same place: $name',
+  'Rust and TypeScript reject it at the same path: $name',
   ({ event, path }) => {
     expect(faultIn(event)?.path).toBe(path);
     expect(() => new StreamReducer().push(event as StreamEvent)).toThrow(
@@ -27,13 +27,13 @@ test.for(JSON.parse(readFileSync(INVALID, 'utf8')) as Case[])(
   },
 );
 
-describe('an aggregate is refused, although it is what the schemas say', () => {
+describe('an aggregate that satisfies the schemas is rejected', () => {
   const call = { toolCallId: 'a', name: 'T', arguments: {}, index: 0 };
   const result = { toolCallId: 'a', name: 'T', result: 'x', isError: false };
   const at = (toolCalls: object[], toolResults: object[]): string | undefined =>
     faultIn({ kind: 'tools_aggregate', messageId: 'm', toolCalls, toolResults })?.path;
 
-  test('with a call twice', () => {
+  test('with a duplicate call', () => {
     expect(at([call, call], [])).toBe('/toolCalls/1');
   });
 
@@ -55,7 +55,7 @@ test('an event of any kind passes', () => {
   );
 });
 
-/** A name as people get it wrong. */
+/** Typical misspellings of a name. */
 const slips: ((name: string) => string)[] = [
   (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
   (name) => name.toUpperCase(),
@@ -63,7 +63,7 @@ const slips: ((name: string) => string)[] = [
   (name) => (name.length < 5 ? `-${name}` : `${name}s`),
 ];
 
-test('a misspelt field is never lost without a word', () => {
+test('a misspelled field is never ignored silently', () => {
   const nested = ['toolCallUpdates', 'toolCalls', 'toolResults', 'ranking'];
   fc.assert(
     fc.property(chat, fc.nat(), fc.nat(), fc.constantFrom(...slips), (events, which, at, slip) => {
@@ -78,7 +78,7 @@ test('a misspelt field is never lost without a word', () => {
       const other = slip(name);
       fc.pre(!(other in object));
       const taken = object[name];
-      // Nothing said is as good as nothing there.
+      // A null field counts as absent.
       Object.assign(object, { [name]: null, [other]: taken });
       expect(faultIn(event), JSON.stringify(event)).toBeDefined();
     }),
@@ -86,7 +86,7 @@ test('a misspelt field is never lost without a word', () => {
   );
 });
 
-/** How many edits are between two names, neighbours swapped as one. */
+/** Return the edit distance of two names; swapping two adjacent letters is one edit. */
 function distance(a: string, b: string): number {
   const rows = [...Array(a.length + 1).keys()].map((i) => [i]);
   rows[0] = [...Array(b.length + 1).keys()];
@@ -101,7 +101,7 @@ function distance(a: string, b: string): number {
   return at(a.length, b.length);
 }
 
-test('a misspelling is one edit away, of long names', () => {
+test('a misspelling of a long name is at most one edit away', () => {
   const name = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 7 });
   fc.assert(
     fc.property(name, name, (one, other) => {
@@ -113,7 +113,7 @@ test('a misspelling is one edit away, of long names', () => {
   );
 });
 
-test('whatever passes can be added up', () => {
+test('every event that passes can be reduced', () => {
   const mangled = fc
     .tuple(chat, fc.array(fc.tuple(fc.nat(), fc.nat(), fc.jsonValue())))
     .map(([events, changes]) => {

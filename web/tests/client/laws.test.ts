@@ -14,7 +14,7 @@ function reduce(events: StreamEvent[], now?: number): Snapshot {
   return reducer.snapshot(now);
 }
 
-/** A chat and an order in which its events come, some more than once. */
+/** A chat, and an order in which its events arrive, some of them more than once. */
 const disordered = chat.chain((events) =>
   fc.record({
     events: fc.constant(events),
@@ -34,7 +34,7 @@ const disordered = chat.chain((events) =>
   }),
 );
 
-test('any order, with any repetition, comes to the same', () => {
+test('any order, with any repetition, gives the same snapshot', () => {
   fc.assert(
     fc.property(disordered, moment, ({ events, order }, now) => {
       expect(reduce(order, now)).toEqual(reduce(events, now));
@@ -43,21 +43,21 @@ test('any order, with any repetition, comes to the same', () => {
   );
 });
 
-test('looking in between makes no difference', () => {
+test('intermediate snapshots make no difference', () => {
   fc.assert(
     fc.property(disordered, fc.infiniteStream(moment), moment, ({ order }, moments, now) => {
-      const looking = new StreamReducer(OPTIONS);
+      const observed = new StreamReducer(OPTIONS);
       for (const event of order) {
-        looking.push(event);
-        looking.snapshot(moments.next().value as number | undefined);
+        observed.push(event);
+        observed.snapshot(moments.next().value as number | undefined);
       }
-      expect(looking.snapshot(now)).toEqual(reduce(order, now));
+      expect(observed.snapshot(now)).toEqual(reduce(order, now));
     }),
     { numRuns: 500 },
   );
 });
 
-test('part of a chat comes to the same in any order too', () => {
+test('part of a chat gives the same snapshot in any order too', () => {
   const part = chat.chain((events) => fc.subarray(events));
   fc.assert(
     fc.property(
@@ -71,7 +71,7 @@ test('part of a chat comes to the same in any order too', () => {
   );
 });
 
-test('what has come and what is missing are all the numbers there are', () => {
+test('received and missing numbers together are complete', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.integer({ min: 1, max: 60 })), (numbers) => {
       const reducer = new StreamReducer();
@@ -90,7 +90,7 @@ test('what has come and what is missing are all the numbers there are', () => {
 });
 
 describe('sharing', () => {
-  test('what did not change is the same object, and what was handed out never changes', () => {
+  test('unchanged parts keep their identity, and earlier snapshots never change', () => {
     fc.assert(
       fc.property(disordered, fc.infiniteStream(moment), ({ order }, moments) => {
         const reducer = new StreamReducer(OPTIONS);
@@ -137,18 +137,18 @@ describe('sharing', () => {
     expect(reducer.snapshot()).toBe(after);
   });
 
-  test('an event that comes late leaves what it does not touch as it was', () => {
+  test('a late event leaves other messages unchanged', () => {
     const reducer = new StreamReducer();
-    const said = (sequenceNumber: number): StreamEvent => ({
+    const textEvent = (sequenceNumber: number): StreamEvent => ({
       kind: 'text',
       sequenceNumber,
       messageId: `m${sequenceNumber}`,
       delta: 'x',
       done: true,
     });
-    [1, 2, 4, 5].map(said).forEach((event) => reducer.push(event));
+    [1, 2, 4, 5].map(textEvent).forEach((event) => reducer.push(event));
     const before = reducer.snapshot();
-    reducer.push(said(3));
+    reducer.push(textEvent(3));
     const after = reducer.snapshot();
     expect(after.messages.map(({ messageId }) => messageId)).toEqual([
       'm1',
@@ -162,7 +162,7 @@ describe('sharing', () => {
 });
 
 describe('cost', () => {
-  test('events in order are each looked at a bounded number of times, however many there are', () => {
+  test('each event in order is read a bounded number of times', () => {
     const reads = (count: number): number => {
       let total = 0;
       const counted = <T extends object>(target: T): T =>
@@ -192,7 +192,7 @@ describe('cost', () => {
     expect(many).toBeLessThan(few * 11);
   });
 
-  test('a long chat in order, with a look now and then, is a matter of moments', () => {
+  test('a long chat in order, with occasional snapshots, is fast', () => {
     const reducer = new StreamReducer();
     for (let i = 1; i <= 100_000; i++) {
       reducer.push({ kind: 'text', sequenceNumber: i, messageId: `m${i >> 10}`, delta: 'word ' });
@@ -201,9 +201,9 @@ describe('cost', () => {
     expect(reducer.snapshot().messages).toHaveLength(98);
   });
 
-  test('a long chat shuffled too', () => {
+  test('a long shuffled chat is fast', () => {
     const reducer = new StreamReducer();
-    // 7919 is prime to the length, so this is every number once, far from in order.
+    // 7919 is coprime to the length, so this visits every number once, far out of order.
     for (let i = 0; i < 50_000; i++) {
       const sequenceNumber = ((i * 7919) % 50_000) + 1;
       reducer.push({ kind: 'text', sequenceNumber, messageId: 'm', delta: 'x' });
@@ -213,7 +213,7 @@ describe('cost', () => {
 });
 
 describe('pushing', () => {
-  test('tells whether the number is new', () => {
+  test('returns true if the number is new', () => {
     const reducer = new StreamReducer();
     expect(reducer.push({ kind: 'raw', sequenceNumber: 1, delta: 'x' })).toBe(true);
     expect(reducer.push({ kind: 'raw', sequenceNumber: 1, delta: 'x' })).toBe(false);
@@ -222,12 +222,12 @@ describe('pushing', () => {
     expect(reducer.snapshot().problems).toEqual([{ kind: 'conflict', sequenceNumber: 1 }]);
   });
 
-  test.for([undefined, 0, -1, 1.5, NaN, 2 ** 53])('refuses the number %s', (sequenceNumber) => {
+  test.for([undefined, 0, -1, 1.5, NaN, 2 ** 53])('rejects the number %s', (sequenceNumber) => {
     const event = { kind: 'raw', delta: 'x', sequenceNumber } as StreamEvent;
     expect(() => new StreamReducer().push(event)).toThrow(StreamEventError);
   });
 
-  test('compares what is nested deeper than a stack', () => {
+  test('compares values nested deeper than the call stack', () => {
     const nested = (): unknown => {
       let value: unknown = 1;
       for (let i = 0; i < 200_000; i++) value = [value];

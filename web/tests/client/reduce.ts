@@ -1,4 +1,4 @@
-/** Reduces chats that come as lines of JSON, for whoever compares this reducer with another. */
+/** A program that reduces chats given as lines of JSON, for comparison with other reducers. */
 import { createInterface } from 'node:readline';
 import { faultIn } from '../../src/client/check.ts';
 import { StreamReducer } from '../../src/client/reducer.ts';

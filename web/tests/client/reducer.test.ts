@@ -25,7 +25,7 @@ function reduce(one: Case, events: StreamEvent[] = one.events): Snapshot {
 
 for (const file of readdirSync(CASES).filter((name) => name !== 'invalid.json')) {
   const cases = JSON.parse(readFileSync(new URL(file, CASES), 'utf8')) as Case[];
-  describe(`the cases that Rust and TypeScript share, ${file}`, () => {
+  describe(`the cases shared by Rust and TypeScript, ${file}`, () => {
     test.for(cases)('$name', (one) => {
       expect(reduce(one)).toEqual(one.snapshot);
     });

@@ -11,16 +11,18 @@ import type { AddressInfo } from 'node:net';
 
 export type { IncomingMessage, ServerResponse };
 
+/** A running server. */
 export interface TestServer extends AsyncDisposable {
   url: string;
-  /** What was asked, in order. */
+  /** The requests received, in order. */
   requests: IncomingMessage[];
-  /** Ends every connection and stops listening, as a killed process does. */
+  /** Close every connection and stop listening, as a killed process does. */
   kill(): Promise<void>;
-  /** Listens again where it did. */
+  /** Listen again on the same port. */
   restart(): Promise<void>;
 }
 
+/** Start a server that answers requests with `listener`. */
 export async function serve(listener: RequestListener): Promise<TestServer> {
   const requests: IncomingMessage[] = [];
   const server: Server = createServer((request, response) => {
@@ -49,25 +51,25 @@ export async function serve(listener: RequestListener): Promise<TestServer> {
   };
 }
 
-/** Begins an event stream. */
+/** Send the headers of an event stream. */
 export function stream(response: ServerResponse): ServerResponse {
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
   response.flushHeaders();
   return response;
 }
 
-/** The number after which a request wants to go on. */
+/** Return the sequence number after which a request resumes. */
 export function cursorOf(request: IncomingMessage): number {
   return Number(request.headers['last-event-id'] ?? 0);
 }
 
-/** The event with a number, as the server frames it. */
+/** Return the frame of the event with a sequence number. */
 export function frame(number: number, text = `é😀${number}`): string {
   const event = { kind: 'text', chatId: 'c1', sequenceNumber: number, messageId: 'm', delta: text };
   return `id: ${number}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
-/** The frames of several numbers. */
+/** Return the frames from `first` to `last`. */
 export function frames(first: number, last: number): string {
   let all = '';
   for (let number = first; number <= last; number++) all += frame(number);

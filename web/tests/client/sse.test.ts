@@ -11,7 +11,7 @@ function parse(...chunks: (string | Uint8Array)[]): ServerSentEvent[] {
 
 const message = (data: string, id = ''): ServerSentEvent => ({ type: 'message', data, id });
 
-/** What a stream is made of, with everything that is easy to get wrong. */
+/** Random streams of lines that are easy to parse incorrectly. */
 const stream = fc
   .array(
     fc.constantFrom(
@@ -32,16 +32,16 @@ const stream = fc
   )
   .map((pieces) => bytes(pieces.join('')));
 
-/** Cuts at the given places, wherever they fall in characters. */
+/** Split at the given positions, including within characters. */
 function cut(whole: Uint8Array, places: number[]): Uint8Array[] {
   const ends = places.map((place) => place % (whole.length + 1)).sort((a, b) => a - b);
   return [...ends, whole.length].map((end, i) => whole.subarray(ends[i - 1] ?? 0, end));
 }
 
-/** The specification read off the page: all lines first, then their meaning. */
+/** Parse as the specification is written: all lines first, then their meaning. */
 function bySpecification(whole: Uint8Array): ServerSentEvent[] {
   const lines = new TextDecoder().decode(whole).split(/\r\n|\r|\n/);
-  lines.pop(); // what no line end finishes is not a line
+  lines.pop(); // text without a line end is not a line
   const events: ServerSentEvent[] = [];
   let [data, type, id] = ['', '', ''];
   for (const line of lines) {
@@ -89,7 +89,7 @@ describe('cases of the specification', () => {
     expect(parse('data: YHOO\ndata: +2\ndata: 10\n\n')).toEqual([message('YHOO\n+2\n10')]);
   });
 
-  test('comments, ids and an id that is taken back', () => {
+  test('comments, ids and an id that is reset', () => {
     expect(parse(': test\n\ndata: first\nid: 1\n\ndata:second\nid\n\ndata:  third\n\n')).toEqual([
       message('first', '1'),
       message('second'),
@@ -97,11 +97,11 @@ describe('cases of the specification', () => {
     ]);
   });
 
-  test('data without a value is an empty line, and an event without its blank line is none', () => {
+  test('data without a value is an empty line, and an event without a blank line is dropped', () => {
     expect(parse('data\n\ndata\ndata\n\ndata:')).toEqual([message(''), message('\n')]);
   });
 
-  test('a space after the colon does not count, a second one does', () => {
+  test('one space after the colon is dropped, a second one is kept', () => {
     expect(parse('data:test\n\ndata: test\n\ndata:  test\n\n')).toEqual([
       message('test'),
       message('test'),
@@ -109,7 +109,7 @@ describe('cases of the specification', () => {
     ]);
   });
 
-  test('a byte order mark at the beginning is no part of the first field, even cut in two', () => {
+  test('a byte order mark at the beginning is skipped, even if split between chunks', () => {
     expect(parse('\ufeffdata: x\n\n')).toEqual([message('x')]);
     expect(parse(Uint8Array.of(0xef, 0xbb), Uint8Array.of(0xbf), 'data: x\n\n')).toEqual([
       message('x'),
@@ -138,7 +138,7 @@ describe('cases of the specification', () => {
   });
 });
 
-test('a line that does not end, and an event that does not, are given up at the limit', () => {
+test('an endless line or event is rejected at the limit', () => {
   for (const endless of ['data: xxxxxxxx', 'data: xxxxxxxx\n']) {
     const parser = new SseParser(100);
     expect(() => {

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { EventStream, type StreamOptions, type StreamStatus } from '../../src/client/stream.ts';
 import { type ServerResponse, cursorOf, frame, frames, serve, stream } from './server.ts';
 
-/** Waits that pass at once, whatever the number of failures. */
+/** Options without delays between attempts. */
 const QUICK: StreamOptions = { firstDelay: 0, maxDelay: 0 };
 
 async function numbers(events: EventStream): Promise<number[]> {
@@ -15,7 +15,7 @@ async function numbers(events: EventStream): Promise<number[]> {
 
 const upTo = (last: number): number[] => Array.from({ length: last }, (_, i) => i + 1);
 
-/** What a stream told about itself, and promises for what it will. */
+/** Record the states of a stream, with promises for future ones. */
 function recorder(): {
   states: StreamStatus[];
   onStatus: (s: StreamStatus) => void;
@@ -27,9 +27,9 @@ function recorder(): {
     states,
     onStatus: (status) => {
       states.push(status);
-      const met = waiting.filter(({ state }) => state === status.state);
+      const matching = waiting.filter(({ state }) => state === status.state);
       waiting = waiting.filter(({ state }) => state !== status.state);
-      for (const { resolve } of met) resolve(status);
+      for (const { resolve } of matching) resolve(status);
     },
     next: (state) => new Promise((resolve) => waiting.push({ state, resolve })),
   };
@@ -39,12 +39,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('connections that are cut', () => {
+describe('connections that are lost', () => {
   const LAST = 3;
   const whole = frames(1, LAST);
   const total = Buffer.byteLength(whole);
 
-  test('at every byte: nothing is lost, nothing comes twice', async () => {
+  test('at every byte lose and repeat no event', async () => {
     let keep = 0;
     let first = true;
     await using server = await serve((request, response) => {
@@ -63,7 +63,7 @@ describe('connections that are cut', () => {
     }
   });
 
-  test('again and again, in order or not, with replays from further back', async () => {
+  test('repeatedly, cleanly or not, with replays of earlier events', async () => {
     let script: { keep: number; back: number; orderly: boolean }[] = [];
     await using server = await serve((request, response) => {
       const cursor = cursorOf(request);
@@ -91,7 +91,7 @@ describe('connections that are cut', () => {
     );
   });
 
-  test('by a server that is killed and comes back', async () => {
+  test('to a server that is killed and restarted', async () => {
     const open: ServerResponse[] = [];
     await using server = await serve((request, response) => {
       open.push(stream(response));
@@ -114,7 +114,7 @@ describe('connections that are cut', () => {
   });
 });
 
-describe('where a stream ends', () => {
+describe('a stream ends', () => {
   test('at 204', async () => {
     await using server = await serve((_, response) => response.writeHead(204).end());
     const { states, onStatus } = recorder();
@@ -122,7 +122,7 @@ describe('where a stream ends', () => {
     expect(states).toEqual([{ state: 'ended' }]);
   });
 
-  test('a response that ended in order is followed by the question whether there is more', async () => {
+  test('not at the end of a response, after which it asks for more events', async () => {
     await using server = await serve((request, response) => {
       if (cursorOf(request) < 2) stream(response).end(frames(1, 2));
       else response.writeHead(204).end();
@@ -133,7 +133,7 @@ describe('where a stream ends', () => {
     expect(server.requests.map(cursorOf)).toEqual([0, 2]);
   });
 
-  test('at a refusal, with what the server said', async () => {
+  test('at an error response, with the error of the server', async () => {
     await using server = await serve((_, response) => {
       response.writeHead(404, { 'content-type': 'application/json' });
       response.end('{"error": {"code": "unknown_chat", "message": "no chat has the id \\"c1\\""}}');
@@ -146,7 +146,7 @@ describe('where a stream ends', () => {
     });
   });
 
-  test('at an answer that is no event stream', async () => {
+  test('at a response that is not an event stream', async () => {
     await using server = await serve((_, response) => {
       response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
     });
@@ -155,7 +155,7 @@ describe('where a stream ends', () => {
     expect(events.status).toMatchObject({ state: 'failed', error: { code: 'not_a_stream' } });
   });
 
-  test('after as many failures in a row as were allowed', async () => {
+  test('after the maximum number of consecutive failures', async () => {
     await using server = await serve((_, response) => response.destroy());
     const { states, onStatus } = recorder();
     const events = new EventStream(server.url, { ...QUICK, maxFailures: 3, onStatus });
@@ -168,7 +168,7 @@ describe('where a stream ends', () => {
 });
 
 describe('stopping', () => {
-  test('a reader that leaves closes the connection', async () => {
+  test('a reader that breaks off closes the connection', async () => {
     const closed = Promise.withResolvers<undefined>();
     await using server = await serve((_, response) => {
       response.on('close', () => closed.resolve(undefined));
@@ -194,7 +194,7 @@ describe('stopping', () => {
     expect(events.status).toEqual({ state: 'ended' });
   });
 
-  test('a signal ends the wait before the next attempt, and a request without an answer', async () => {
+  test('a signal ends the wait before the next attempt, and a request without a response', async () => {
     for (const listener of [
       (_: unknown, response: ServerResponse) => void response.destroy(),
       () => undefined,
@@ -210,7 +210,7 @@ describe('stopping', () => {
     }
   });
 
-  test('a signal that was given before the start asks nothing', async () => {
+  test('a signal that is already aborted sends no request', async () => {
     await using server = await serve((_, response) => response.destroy());
     const events = new EventStream(server.url, { signal: AbortSignal.abort() });
     expect(await numbers(events)).toEqual([]);
@@ -218,9 +218,9 @@ describe('stopping', () => {
   });
 });
 
-describe('waiting', () => {
-  /** The waits of a stream whose every connection fails, without waiting them out. */
-  async function waits(options: StreamOptions, listener: Parameters<typeof serve>[0]) {
+describe('the delay between attempts', () => {
+  /** Return the delays of a stream whose connections all fail, without waiting for them. */
+  async function delaysOf(options: StreamOptions, listener: Parameters<typeof serve>[0]) {
     await using server = await serve(listener);
     const delays: number[] = [];
     const events: EventStream = new EventStream(server.url, {
@@ -237,37 +237,37 @@ describe('waiting', () => {
     return delays;
   }
 
-  test('doubles up to the longest', async () => {
-    const delays = await waits({ firstDelay: 1000, maxDelay: 6000 }, (_, response) =>
+  test('doubles up to the maximum', async () => {
+    const delays = await delaysOf({ firstDelay: 1000, maxDelay: 6000 }, (_, response) =>
       response.destroy(),
     );
     expect(delays).toEqual([1000, 2000, 4000, 6000, 6000, 6000]);
   });
 
-  test('is spread, so that clients do not come back all at once', async () => {
-    const delays = await waits(
+  test('has jitter, so that clients do not reconnect all at once', async () => {
+    const delays = await delaysOf(
       { firstDelay: 1000, maxDelay: 1000, maxFailures: 1, random: () => 0 },
       (_, response) => response.destroy(),
     );
     expect(delays).toEqual([500]);
   });
 
-  test('takes what the server asks for', async () => {
+  test('follows the server', async () => {
     expect(
-      await waits({ maxFailures: 1 }, (_, response) =>
+      await delaysOf({ maxFailures: 1 }, (_, response) =>
         stream(response).write('retry: 4000\n\n', () => response.destroy()),
       ),
     ).toEqual([4000]);
     expect(
-      await waits({ maxFailures: 1 }, (_, response) =>
+      await delaysOf({ maxFailures: 1 }, (_, response) =>
         response.writeHead(503, { 'retry-after': '7' }).end(),
       ),
     ).toEqual([7000]);
   });
 
-  test('starts again from the shortest once events have come', async () => {
+  test('starts again from the minimum after an event', async () => {
     let connection = 0;
-    const delays = await waits({ firstDelay: 1000, maxFailures: 2 }, (_, response) => {
+    const delays = await delaysOf({ firstDelay: 1000, maxFailures: 2 }, (_, response) => {
       connection += 1;
       if (connection === 3) stream(response).write(frame(1), () => response.destroy());
       else response.destroy();
@@ -275,16 +275,16 @@ describe('waiting', () => {
     expect(delays).toEqual([1000, 2000, 1000, 2000]);
   });
 
-  test('a server that closes every connection without a word is not asked in a tight loop', async () => {
-    const delays = await waits({ firstDelay: 1000, maxFailures: 3 }, (_, response) =>
+  test('also grows for a server that closes every connection without an event', async () => {
+    const delays = await delaysOf({ firstDelay: 1000, maxFailures: 3 }, (_, response) =>
       stream(response).end(': hello\n\n'),
     );
     expect(delays).toEqual([2000, 4000]);
   });
 });
 
-describe('what arrives', () => {
-  test('begins after the number that was asked for', async () => {
+describe('the events received', () => {
+  test('begin after the requested number', async () => {
     await using server = await serve((request, response) => {
       if (cursorOf(request) < 5) stream(response).end(frames(cursorOf(request) + 1, 5));
       else response.writeHead(204).end();
@@ -292,7 +292,7 @@ describe('what arrives', () => {
     expect(await numbers(new EventStream(server.url, { after: 3 }))).toEqual([4, 5]);
   });
 
-  test('a number that was skipped is asked for again, and let go if the server has it not', async () => {
+  test('are requested again after a gap, which is accepted if the server does not have them', async () => {
     let lost = true;
     await using server = await serve((request, response) => {
       const cursor = cursorOf(request);
@@ -308,7 +308,7 @@ describe('what arrives', () => {
   });
 
   test.for(['{"kind":', '7', '{"kind": "text", "sequenceNumber": 1}'])(
-    'what is no event is asked for again: %s',
+    'are requested again if one is invalid: %s',
     async (data) => {
       let first = true;
       await using server = await serve((request, response) => {
@@ -321,7 +321,7 @@ describe('what arrives', () => {
     },
   );
 
-  test('an event without a number, or of another type, is not for us', async () => {
+  test('exclude those without a number or of another type', async () => {
     await using server = await serve((request, response) => {
       if (cursorOf(request) > 0) response.writeHead(204).end();
       else {
@@ -333,7 +333,7 @@ describe('what arrives', () => {
     expect(await numbers(new EventStream(server.url))).toEqual([1]);
   });
 
-  test('headers go with every request', async () => {
+  test('are requested with the given headers every time', async () => {
     await using server = await serve((request, response) => {
       if (cursorOf(request) > 0) response.writeHead(204).end();
       else stream(response).end(frame(1));
@@ -345,7 +345,7 @@ describe('what arrives', () => {
     ]);
   });
 
-  test('a large event arrives whole', async () => {
+  test('may be large', async () => {
     const text = '<script>😀'.repeat(500_000);
     await using server = await serve((request, response) => {
       if (cursorOf(request) > 0) response.writeHead(204).end();
@@ -358,7 +358,7 @@ describe('what arrives', () => {
 });
 
 describe('silence', () => {
-  /** `fetch` that tells when a piece of a body has been read. */
+  /** Return a `fetch` that reports when a chunk of a body has been read. */
   function tapped(): { fetch: typeof fetch; read: () => Promise<void> } {
     let seen = Promise.withResolvers<undefined>();
     return {
@@ -371,7 +371,7 @@ describe('silence', () => {
         const tap = new TransformStream<Uint8Array, Uint8Array>({
           transform: (chunk, out) => {
             out.enqueue(chunk);
-            // The reader has it once what is pending now has run.
+            // The reader has received it once the pending callbacks have run.
             setImmediate(() => seen.resolve(undefined));
           },
         });
@@ -380,7 +380,7 @@ describe('silence', () => {
     };
   }
 
-  test('is ended by a new connection, and heartbeats are not silence', async () => {
+  test('leads to a new connection, and heartbeats are not silence', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const opened: ServerResponse[] = [];
     await using server = await serve((_, response) => opened.push(stream(response)));
@@ -409,7 +409,7 @@ describe('silence', () => {
     expect(await all).toEqual([]);
   });
 
-  test('that should have ended is not waited for by who asks for a connection', async () => {
+  test('that is overdue ends at once when a reconnection is requested', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
     await using server = await serve((_, response) => stream(response));
     const { states, onStatus, next } = recorder();
@@ -420,7 +420,7 @@ describe('silence', () => {
     vi.setSystemTime(Date.now() + 10_000);
     events.reconnect();
     expect(events.status).toEqual({ state: 'live' });
-    // As after a sleep, in which timers stand still and the time goes on.
+    // As after a suspend, during which timers stop while the clock continues.
     vi.setSystemTime(Date.now() + 20_000);
     const [lost, back] = [next('waiting'), next('connecting')];
     events.reconnect();
@@ -432,7 +432,7 @@ describe('silence', () => {
     expect(states.map(({ state }) => state)).toEqual(['live', 'waiting', 'connecting', 'ended']);
   });
 
-  test('of a request that nobody answers counts too', async () => {
+  test('includes a request without a response', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     await using server = await serve(() => undefined);
     const { onStatus, next } = recorder();
@@ -445,7 +445,7 @@ describe('silence', () => {
     await all;
   });
 
-  test('of our own reader does not count', async () => {
+  test('excludes a slow reader', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     await using server = await serve((_, response) => stream(response).write(frames(1, 3)));
     const { states, onStatus } = recorder();
@@ -459,7 +459,7 @@ describe('silence', () => {
   });
 });
 
-test('a finished connection is closed on the other side as well', async () => {
+test('a finished connection is closed on the server as well', async () => {
   await using server = await serve((request, response) => {
     if (cursorOf(request) > 0) response.writeHead(204).end();
     else stream(response).end(frame(1));

@@ -1,6 +1,6 @@
-/** What the page asks of a browser and jsdom does not have, as small as it can be. */
+/** Minimal stubs of the browser features that the page needs and jsdom lacks. */
 
-/** The width of the window that media queries see, in rem. */
+/** Width of the window for media queries, in rem. */
 let width = 120;
 
 class Query extends EventTarget {
@@ -25,7 +25,7 @@ globalThis.matchMedia = (media: string) => {
   return query as unknown as MediaQueryList;
 };
 
-/** Makes the window as wide as `rem`. */
+/** Set the width of the window in rem. */
 export function resize(rem: number): void {
   width = rem;
   for (const query of queries) query.dispatchEvent(new Event('change'));
@@ -33,7 +33,7 @@ export function resize(rem: number): void {
 
 globalThis.ResizeObserver = class {
   observe(): void {
-    // Nothing has a size here.
+    // Elements have no size in jsdom.
   }
   unobserve(): void {
     // See above.

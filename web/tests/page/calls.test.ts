@@ -3,7 +3,7 @@ import userEvent from '@testing-library/user-event';
 import { describe, expect, test, vi } from 'vitest';
 import type { SnapshotCall } from '../../src/page/types.ts';
 import './browser.ts';
-import CallBench from './CallBench.svelte';
+import CallHarness from './CallHarness.svelte';
 
 function call(fields: Partial<SnapshotCall> = {}): SnapshotCall {
   return {
@@ -20,13 +20,13 @@ function call(fields: Partial<SnapshotCall> = {}): SnapshotCall {
 
 function show(fields: Partial<SnapshotCall> = {}) {
   const answer = vi.fn<(key: string, decision: unknown) => Promise<void>>().mockResolvedValue();
-  const shown = render(CallBench, { call: call(fields), answer });
+  const view = render(CallHarness, { call: call(fields), answer });
   const card = screen.getByRole('article');
   return {
     card,
     answer,
     text: () => card.textContent.replaceAll(/\s+/g, ' '),
-    change: (next: Partial<SnapshotCall>) => shown.rerender({ call: call(next) }),
+    change: (next: Partial<SnapshotCall>) => view.rerender({ call: call(next) }),
   };
 }
 
@@ -45,22 +45,22 @@ describe('the state of a call', () => {
     ['awaiting_approval', { key: 'k' }, 'awaiting approval'],
     ['awaiting_answer', { key: 'k' }, 'awaiting an answer'],
     ['deferred', { key: 'k' }, 'deferred'],
-  ] as const)('%s is said in a word', (state, fields, word) => {
+  ] as const)('%s is shown as a label', (state, fields, label) => {
     const { card } = show({
       ...fields,
       progress: [...('progress' in fields ? fields.progress : [])],
       state,
     });
     const head = card.querySelector('header');
-    expect(within(head ?? card).getByText(word)).toBeTruthy();
+    expect(within(head ?? card).getByText(label)).toBeTruthy();
     expect(card.dataset.state).toBe(state);
   });
 
-  test('a state of tomorrow is shown by its name', () => {
+  test('an unknown state is shown by its name', () => {
     expect(show({ state: 'dreaming' as never }).text()).toContain('dreaming');
   });
 
-  test('a call is called by its name', () => {
+  test('a call is labelled with its name', () => {
     show();
     expect(screen.getByRole('article', { name: 'get_weather' })).toBeTruthy();
   });
@@ -74,22 +74,22 @@ describe('arguments', () => {
     expect(card.querySelector('pre')?.textContent).toBe('{"city": "Oslo", "da');
   });
 
-  test('keep the spelling of numbers', () => {
+  test('keep the digits of numbers', () => {
     const { text } = show({ argumentsText: '{"n":12345678901234567890}', arguments: { n: 1 } });
     expect(text()).toContain('12345678901234567890');
   });
 
-  test('are shown where no fragment came', () => {
+  test('are shown if there were no fragments', () => {
     expect(show({ argumentsText: '' }).text()).toContain('{"city": "Oslo"}');
   });
 
-  test('take no room where there are none', () => {
+  test('are not shown if there are none', () => {
     show({ argumentsText: '{ }', arguments: {} });
     expect(screen.queryByRole('group', { name: 'Arguments' })).toBeNull();
   });
 });
 
-test('repairs are told path by path, and what was written can be seen', async () => {
+test('repairs are listed by path, and the original arguments can be shown', async () => {
   const { card, text } = show({
     argumentsText: '{"n": "3",}',
     arguments: { n: 3 },
@@ -110,7 +110,7 @@ test('repairs are told path by path, and what was written can be seen', async ()
   expect(card.querySelector('pre')?.textContent).toBe('{"n": 3}');
 });
 
-test('a call that cannot run says why', () => {
+test('an invalid call shows the reason', () => {
   const { text } = show({
     state: 'error',
     invalid: { reason: 'invalid_arguments', message: '"city" is required' },
@@ -118,7 +118,7 @@ test('a call that cannot run says why', () => {
   expect(text()).toContain('Cannot run: invalid arguments. "city" is required');
 });
 
-test('progress shows the latest, and what came before on demand', () => {
+test('progress shows the latest value, and earlier ones on demand', () => {
   const { card } = show({ state: 'running', progress: ['10 %', '20 %', '30 %'] });
   const progress = screen.getByRole('group', { name: 'Progress' });
   expect(progress.querySelector('p')?.textContent).toBe('30 %');
@@ -128,7 +128,7 @@ test('progress shows the latest, and what came before on demand', () => {
   ]);
 });
 
-test('a result is shown with how long it took', () => {
+test('a result is shown with its duration', () => {
   const { text } = show({ state: 'success', result: '21 degrees', isError: false, duration: 1.5 });
   expect(screen.getByRole('group', { name: 'Result' }).textContent).toContain('21 degrees');
   expect(text()).toContain('1.50 s');
@@ -141,12 +141,12 @@ test('an error is named by its code', () => {
   expect(region.textContent).toContain('boom');
 });
 
-test('a call without a result is told to take a late one', async () => {
+test('a call without a result still accepts a late one', async () => {
   const { text, change } = show({ state: 'timeout' });
-  expect(text()).toContain('One that comes late is still taken.');
+  expect(text()).toContain('A late result is still accepted.');
   await change({ state: 'success', result: 'late', isError: false });
   expect(text()).toContain('late');
-  expect(text()).not.toContain('still taken');
+  expect(text()).not.toContain('still accepted');
 });
 
 describe('an approval', () => {
@@ -158,7 +158,7 @@ describe('an approval', () => {
     expect(screen.getByRole<HTMLFieldSetElement>('group', { name: /^May/ }).disabled).toBe(true);
   });
 
-  test('is refused with a reason, by keyboard', async () => {
+  test('is denied with a reason, by keyboard', async () => {
     const { answer } = show({ state: 'awaiting_approval', key: 'k1' });
     await userEvent.type(screen.getByLabelText('Reason (optional)'), 'not today');
     await userEvent.tab();
@@ -167,7 +167,7 @@ describe('an approval', () => {
     expect(answer).toHaveBeenCalledExactlyOnceWith('k1', { approved: false, reason: 'not today' });
   });
 
-  test('that came too late says so, and can be tried again', async () => {
+  test('that is rejected shows the error and can be retried', async () => {
     const { answer } = show({ state: 'awaiting_approval', key: 'k1' });
     answer.mockRejectedValueOnce(new Error('This was answered before.'));
     await userEvent.click(screen.getByRole('button', { name: 'Deny' }));
@@ -175,7 +175,7 @@ describe('an approval', () => {
     expect(screen.getByRole<HTMLFieldSetElement>('group', { name: /^May/ }).disabled).toBe(false);
   });
 
-  test('leaves who gave it at the call', async () => {
+  test('moves the focus to the call', async () => {
     const { card, change } = show({ state: 'awaiting_approval', key: 'k1' });
     await userEvent.click(screen.getByRole('button', { name: 'Allow' }));
     expect(document.activeElement).toBe(card);
@@ -200,15 +200,15 @@ describe('a question', () => {
     expect(answer).toHaveBeenCalledExactlyOnceWith('k', { result: { seat: 'aisle', bags: 2 } });
   });
 
-  test('points at the field that is wrong', async () => {
+  test('focuses the invalid field', async () => {
     const { answer } = show({ state: 'awaiting_answer', key: 'k', schema });
     await userEvent.click(screen.getByRole('button', { name: 'Answer' }));
-    expect(screen.getByRole('alert').textContent).toBe('seat is needed.');
+    expect(screen.getByRole('alert').textContent).toBe('seat is required.');
     expect(document.activeElement).toBe(screen.getByLabelText('seat'));
     expect(answer).not.toHaveBeenCalled();
   });
 
-  test('beyond a form is answered in JSON', async () => {
+  test('with an unsupported schema is answered in JSON', async () => {
     const { answer } = show({ state: 'awaiting_answer', key: 'k', schema: { type: 'array' } });
     await userEvent.type(screen.getByLabelText('Answer as JSON'), '[[1, 2]');
     await userEvent.click(screen.getByRole('button', { name: 'Answer' }));
@@ -216,10 +216,10 @@ describe('a question', () => {
   });
 });
 
-test('a deferred call takes a result by hand', async () => {
+test('a deferred call accepts a result entered manually', async () => {
   const { answer, text } = show({ state: 'deferred', key: 'k', reason: 'by tomorrow' });
   expect(text()).toContain('by tomorrow');
-  await userEvent.click(screen.getByText('Give the result by hand'));
+  await userEvent.click(screen.getByText('Enter the result manually'));
   await userEvent.type(screen.getByLabelText('Answer'), 'here');
   await userEvent.click(screen.getByRole('button', { name: 'Answer' }));
   expect(answer).toHaveBeenCalledExactlyOnceWith('k', { result: 'here' });
@@ -231,15 +231,15 @@ describe('a decision', () => {
     [{ approved: true, decidedBy: 'user', reason: 'It is due' }, 'Allowed by the user: It is due'],
     [{ approved: true }, 'Allowed'],
     [{ approved: false, decidedBy: 'rule 7' }, 'Denied by rule 7'],
-  ])('stays on the card when the call is over: %j', (fields, words) => {
-    const over = fields.approved
+  ])('stays on the card after the call has finished: %j', (fields, text) => {
+    const finished = fields.approved
       ? ({ state: 'success', result: 'paid', isError: false } as const)
       : ({ state: 'denied', result: 'not paid', isError: true, errorCode: 'denied' } as const);
-    const { card } = show({ key: 'k', ...fields, ...over });
-    expect(card.querySelector('.decision')?.textContent.trim()).toBe(words);
+    const { card } = show({ key: 'k', ...fields, ...finished });
+    expect(card.querySelector('.decision')?.textContent.trim()).toBe(text);
   });
 
-  test('is on no card that nobody decided on', () => {
+  test('is absent from the card of a call without one', () => {
     expect(show({ state: 'success', result: '3' }).card.querySelector('.decision')).toBeNull();
   });
 });

@@ -1,25 +1,26 @@
-/** A server of chats on loopback, whose assistant says what the test lets it say. */
+/** A chat server on loopback whose events are emitted by the test. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type TestServer, cursorOf, serve, stream } from '../client/server.ts';
 
 type Event = Record<string, unknown> & { kind: string };
 
+/** A running chat server, with everything that it received. */
 export interface ChatServer extends TestServer {
   /** The events of each chat. */
   log: Map<string, Event[]>;
-  /** What was answered, by key. */
+  /** The answers received, by key. */
   answers: Map<string, unknown>;
-  /** The runs that were told to stop. */
+  /** The ids of runs for which a stop was requested. */
   stopped: string[];
-  /** The messages that were posted, whether they were taken or not. */
+  /** The messages posted, including those that were rejected. */
   posted: { text?: string; messageId?: string }[];
-  /** Status codes to refuse the next posts with. */
-  refusals: { status: number; code: string; message: string }[];
-  /** How many connections follow a chat. */
-  followers(): number;
-  /** Adds events to a chat and tells all who listen. */
-  tell(chatId: string, ...events: Event[]): void;
+  /** Errors with which to reject the next posts. */
+  rejections: { status: number; code: string; message: string }[];
+  /** Return the number of open event streams. */
+  subscriberCount(): number;
+  /** Append events to a chat and send them to its subscribers. */
+  emit(chatId: string, ...events: Event[]): void;
 }
 
 const playground = {
@@ -29,45 +30,46 @@ const playground = {
   pendingTimeout: 60_000,
 };
 
+/** Start a chat server. */
 export async function serveChats(): Promise<ChatServer> {
   const log = new Map<string, Event[]>();
   const titles = new Map<string, unknown>();
   const answers = new Map<string, unknown>();
   const stopped: string[] = [];
   const posted: ChatServer['posted'] = [];
-  const refusals: ChatServer['refusals'] = [];
-  const listeners = new Set<{ chatId: string; response: ServerResponse }>();
+  const rejections: ChatServer['rejections'] = [];
+  const subscribers = new Set<{ chatId: string; response: ServerResponse }>();
 
   const send = (response: ServerResponse, event: Event) => {
     response.write(`id: ${String(event.sequenceNumber)}\ndata: ${JSON.stringify(event)}\n\n`);
   };
 
-  const tell = (chatId: string, ...events: Event[]) => {
+  const emit = (chatId: string, ...events: Event[]) => {
     const chat = log.get(chatId) ?? [];
     log.set(chatId, chat);
     for (const event of events) {
-      const told = { chatId, sequenceNumber: chat.length + 1, timestampUtc: Date.now(), ...event };
-      chat.push(told);
-      for (const each of listeners) if (each.chatId === chatId) send(each.response, told);
+      const sent = { chatId, sequenceNumber: chat.length + 1, timestampUtc: Date.now(), ...event };
+      chat.push(sent);
+      for (const each of subscribers) if (each.chatId === chatId) send(each.response, sent);
     }
   };
 
-  const answer = (response: ServerResponse, status: number, body?: unknown) => {
+  const respond = (response: ServerResponse, status: number, body?: unknown) => {
     response.writeHead(status, { 'content-type': 'application/json' });
     response.end(body === undefined ? '' : JSON.stringify(body));
   };
 
-  const missing = (response: ServerResponse) => {
-    answer(response, 404, { error: { code: 'no_chat', message: 'there is no such chat' } });
+  const notFound = (response: ServerResponse) => {
+    respond(response, 404, { error: { code: 'no_chat', message: 'there is no such chat' } });
   };
 
   const route = async (request: IncomingMessage, response: ServerResponse) => {
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
-    const [, , chatId = '', what = '', key = ''] = path.split('/').map(decodeURIComponent);
-    const route = `${request.method ?? ''} ${path.split('/')[1] ?? ''} ${what}`.trimEnd();
+    const [, , chatId = '', resource = '', key = ''] = path.split('/').map(decodeURIComponent);
+    const route = `${request.method ?? ''} ${path.split('/')[1] ?? ''} ${resource}`.trimEnd();
     const body = await bodyOf(request);
     if (path === '/playground.json') {
-      answer(response, 200, playground);
+      respond(response, 200, playground);
     } else if (route === 'GET chats' && chatId === '') {
       const chats = [...log.keys()].map((id) => ({
         chatId: id,
@@ -75,50 +77,50 @@ export async function serveChats(): Promise<ChatServer> {
         updatedUtc: Date.now(),
         lastSequenceNumber: log.get(id)?.length ?? 0,
         metadata: titles.get(id) ?? {},
-        ...(titles.has(id) ? {} : { title: 'Said to the API' }),
+        ...(titles.has(id) ? {} : { title: 'Created through the API' }),
       }));
-      answer(response, 200, { chats });
+      respond(response, 200, { chats });
     } else if (route === 'POST chats') {
       const id = `chat-${log.size + 1}`;
       log.set(id, []);
       titles.set(id, body.metadata);
-      answer(response, 201, { chatId: id });
+      respond(response, 201, { chatId: id });
     } else if (!log.has(chatId)) {
-      missing(response);
+      notFound(response);
     } else if (route === 'DELETE chats') {
       log.delete(chatId);
-      answer(response, 204);
+      respond(response, 204);
     } else if (route === 'POST chats messages') {
-      const said = body as { text?: string; messageId?: string };
-      posted.push(said);
-      const refusal = refusals.shift();
-      if (refusal !== undefined) {
-        answer(response, refusal.status, { error: refusal });
+      const message = body as { text?: string; messageId?: string };
+      posted.push(message);
+      const rejection = rejections.shift();
+      if (rejection !== undefined) {
+        respond(response, rejection.status, { error: rejection });
         return;
       }
       const runId = `run-${posted.length}`;
-      const { messageId, text: delta } = said;
+      const { messageId, text: delta } = message;
       const user = { kind: 'text', messageId, runId, role: 'user', delta, done: true };
-      tell(chatId, ...(delta === undefined ? [] : [user]), {
+      emit(chatId, ...(delta === undefined ? [] : [user]), {
         kind: 'run',
         runId,
         status: 'started',
       });
-      answer(response, 202, { chatId, runId, messageId, sequenceNumber: 1 });
+      respond(response, 202, { chatId, runId, messageId, sequenceNumber: 1 });
     } else if (route === 'POST chats answers') {
       answers.set(key, body);
-      answer(response, 200, { outcome: 'resolved' });
+      respond(response, 200, { outcome: 'resolved' });
     } else if (route === 'POST chats runs') {
       stopped.push(key);
-      answer(response, 202, {});
+      respond(response, 202, {});
     } else if (route === 'GET chats events') {
-      const listener = { chatId, response: stream(response) };
+      const subscriber = { chatId, response: stream(response) };
       response.write(': welcome\n\n');
       for (const event of (log.get(chatId) ?? []).slice(cursorOf(request))) send(response, event);
-      listeners.add(listener);
-      response.on('close', () => listeners.delete(listener));
+      subscribers.add(subscriber);
+      response.on('close', () => subscribers.delete(subscriber));
     } else {
-      missing(response);
+      notFound(response);
     }
   };
 
@@ -128,9 +130,9 @@ export async function serveChats(): Promise<ChatServer> {
     answers,
     stopped,
     posted,
-    refusals,
-    tell,
-    followers: () => listeners.size,
+    rejections,
+    emit,
+    subscriberCount: () => subscribers.size,
   });
 }
 

@@ -8,9 +8,9 @@ import { itemsOf, keyOf, turnsOf } from '../../src/page/messages/items.ts';
 import MessageView from '../../src/page/messages/MessageView.svelte';
 import { registerMessage } from '../../src/page/messages/registry.ts';
 import Panel from '../../src/page/panel/Panel.svelte';
-import { linesOf, sumOf } from '../../src/page/panel/timeline.ts';
+import { timelinesOf, sumOf } from '../../src/page/panel/timeline.ts';
 import './browser.ts';
-import OwnMessage from './OwnMessage.svelte';
+import ChartMessage from './ChartMessage.svelte';
 
 interface Case {
   name: string;
@@ -23,7 +23,7 @@ const cases = readdirSync(folder)
   .filter((name) => name !== 'invalid.json')
   .flatMap((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Case[]);
 
-describe('every case of the reducer can be shown', () => {
+describe('every shared case of the reducer can be shown', () => {
   test.for(cases)('$name', ({ snapshot }) => {
     const items = itemsOf(snapshot);
     expect(new Set(items.map(keyOf)).size).toBe(items.length);
@@ -41,7 +41,7 @@ describe('every case of the reducer can be shown', () => {
 
 let number = 0;
 
-/** A snapshot of a run with these events, to which their numbers are given. */
+/** Return a snapshot of a run with these events, numbered in order. */
 function snapshotOf(...events: Partial<StreamEvent>[]): Snapshot {
   const reducer = new StreamReducer();
   number = 0;
@@ -63,7 +63,7 @@ function snapshotOf(...events: Partial<StreamEvent>[]): Snapshot {
 }
 
 const started = { kind: 'run', status: 'started' } as const;
-const said = { kind: 'text', messageId: 'u', role: 'user', delta: 'Hi', done: true } as const;
+const question = { kind: 'text', messageId: 'u', role: 'user', delta: 'Hi', done: true } as const;
 const call = {
   kind: 'tools_call',
   messageId: 'g.calls',
@@ -85,9 +85,9 @@ const result = {
 } as const;
 
 describe('the order of a conversation', () => {
-  test('scenes and selections stand where they happened', () => {
+  test('scenes and selections appear where they happened', () => {
     const snapshot = snapshotOf(
-      said,
+      question,
       started,
       { kind: 'selection', tool: 'add', fallback: false, calls: 1, duration: 0, ranking: [] },
       { kind: 'scene', step: { status: 'ExecutingScene', scene: 'Sums' } },
@@ -108,7 +108,7 @@ describe('the order of a conversation', () => {
     ]);
   });
 
-  test('a reply is shown in the order of writing, whenever its results come', () => {
+  test('a reply is shown in the order of writing, whatever the order of its results', () => {
     const text = (id: string, delta: string) =>
       ({ kind: 'text', messageId: id, generationId: 'g', delta, done: true }) as const;
     const second = {
@@ -119,7 +119,7 @@ describe('the order of a conversation', () => {
     } as const;
     const late = { ...result, toolCallId: 'b', messageId: 'g.calls2_result_b' };
     const snapshot = snapshotOf(
-      said,
+      question,
       started,
       text('g.0', 'So: '),
       call,
@@ -141,17 +141,17 @@ describe('the order of a conversation', () => {
     expect(snapshot.problems).toEqual([]);
   });
 
-  test('a run waits for results that come later until they have come', () => {
-    const later = { ...running, state: 'deferred', key: 'k' } as const;
+  test('a run waits for deferred results until they arrive', () => {
+    const deferred = { ...running, state: 'deferred', key: 'k' } as const;
     const ended = { kind: 'run', status: 'finished', stopReason: 'deferred' } as const;
     const kinds = (...events: Partial<StreamEvent>[]) =>
-      itemsOf(snapshotOf(started, call, later, ended, ...events)).map((item) => item.kind);
+      itemsOf(snapshotOf(started, call, deferred, ended, ...events)).map((item) => item.kind);
     expect(kinds()).toEqual(['tools_call', 'run']);
     expect(kinds(result)).toEqual(['tools_call']);
   });
 
-  test('a run that ended well is not spoken of', () => {
-    const snapshot = snapshotOf(said, started, {
+  test('the end of a completed run is not shown', () => {
+    const snapshot = snapshotOf(question, started, {
       kind: 'run',
       status: 'finished',
       stopReason: 'completed',
@@ -177,21 +177,21 @@ describe('the calls of a reply', () => {
     return container.textContent.replaceAll(/\s+/g, ' ');
   }
 
-  test('are counted as their results come', () => {
+  test('are counted as their results arrive', () => {
     expect(show(snapshotOf(started, two))).toContain('0 of 2 calls answered');
     const late = { ...result, toolCallId: 'b', messageId: 'g.calls_result_b', result: 'second' };
     expect(show(snapshotOf(started, two, late))).toContain('1 of 2 calls answered');
     expect(show(snapshotOf(started, two, late, result))).toContain('2 of 2 calls answered');
   });
 
-  test('keep their order, whichever result comes first', () => {
+  test('keep their order, whichever result arrives first', () => {
     const late = { ...result, toolCallId: 'b', messageId: 'g.calls_result_b', result: 'second' };
     const text = show(snapshotOf(started, two, late, { ...result, result: 'first' }));
     expect(text.indexOf('first')).toBeLessThan(text.indexOf('second'));
   });
 });
 
-test('an application shows a kind of its own', () => {
+test('an application can register its own kind', () => {
   const message = {
     messageId: 'm',
     kind: 'chart',
@@ -201,26 +201,28 @@ test('an application shows a kind of its own', () => {
     unknown: { points: [1, 2] },
   } as const;
   const before = render(MessageView, { message: { ...message } });
-  expect(before.container.textContent).toContain('A message of the kind');
+  expect(before.container.textContent).toContain('Message of unknown kind');
   before.unmount();
-  registerMessage('chart', OwnMessage);
+  registerMessage('chart', ChartMessage);
   render(MessageView, { message: { ...message } });
   expect(screen.getByText('a chart of 2 points')).toBeTruthy();
 });
 
-describe('what is announced', () => {
-  test('states of calls and whole texts, but no tokens', () => {
+describe('announcements', () => {
+  test('include states of calls and complete texts, but no tokens', () => {
     const steps = [
-      snapshotOf(said),
-      snapshotOf(said, started),
-      snapshotOf(said, started, { delta: 'Let ' }),
-      snapshotOf(said, started, { delta: 'Let ' }, { delta: 'me.', done: true }, call),
-      snapshotOf(said, started, { delta: 'Let ' }, { delta: 'me.', done: true }, call, running),
-      snapshotOf(said, started, { delta: 'Let me.', done: true }, call, call, running, result),
+      snapshotOf(question),
+      snapshotOf(question, started),
+      snapshotOf(question, started, { delta: 'Let ' }),
+      snapshotOf(question, started, { delta: 'Let ' }, { delta: 'me.', done: true }, call),
+      snapshotOf(question, started, { delta: 'Let ' }, { delta: 'me.', done: true }, call, running),
+      snapshotOf(question, started, { delta: 'Let me.', done: true }, call, call, running, result),
     ];
-    const told = steps.slice(1).map((after, place) => announcements(steps[place] ?? after, after));
-    expect(told).toEqual([
-      ['The assistant is at work.'],
+    const announced = steps
+      .slice(1)
+      .map((after, index) => announcements(steps[index] ?? after, after));
+    expect(announced).toEqual([
+      ['The assistant is working.'],
       [],
       ['Let me.'],
       ['add: running.'],
@@ -228,7 +230,7 @@ describe('what is announced', () => {
     ]);
   });
 
-  test('an approval that is asked for, and how a run ended', () => {
+  test('include requests for approval and the ends of runs', () => {
     const before = snapshotOf(started, call);
     const asked = { ...running, state: 'awaiting_approval', key: 'k' } as const;
     expect(announcements(before, snapshotOf(started, call, asked))).toEqual([
@@ -238,15 +240,15 @@ describe('what is announced', () => {
     expect(announcements(before, snapshotOf(started, call, ended))).toContain('Reply finished.');
   });
 
-  test('not more than the beginning of a long text', () => {
+  test('include only the beginning of a long text', () => {
     const long = snapshotOf({ delta: 'word '.repeat(1000), done: true });
     expect(announcements(snapshotOf(), long).join('').length).toBeLessThan(500);
   });
 });
 
 describe('the timeline', () => {
-  test('has a bar for each call, and what a run has used', () => {
-    const [line] = linesOf(
+  test('has a bar for each call, and the tokens and cost of a run', () => {
+    const [line] = timelinesOf(
       snapshotOf(
         started,
         call,
@@ -263,14 +265,14 @@ describe('the timeline', () => {
         state: 'success',
         from: 1_790_000_000_300,
         to: 1_790_000_000_400,
-        took: 0.08,
+        seconds: 0.08,
       },
     ]);
     expect(line).toMatchObject({ inputTokens: 15, outputTokens: 3, cost: '0.3' });
   });
 
-  test('tells steps of scenes with their cost, and takes their total', () => {
-    const [line] = linesOf(
+  test('shows steps of scenes with their cost, and takes their total', () => {
+    const [line] = timelinesOf(
       snapshotOf(
         started,
         {
@@ -288,7 +290,7 @@ describe('the timeline', () => {
     expect(line?.cost).toBe('0.003');
   });
 
-  test('adds up decimals without losing any of them', () => {
+  test('adds decimals exactly', () => {
     expect(sumOf(['0.1', '0.2'])).toBe('0.3');
     expect(sumOf(['1', '-0.000000000001'])).toBe('0.999999999999');
     expect(sumOf(['-2', '1.5'])).toBe('-0.5');
@@ -299,12 +301,12 @@ describe('the timeline', () => {
 describe('raw text', () => {
   const raw = { kind: 'raw', generationId: 'g', delta: '<add>{}' } as const;
 
-  test('has a tab where the server tells it', () => {
+  test('has a tab if the server sends it', () => {
     render(Panel, { snapshot: snapshotOf(started, raw), tab: 'raw' });
     expect(screen.getByRole('tabpanel', { name: 'Raw text' }).textContent).toContain('<add>{}');
   });
 
-  test('has none where it never comes', () => {
+  test('has no tab otherwise', () => {
     render(Panel, { snapshot: snapshotOf(started, call, result), tab: 'raw' });
     expect(screen.queryByRole('tab', { name: 'Raw text' })).toBeNull();
     expect(screen.getByRole('tabpanel', { name: 'Timeline' })).toBeTruthy();

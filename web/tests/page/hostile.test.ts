@@ -39,7 +39,7 @@ const call = {
 describe('markup is text', () => {
   test.each<[string, Partial<SnapshotMessage>]>([
     ['a text', { text: markup, fromAgent: markup }],
-    ['what the person said', { text: markup, role: 'user' }],
+    ['a message of the user', { text: markup, role: 'user' }],
     ['thoughts', { kind: 'reasoning', text: markup }],
     ['a call', { kind: 'tools_call', toolCalls: [call] }],
     ['an error', { kind: 'error', message: markup, code: markup }],
@@ -56,7 +56,7 @@ describe('markup is text', () => {
       'a result without a call',
       { kind: 'tool_result', toolCallId: markup, unknown: { result: markup } },
     ],
-    ['a kind that nobody knows', { kind: markup, unknown: { [markup]: markup } }],
+    ['an unknown kind', { kind: markup, unknown: { [markup]: markup } }],
   ])('in %s', (_, fields) => {
     const { container } = render(MessageView, { message: message(fields) });
     expect(container.querySelectorAll('script, img, style, b > b, i b')).toHaveLength(0);
@@ -66,20 +66,20 @@ describe('markup is text', () => {
   });
 });
 
-describe('what is not what it should be', () => {
+describe('malformed messages', () => {
   test.each<[string, Partial<SnapshotMessage>]>([
     ['a scene without a step', { kind: 'scene', unknown: { step: 7 } }],
     ['a selection without a ranking', { kind: 'selection', unknown: { ranking: 'none' } }],
     [
-      'a selection of nonsense',
+      'a selection with invalid fields',
       { kind: 'selection', unknown: { tool: 1, ranking: [null, 3, { score: 'x' }] } },
     ],
-    ['calls without anything', { kind: 'tools_call' }],
+    ['a message without calls', { kind: 'tools_call' }],
     ['a text without a text', { kind: 'text' }],
     ['a kind called like a method', { kind: 'constructor' }],
     ['a status called like a method', { kind: 'scene', unknown: { step: { status: 'toString' } } }],
     ['an ending called like a method', { kind: 'run', unknown: { stopReason: 'valueOf' } }],
-  ])('does no harm: %s', (_, fields) => {
+  ])('are harmless: %s', (_, fields) => {
     const { container } = render(MessageView, { message: message(fields) });
     expect(container.textContent).not.toContain('native code');
   });
@@ -89,7 +89,7 @@ describe('a text of 5 MB', () => {
   const line = `${'x'.repeat(63)}\n`;
   const big = line.repeat(5_000_000 / line.length);
 
-  test('is in the document by its beginning only', () => {
+  test('has only its beginning in the document', () => {
     const { container } = render(LongText, { text: big, name: 'big' });
     expect(container.textContent.length).toBeLessThan(2000);
     expect(screen.getByRole('button', { name: 'Show all (5.0 MB)' })).toBeTruthy();
@@ -100,20 +100,20 @@ describe('a text of 5 MB', () => {
     await userEvent.click(screen.getByRole('button', { name: /Show all/ }));
     expect(container.textContent.length).toBeLessThan(50_000);
     expect(screen.getByRole('status').textContent).toBe('part 1 of 125');
-    expect(screen.getByRole<HTMLButtonElement>('button', { name: 'Back' }).disabled).toBe(true);
-    await userEvent.click(screen.getByRole('button', { name: 'On' }));
+    expect(screen.getByRole<HTMLButtonElement>('button', { name: 'Previous' }).disabled).toBe(true);
+    await userEvent.click(screen.getByRole('button', { name: 'Next' }));
     expect(screen.getByRole('status').textContent).toBe('part 2 of 125');
     await userEvent.click(screen.getByRole('button', { name: 'Show less' }));
     expect(container.textContent.length).toBeLessThan(2000);
   });
 
-  test('without a line break is no different', () => {
+  test('is treated the same without line breaks', () => {
     const { container } = render(LongText, { text: 'a'.repeat(5_000_000), name: 'big' });
     expect(container.textContent.length).toBeLessThan(2000);
   });
 });
 
-test('brackets without end are laid out as far as they are shown', () => {
+test('deeply nested brackets are formatted only as far as they are shown', () => {
   const { container } = render(LongText, {
     text: '['.repeat(5000) + ']'.repeat(5000),
     name: 'deep',

@@ -1,42 +1,42 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { firstLines, isStructured, layOut, layOutText } from '../../src/page/text/json.ts';
+import { firstLines, isStructured, formatJson, formatJsonText } from '../../src/page/text/json.ts';
 
 const json = fc.json({ maxDepth: 6 });
 
-describe('laying out JSON', () => {
+describe('formatting JSON', () => {
   test('changes white space only: the value is the same', () => {
     fc.assert(
       fc.property(json, (text) => {
-        expect(JSON.parse(layOutText(text))).toEqual(JSON.parse(text));
+        expect(JSON.parse(formatJsonText(text))).toEqual(JSON.parse(text));
       }),
     );
   });
 
-  test('loses no character of any text that is not white space', () => {
+  test('keeps every character of any text except white space', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const dense = (each: string) => each.replaceAll(/\s/g, '');
-        expect(dense(layOutText(text))).toBe(dense(text));
+        expect(dense(formatJsonText(text))).toBe(dense(text));
       }),
     );
   });
 
-  test('is the same however often it is done', () => {
+  test('is idempotent', () => {
     fc.assert(
       fc.property(json, (text) => {
-        expect(layOutText(layOutText(text))).toBe(layOutText(text));
+        expect(formatJsonText(formatJsonText(text))).toBe(formatJsonText(text));
       }),
     );
   });
 
-  test('keeps what is short on one line', () => {
-    expect(layOutText('{"city":"Oslo","days":[1,2]}')).toBe('{"city": "Oslo", "days": [1, 2]}');
+  test('keeps short containers on one line', () => {
+    expect(formatJsonText('{"city":"Oslo","days":[1,2]}')).toBe('{"city": "Oslo", "days": [1, 2]}');
   });
 
-  test('breaks what is long, and only that', () => {
+  test('breaks long containers, and only those', () => {
     const text = JSON.stringify({ a: 'x'.repeat(60), b: [1, 2, { c: {} }] });
-    expect(layOutText(text).split('\n')).toEqual([
+    expect(formatJsonText(text).split('\n')).toEqual([
       '{',
       `  "a": "${'x'.repeat(60)}",`,
       '  "b": [1, 2, {"c": {}}]',
@@ -44,20 +44,20 @@ describe('laying out JSON', () => {
     ]);
   });
 
-  test('keeps the spelling of numbers, however big', () => {
-    expect(layOutText('[12345678901234567890123, 1.50, -0e3]')).toBe(
+  test('keeps the digits of numbers of any size', () => {
+    expect(formatJsonText('[12345678901234567890123, 1.50, -0e3]')).toBe(
       '[12345678901234567890123, 1.50, -0e3]',
     );
   });
 
-  test('tells keys from texts while they are being written', () => {
-    const parts = (text: string) => layOut(text).map((token) => token.part);
-    expect(parts('{"city": "Os')).toEqual(['sign', 'key', 'sign', 'space', 'text']);
-    expect(parts('{"city')).toEqual(['sign', 'text']);
+  test('distinguishes keys from strings while they are being written', () => {
+    const parts = (text: string) => formatJson(text).map((token) => token.part);
+    expect(parts('{"city": "Os')).toEqual(['punctuation', 'key', 'punctuation', 'space', 'string']);
+    expect(parts('{"city')).toEqual(['punctuation', 'string']);
   });
 
-  test('shows its first lines', () => {
-    const tokens = layOut(JSON.stringify(Array.from({ length: 100 }, (_, n) => `text ${n}`)));
+  test('can be limited to the first lines', () => {
+    const tokens = formatJson(JSON.stringify(Array.from({ length: 100 }, (_, n) => `text ${n}`)));
     const text = firstLines(tokens, 3)
       .map((token) => token.text)
       .join('');
@@ -65,13 +65,13 @@ describe('laying out JSON', () => {
     expect(firstLines(tokens, Infinity)).toBe(tokens);
   });
 
-  test('takes brackets without end', () => {
+  test('handles deeply nested brackets', () => {
     const deep = '['.repeat(20_000);
-    expect(layOutText(deep).length).toBeLessThan(60 * deep.length);
+    expect(formatJsonText(deep).length).toBeLessThan(60 * deep.length);
   });
 });
 
-test('only whole objects and lists are worth laying out', () => {
+test('only complete objects and arrays are worth formatting', () => {
   expect(isStructured('{"a": 1}')).toBe(true);
   expect(isStructured(' [1, 2]')).toBe(true);
   expect(isStructured('"text"')).toBe(false);

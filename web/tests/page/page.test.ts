@@ -19,12 +19,12 @@ afterEach(async () => {
   await server.kill();
 });
 
-/** Opens the page, as a tab of its own. */
+/** Open the page in a new tab. */
 function open() {
   return render(Page, { api: new ChatApi({ base: server.url }) });
 }
 
-/** Opens the page and says something in a new chat. */
+/** Open the page and send a message in a new chat. */
 async function begin(text = 'Add 1 and 2') {
   const page = open();
   await userEvent.type(await screen.findByLabelText('Message'), `${text}{Enter}`);
@@ -69,7 +69,7 @@ const result = (toolCallId: string, result: string) => ({
 const conversation = () => screen.getByRole('region', { name: 'Conversation' });
 
 describe('a conversation', () => {
-  test('begins with a suggestion', async () => {
+  test('can begin with a suggestion', async () => {
     open();
     await userEvent.click(await screen.findByRole('button', { name: /How is the weather/ }));
     await waitFor(() => expect(server.posted[0]?.text).toBe('How is the weather in Oslo?'));
@@ -80,16 +80,16 @@ describe('a conversation', () => {
 
   test('shows calls being written, run and answered in any order', async () => {
     await begin();
-    server.tell('chat-1', { ...reply, kind: 'text', messageId: 'g1.0', delta: 'Let me ' });
+    server.emit('chat-1', { ...reply, kind: 'text', messageId: 'g1.0', delta: 'Let me ' });
     await within(conversation()).findByText('Let me');
-    server.tell('chat-1', write('a', 'add', '{"a": 1, "b'));
+    server.emit('chat-1', write('a', 'add', '{"a": 1, "b'));
     const call = await screen.findByRole('article', { name: 'add' });
     expect(call.dataset.state).toBe('writing');
     expect(call.textContent).toContain('{"a": 1, "b');
-    server.tell('chat-1', calls('a', 'b'), state('a', 'running'), state('b', 'running'));
-    server.tell('chat-1', result('b', 'second'));
+    server.emit('chat-1', calls('a', 'b'), state('a', 'running'), state('b', 'running'));
+    server.emit('chat-1', result('b', 'second'));
     await screen.findByText('1 of 2 calls answered');
-    server.tell('chat-1', result('a', 'first'), ended);
+    server.emit('chat-1', result('a', 'first'), ended);
     await screen.findByText('2 of 2 calls answered');
     const cards = screen.getAllByRole('article');
     expect(cards.map((card) => card.dataset.state)).toEqual(['success', 'success']);
@@ -102,24 +102,24 @@ describe('a conversation', () => {
     await userEvent.keyboard('{Escape}');
     await waitFor(() => expect(server.stopped).toEqual(['run-1']));
     expect(screen.getByRole<HTMLButtonElement>('button', { name: 'Stopping' }).disabled).toBe(true);
-    server.tell('chat-1', { ...ended, stopReason: 'cancelled' });
+    server.emit('chat-1', { ...ended, stopReason: 'cancelled' });
     await within(conversation()).findByText('Stopped.');
     await screen.findByRole('button', { name: 'Send' });
   });
 
-  test('asks before a call runs, and takes the answer', async () => {
+  test('asks for approval before a call runs, and sends the answer', async () => {
     await begin();
-    server.tell('chat-1', calls('a'), state('a', 'awaiting_approval', { key: 'k 1' }));
+    server.emit('chat-1', calls('a'), state('a', 'awaiting_approval', { key: 'k 1' }));
     await userEvent.click(await screen.findByRole('button', { name: 'Allow' }));
     await waitFor(() => expect(server.answers.get('k 1')).toEqual({ approved: true }));
-    server.tell('chat-1', state('a', 'approved'));
+    server.emit('chat-1', state('a', 'approved'));
     await screen.findByText('allowed');
     expect(screen.queryByRole('button', { name: 'Allow' })).toBeNull();
   });
 
-  test('is told to those who hear it', async () => {
+  test('is announced to screen readers', async () => {
     await begin();
-    server.tell('chat-1', calls('a'), state('a', 'awaiting_approval', { key: 'k' }));
+    server.emit('chat-1', calls('a'), state('a', 'awaiting_approval', { key: 'k' }));
     await waitFor(
       () =>
         expect(screen.getByTestId('announcer').textContent).toContain('add: awaiting approval.'),
@@ -128,22 +128,26 @@ describe('a conversation', () => {
   });
 });
 
-test('a reply that broke off can go on', async () => {
+test('an interrupted reply can be resumed', async () => {
   await begin();
-  server.tell('chat-1', { ...ended, stopReason: 'interrupted' });
-  await userEvent.click(await screen.findByRole('button', { name: 'Go on' }));
+  server.emit('chat-1', { ...ended, stopReason: 'interrupted' });
+  await userEvent.click(await screen.findByRole('button', { name: 'Continue' }));
   await waitFor(() => expect(server.posted).toHaveLength(2));
   expect(server.posted[1]).toEqual({});
   await screen.findByRole('button', { name: 'Stop' });
-  expect(screen.queryByRole('button', { name: 'Go on' })).toBeNull();
+  expect(screen.queryByRole('button', { name: 'Continue' })).toBeNull();
 });
 
-describe('what cannot be sent', () => {
+describe('an unsent message', () => {
   test('is kept, and sent again under the same id', async () => {
     const page = await begin();
-    server.tell('chat-1', ended);
+    server.emit('chat-1', ended);
     await screen.findByRole('button', { name: 'Send' });
-    server.refusals.push({ status: 409, code: 'busy', message: 'another reply is being written' });
+    server.rejections.push({
+      status: 409,
+      code: 'busy',
+      message: 'another reply is being written',
+    });
     await userEvent.type(screen.getByLabelText('Message'), 'And then?{Enter}');
     await screen.findByText('Not sent. Another reply is being written.');
     await userEvent.click(screen.getByRole('button', { name: 'Send again' }));
@@ -153,9 +157,9 @@ describe('what cannot be sent', () => {
     expect(within(conversation()).getAllByText('And then?')).toHaveLength(1);
   });
 
-  test('while a server is away is no different', async () => {
+  test('is kept while the server is unreachable', async () => {
     await begin();
-    server.tell('chat-1', ended);
+    server.emit('chat-1', ended);
     await screen.findByRole('button', { name: 'Send' });
     await server.kill();
     await userEvent.type(screen.getByLabelText('Message'), 'Hello?{Enter}');
@@ -166,10 +170,10 @@ describe('what cannot be sent', () => {
 describe('nothing is lost', () => {
   test('when the page is loaded again in the middle of a run', async () => {
     const page = await begin();
-    server.tell('chat-1', calls('a', 'b'), result('b', 'second'));
+    server.emit('chat-1', calls('a', 'b'), result('b', 'second'));
     await screen.findByText('1 of 2 calls answered');
     page.unmount();
-    server.tell('chat-1', result('a', 'first'));
+    server.emit('chat-1', result('a', 'first'));
     open();
     await screen.findByText('2 of 2 calls answered');
     expect(within(conversation()).getByText('Add 1 and 2')).toBeTruthy();
@@ -178,11 +182,11 @@ describe('nothing is lost', () => {
 
   test('when the server is killed and comes back', async () => {
     await begin();
-    server.tell('chat-1', calls('a', 'b'), result('b', 'second'));
+    server.emit('chat-1', calls('a', 'b'), result('b', 'second'));
     await screen.findByText('1 of 2 calls answered');
     await server.kill();
     await screen.findByText('reconnecting');
-    server.tell('chat-1', result('a', 'first'), ended);
+    server.emit('chat-1', result('a', 'first'), ended);
     await server.restart();
     await userEvent.click(screen.getByRole('button', { name: 'Try now' }));
     await screen.findByText('2 of 2 calls answered');
@@ -192,21 +196,21 @@ describe('nothing is lost', () => {
   test('when two tabs have the same chat open', async () => {
     const one = await begin();
     const two = open();
-    server.tell('chat-1', calls('a'), result('a', 'the answer'));
+    server.emit('chat-1', calls('a'), result('a', 'the answer'));
     for (const { container } of [one, two]) {
       await within(container).findByText('the answer');
     }
   });
 });
 
-test('a tab that nobody sees lets go of its connection, and reads on when it is seen', async () => {
+test('a hidden tab closes its connection, and resumes when it is visible again', async () => {
   await begin();
   await screen.findByText('live');
   const streams = () => server.requests.filter((request) => request.url?.includes('/events'));
   const hide = vi.spyOn(document, 'visibilityState', 'get').mockReturnValue('hidden');
   document.dispatchEvent(new Event('visibilitychange'));
-  await waitFor(() => expect(server.followers()).toBe(0), { timeout: 5000 });
-  server.tell('chat-1', calls('a'), result('a', 'meanwhile'));
+  await waitFor(() => expect(server.subscriberCount()).toBe(0), { timeout: 5000 });
+  server.emit('chat-1', calls('a'), result('a', 'meanwhile'));
   expect(streams()).toHaveLength(1);
   hide.mockRestore();
   document.dispatchEvent(new Event('visibilitychange'));
@@ -215,7 +219,7 @@ test('a tab that nobody sees lets go of its connection, and reads on when it is 
 });
 
 describe('chats', () => {
-  test('are listed, called after what was said first, and opened', async () => {
+  test('are listed, titled with their first message, and opened', async () => {
     await begin('Where   is\nmy train');
     await userEvent.click(screen.getByRole('link', { name: 'New chat' }));
     await screen.findByRole('heading', { name: 'Ask the loom' });
@@ -227,37 +231,37 @@ describe('chats', () => {
     expect(document.title).toBe('Where is my train · Loom');
   });
 
-  test('made by others are called what the server calls them', async () => {
-    server.tell('chat-of-the-api', { kind: 'run', runId: 'r', status: 'started' });
+  test('created elsewhere have the title that the server gives them', async () => {
+    server.emit('chat-of-the-api', { kind: 'run', runId: 'r', status: 'started' });
     open();
     const list = await screen.findByRole('navigation', { name: 'Chats' });
-    await within(list).findByRole('link', { name: /^Said to the API/ });
+    await within(list).findByRole('link', { name: /^Created through the API/ });
   });
 
-  test('are deleted when that is confirmed', async () => {
+  test('are deleted after confirmation', async () => {
     await begin();
     await userEvent.click(await screen.findByRole('button', { name: 'Delete Add 1 and 2' }));
     const dialog = screen.getByRole('dialog', { name: 'Delete this chat?' });
     await userEvent.click(within(dialog).getByRole('button', { name: 'Delete' }));
     await waitFor(() => expect(server.log.size).toBe(0));
-    await screen.findByText('No chats so far.');
+    await screen.findByText('No chats yet.');
     expect(location.hash).toBe('');
   });
 
-  test('can be taken along', async () => {
+  test('can be exported', async () => {
     await begin();
     const link = await screen.findByRole('link', { name: 'Export Add 1 and 2' });
     expect(link.getAttribute('href')).toBe(`${server.url}/chats/chat-1/export`);
   });
 
-  test('that do not exist are said not to', async () => {
+  test('that do not exist are reported as missing', async () => {
     location.hash = '#nowhere';
     open();
-    await screen.findByText('There is no such chat');
+    await screen.findByText('Chat not found');
   });
 });
 
-test('a narrow window keeps chats and the panel behind buttons', async () => {
+test('a narrow window shows the chats and the panel in drawers', async () => {
   resize(40);
   await begin();
   expect(screen.queryByRole('navigation', { name: 'Chats' })).toBeNull();
@@ -266,7 +270,7 @@ test('a narrow window keeps chats and the panel behind buttons', async () => {
   expect(within(drawer).getByRole('link', { name: /^Add 1 and 2/ })).toBeTruthy();
   await userEvent.click(within(drawer).getByRole('button', { name: 'Close' }));
   await userEvent.click(screen.getByRole('button', { name: 'Timeline, selection, raw text' }));
-  const panel = screen.getByRole('dialog', { name: 'Behind the words' });
+  const panel = screen.getByRole('dialog', { name: 'Run details' });
   const tab = within(panel).getByRole('tab', { name: 'Timeline' });
   tab.focus();
   await userEvent.keyboard('{ArrowRight}');
@@ -275,7 +279,7 @@ test('a narrow window keeps chats and the panel behind buttons', async () => {
   );
 });
 
-test('the theme goes from the system’s to light to dark, and is remembered', async () => {
+test('the theme cycles through system, light and dark', async () => {
   open();
   const button = screen.getByRole('button', { name: 'Theme: system' });
   await userEvent.click(button);

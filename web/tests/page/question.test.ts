@@ -3,7 +3,7 @@ import {
   answerOf,
   choiceText,
   fieldsOf,
-  initially,
+  initialInputs,
   parseAnswer,
 } from '../../src/page/calls/question.ts';
 
@@ -31,32 +31,32 @@ describe('a form for a question', () => {
   });
 
   test('starts with the defaults', () => {
-    expect(initially(fields)).toEqual({ 0: '', 1: true, 2: '', 3: '' });
+    expect(initialInputs(fields)).toEqual({ 0: '', 1: true, 2: '', 3: '' });
   });
 
-  test('makes a value of what was typed, and leaves out what was not', () => {
+  test('builds a value from the inputs and omits empty ones', () => {
     expect(answerOf(fields, { 0: '1', 1: false, 2: '42', 3: '' })).toEqual({
       value: { seat: 'aisle', quiet: false, age: 42 },
     });
   });
 
   test.each([
-    ['a missing field', { 0: '', 1: false, 2: '42', 3: '' }, 0, 'Seat is needed.'],
-    ['no number', { 0: '0', 2: 'many' }, 2, 'age is to be a number.'],
-    ['a fraction', { 0: '0', 2: '1.5' }, 2, 'age is to be a whole number.'],
-    ['too little', { 0: '0', 2: '-1' }, 2, 'age is to be 0 or more.'],
-    ['too much', { 0: '0', 2: '121' }, 2, 'age is to be 120 or less.'],
-  ])('says what is wrong: %s', (_, typed, field, problem) => {
-    expect(answerOf(fields, typed)).toEqual({ field, problem });
+    ['a missing field', { 0: '', 1: false, 2: '42', 3: '' }, 0, 'Seat is required.'],
+    ['not a number', { 0: '0', 2: 'many' }, 2, 'age must be a number.'],
+    ['a fraction', { 0: '0', 2: '1.5' }, 2, 'age must be a whole number.'],
+    ['too little', { 0: '0', 2: '-1' }, 2, 'age must be 0 or more.'],
+    ['too much', { 0: '0', 2: '121' }, 2, 'age must be 120 or less.'],
+  ])('reports the problem: %s', (_, inputs, field, problem) => {
+    expect(answerOf(fields, inputs)).toEqual({ field, problem });
   });
 
-  test('asks for one value where the schema is of one', () => {
+  test('asks for one value if the schema describes a single value', () => {
     const one = fieldsOf({ type: 'number' }) ?? [];
     expect(answerOf(one, { 0: '1.5' })).toEqual({ value: 1.5 });
     expect(fieldsOf(undefined)).toHaveLength(1);
   });
 
-  test('gives back choices as they were, not as they were shown', () => {
+  test('returns the values of choices, not their labels', () => {
     const choices = fieldsOf({ enum: [1, '1', null, { a: 1 }] }) ?? [];
     expect(choices[0]?.choices?.map(choiceText)).toEqual(['1', '1', 'null', '{"a":1}']);
     expect(answerOf(choices, { 0: '3' })).toEqual({ value: { a: 1 } });
@@ -71,17 +71,20 @@ describe('a form for a question', () => {
 
   test.each([
     ['a list', { type: 'array', items: {} }],
-    ['an object within', { type: 'object', properties: { a: { type: 'object' } } }],
+    ['a nested object', { type: 'object', properties: { a: { type: 'object' } } }],
     ['a reference', { $ref: '#/$defs/x' }],
     ['no object', 'string'],
-    ['nothing to fill', { type: 'object', properties: {} }],
-    ['too much', { properties: Object.fromEntries([...Array(41).keys()].map((n) => [n, {}])) }],
-  ])('does not try with %s', (_, hard) => {
-    expect(fieldsOf(hard)).toBeNull();
+    ['no properties', { type: 'object', properties: {} }],
+    [
+      'too many properties',
+      { properties: Object.fromEntries([...Array(41).keys()].map((n) => [n, {}])) },
+    ],
+  ])('does not support %s', (_, unsupported) => {
+    expect(fieldsOf(unsupported)).toBeNull();
   });
 });
 
-test('raw JSON is read, or refused with a hint', () => {
+test('raw JSON is parsed, or rejected with a hint', () => {
   expect(parseAnswer('{"a": [1]}')).toEqual({ value: { a: [1] } });
   expect(parseAnswer('yes')).toMatchObject({ problem: expect.stringContaining('"yes"') as string });
 });

@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { beginning, part, parts } from '../../src/page/text/excerpt.ts';
-import { blocksOf, spansOf } from '../../src/page/text/prose.ts';
-import { amount, count, counted, duration, sentence, size } from '../../src/page/text/words.ts';
+import { beginning, part, partCount } from '../../src/page/text/excerpt.ts';
+import { parseBlocks, parseSpans } from '../../src/page/text/prose.ts';
+import { amount, count, duration, pluralize, sentence, size } from '../../src/page/text/format.ts';
 
 const anyText = fc.string({ unit: 'grapheme', maxLength: 300 });
 
 describe('excerpts', () => {
-  test('the parts of a text are the text', () => {
+  test('the parts of a text add up to the text', () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 2, max: 40 }), (text, size) => {
-        const all = Array.from({ length: parts(text, size) }, (_, at) => part(text, at, size));
+        const all = Array.from({ length: partCount(text, size) }, (_, at) => part(text, at, size));
         expect(all.join('')).toBe(text);
         expect(all.every((each) => each.length <= size + 1)).toBe(true);
       }),
@@ -20,7 +20,7 @@ describe('excerpts', () => {
   test('no part begins or ends with half a character', () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 2, max: 40 }), (text, size) => {
-        for (let at = 0; at < parts(text, size); at += 1) {
+        for (let at = 0; at < partCount(text, size); at += 1) {
           expect(part(text, at, size).isWellFormed()).toBe(true);
         }
         expect(beginning(text, { lines: 3, characters: size }).isWellFormed()).toBe(true);
@@ -28,7 +28,7 @@ describe('excerpts', () => {
     );
   });
 
-  test('a beginning is a beginning, and within its bounds', () => {
+  test('a beginning is a prefix of the text within its bounds', () => {
     fc.assert(
       fc.property(anyText, fc.nat({ max: 5 }), fc.nat({ max: 60 }), (text, lines, characters) => {
         const first = beginning(text, { lines: lines + 1, characters });
@@ -39,7 +39,7 @@ describe('excerpts', () => {
     );
   });
 
-  test('a beginning has whole lines where there are more of them', () => {
+  test('a beginning has whole lines if there are more of them', () => {
     expect(beginning('a\nb\nc\nd', { lines: 2, characters: 100 })).toBe('a\nb');
     expect(beginning('a\nb', { lines: 2, characters: 100 })).toBe('a\nb');
     expect(beginning('a'.repeat(9), { lines: 2, characters: 4 })).toBe('aaaa');
@@ -49,7 +49,7 @@ describe('excerpts', () => {
 describe('prose', () => {
   const words = (text: string) => text.match(/[\p{L}\p{N}]+/gu) ?? [];
   const textOf = (text: string) =>
-    blocksOf(text)
+    parseBlocks(text)
       .map((block) => {
         if (block.kind === 'code') return `${block.language}\n${block.text}`;
         const line = block.spans.map((span) => span.text).join('');
@@ -57,7 +57,7 @@ describe('prose', () => {
       })
       .join('\n');
 
-  test('loses no word of any text', () => {
+  test('keeps every word of any text', () => {
     const marks = fc.constantFrom('**', '`', '```', '\n', '- ', '1. ', '# ', ' ', 'a', 'bc', '<b>');
     fc.assert(
       fc.property(fc.array(marks, { maxLength: 60 }), (pieces) => {
@@ -68,7 +68,7 @@ describe('prose', () => {
   });
 
   test('finds bold and code within a line', () => {
-    expect(spansOf('a **b** `c**d**` e')).toEqual([
+    expect(parseSpans('a **b** `c**d**` e')).toEqual([
       { style: 'plain', text: 'a ' },
       { style: 'bold', text: 'b' },
       { style: 'plain', text: ' ' },
@@ -77,13 +77,13 @@ describe('prose', () => {
     ]);
   });
 
-  test('leaves marks without a partner alone', () => {
-    expect(spansOf('2 ** 3 and `x')).toEqual([{ style: 'plain', text: '2 ** 3 and `x' }]);
+  test('leaves unmatched delimiters alone', () => {
+    expect(parseSpans('2 ** 3 and `x')).toEqual([{ style: 'plain', text: '2 ** 3 and `x' }]);
   });
 
   test('finds code, lists, headings and paragraphs', () => {
     expect(
-      blocksOf('# Top\nline\nline two\n\n- one\n  2) two\n```py\nx = 1\n\n# no heading'),
+      parseBlocks('# Top\nline\nline two\n\n- one\n  2) two\n```py\nx = 1\n\n# no heading'),
     ).toEqual([
       { kind: 'heading', spans: [{ style: 'plain', text: 'Top' }] },
       { kind: 'paragraph', spans: [{ style: 'plain', text: 'line\nline two' }] },
@@ -93,15 +93,15 @@ describe('prose', () => {
     ]);
   });
 
-  test('takes time in proportion to marks without a partner', () => {
+  test('takes time linear in the number of unmatched delimiters', () => {
     const began = performance.now();
-    spansOf('` ** '.repeat(100_000));
-    spansOf('**a'.repeat(100_000));
+    parseSpans('` ** '.repeat(100_000));
+    parseSpans('**a'.repeat(100_000));
     expect(performance.now() - began).toBeLessThan(2000);
   });
 });
 
-test('numbers read as people read them', () => {
+test('numbers are formatted for people', () => {
   expect([0.0004, 0.042, 1.2, 12.34, 125, 7500, -1].map(duration)).toEqual([
     '< 1 ms',
     '42 ms',
@@ -112,7 +112,7 @@ test('numbers read as people read them', () => {
     '',
   ]);
   expect(count(1234567)).toBe('1,234,567');
-  expect([counted(1, 'line'), counted(2, 'line'), counted(2, 'reply', 'replies')]).toEqual([
+  expect([pluralize(1, 'line'), pluralize(2, 'line'), pluralize(2, 'reply', 'replies')]).toEqual([
     '1 line',
     '2 lines',
     '2 replies',

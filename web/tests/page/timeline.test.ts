@@ -3,12 +3,18 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { StreamReducer, type Snapshot, type StreamEvent } from '../../src/client/index.ts';
 import Timeline from '../../src/page/panel/Timeline.svelte';
-import { barOf, endOf, linesOf, toolSeconds, type RunLine } from '../../src/page/panel/timeline.ts';
+import {
+  barOf,
+  endOf,
+  timelinesOf,
+  toolSeconds,
+  type RunTimeline,
+} from '../../src/page/panel/timeline.ts';
 import './browser.ts';
 
 const epoch = 1_790_000_000_000;
 
-/** Times of servers whose clocks may be set, and of calls that may last for days. */
+/** Times, including those of servers whose clock was set and of calls that last for days. */
 const time = fc.oneof(
   fc.integer({ min: 0, max: 1000 }).map((at) => epoch + at),
   fc.integer({ min: 0, max: 2 ** 50 }),
@@ -31,8 +37,8 @@ const call = fc.record(
   { requiredKeys: ['state'] },
 );
 
-/** The line of a run with these calls. */
-function lineOf(calls: Times[], status: 'started' | 'finished' = 'finished'): RunLine {
+/** Return the timeline of a run with these calls. */
+function lineOf(calls: Times[], status: 'started' | 'finished' = 'finished'): RunTimeline {
   const toolCalls = calls.map(({ started, finished, duration, state }, index) => ({
     toolCallId: `c${index}`,
     name: 'add',
@@ -46,13 +52,13 @@ function lineOf(calls: Times[], status: 'started' | 'finished' = 'finished'): Ru
   }));
   const message = { messageId: 'm', kind: 'tools_call', runId: 'r', toolCalls };
   const snapshot = { runs: [{ runId: 'r', status }], messages: [message], scenes: [] };
-  const [line] = linesOf(snapshot as unknown as Snapshot);
-  if (line === undefined) throw new Error('a run has a line');
+  const [line] = timelinesOf(snapshot as unknown as Snapshot);
+  if (line === undefined) throw new Error('the run has no timeline');
   return line;
 }
 
 describe('bars', () => {
-  test('lie within their track, whatever the times are', () => {
+  test('stay within their track at any times', () => {
     fc.assert(
       fc.property(fc.array(call, { minLength: 1 }), fc.boolean(), time, (calls, ended, now) => {
         const line = lineOf(calls, ended ? 'finished' : 'started');
@@ -69,7 +75,7 @@ describe('bars', () => {
     );
   });
 
-  test('show which of two calls began and ended first', () => {
+  test('show which of two calls started and finished first', () => {
     const ordered = fc.uniqueArray(fc.integer({ min: 0, max: 9999 }), {
       minLength: 4,
       maxLength: 4,
@@ -82,7 +88,7 @@ describe('bars', () => {
           { started: b, finished: d, state: 'success' },
         ]);
         const [one, other] = line.lanes.map((lane) => barOf(line, lane, endOf(line, 0)));
-        if (one === undefined || other === undefined) throw new Error('both calls ran');
+        if (one === undefined || other === undefined) throw new Error('a call has no bar');
         expect(one.start).toBe(0);
         expect(other.start).toBeGreaterThan(0);
         expect(other.start).toBeLessThan(one.share);
@@ -92,14 +98,14 @@ describe('bars', () => {
   });
 });
 
-describe('what tools took', () => {
+describe('the time that tools took', () => {
   const run = fc.record({
-    // Waiting for approval, for a place, for the model.
+    // Waiting for approval, for a free slot or for the model.
     wait: fc.integer({ min: 0, max: 1_000_000 }),
     took: fc.integer({ min: 0, max: 5000 }),
   });
 
-  test('one after another is the sum of what each took, however long they waited', () => {
+  test('is the sum of sequential calls, however long they waited', () => {
     fc.assert(
       fc.property(fc.array(run, { minLength: 1 }), (runs) => {
         let now = epoch;
@@ -115,7 +121,7 @@ describe('what tools took', () => {
     );
   });
 
-  test('is at least the longest call, and at most all calls together', () => {
+  test('is at least that of the longest call, and at most that of all calls together', () => {
     fc.assert(
       fc.property(fc.array(run, { minLength: 1 }), (runs) => {
         const line = lineOf(
@@ -134,14 +140,14 @@ describe('what tools took', () => {
     );
   });
 
-  test('is nothing where no tool was entered', () => {
+  test('is undefined if no tool ran', () => {
     const denied = lineOf([{ finished: epoch, state: 'denied' }]);
     expect(toolSeconds(denied, endOf(denied, epoch))).toBeUndefined();
   });
 
-  test('is not what a person took to allow a call', () => {
+  test('excludes the wait for an approval', () => {
     const reducer = new StreamReducer();
-    const told = { runId: 'r', messageId: 'g.calls', toolCallId: 'b' };
+    const common = { runId: 'r', messageId: 'g.calls', toolCallId: 'b' };
     const add = { name: 'add', arguments: {} };
     const calls = ['a', 'b'].map((toolCallId, index) => ({ ...add, toolCallId, index }));
     const result = { result: '3', isError: false, done: true, duration: 0.005 };
@@ -158,7 +164,7 @@ describe('what tools took', () => {
     ];
     for (const [index, [at, event]] of events.entries()) {
       const head = { sequenceNumber: index + 1, timestampUtc: epoch + at };
-      reducer.push({ ...told, ...head, ...event } as unknown as StreamEvent);
+      reducer.push({ ...common, ...head, ...event } as unknown as StreamEvent);
     }
     render(Timeline, { snapshot: reducer.snapshot() });
     expect(screen.getByText('tools took').nextElementSibling?.textContent).toBe('10 ms');

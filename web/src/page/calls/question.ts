@@ -1,12 +1,15 @@
 /**
- * The form for a question that a tool asks: which fields a JSON Schema comes to, and what value
- * they make. Schemas beyond strings, numbers, booleans and enumerations are answered in raw JSON.
+ * The form for a question that a tool asks, built from a JSON Schema.
+ *
+ * Forms support strings, numbers, booleans and enumerations. Other schemas are answered in raw
+ * JSON.
  */
 
 import { parseExact, stringifyExact } from '../../client/index.ts';
 
+/** A field of the form. */
 export interface Field {
-  /** The property that it fills; null where the schema is of one value and not of an object. */
+  /** Name of the property; null if the schema describes a single value instead of an object. */
   name: string | null;
   label: string;
   help?: string;
@@ -14,23 +17,23 @@ export interface Field {
   choices?: unknown[];
   required: boolean;
   initial?: unknown;
-  least?: number;
-  most?: number;
+  minimum?: number;
+  maximum?: number;
 }
 
-/** What was typed, by the place of the field. */
-export type Typed = Record<number, string | boolean>;
+/** Raw inputs of the form, by index of the field. */
+export type FormInputs = Record<number, string | boolean>;
 
-/** A value, or what is wrong with which field. */
+/** The value of a form, or the index of an invalid field and the problem. */
 export type Answer = { value: unknown } | { field: number; problem: string };
 
-const most = 40;
+const maxFields = 40;
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The fields of `schema`, or null where a form cannot hold what it asks for. */
+/** Return the fields for `schema`; null if the form does not support the schema. */
 export function fieldsOf(schema: unknown): Field[] | null {
   if (schema === undefined) {
     return [{ name: null, label: 'Answer', input: 'lines', required: true }];
@@ -41,7 +44,7 @@ export function fieldsOf(schema: unknown): Field[] | null {
     return field === null ? null : [field];
   }
   const names = Object.keys(schema.properties);
-  if (names.length === 0 || names.length > most) return null;
+  if (names.length === 0 || names.length > maxFields) return null;
   const required: unknown[] = Array.isArray(schema.required) ? schema.required : [];
   const fields: Field[] = [];
   for (const name of names) {
@@ -61,8 +64,8 @@ function fieldOf(name: string | null, schema: unknown, required: boolean): Field
   if (typeof schema.description === 'string') field.help = schema.description;
   if (input === 'choice') field.choices = Array.isArray(schema.enum) ? schema.enum : [schema.const];
   if (schema.default !== undefined) field.initial = schema.default;
-  if (typeof schema.minimum === 'number') field.least = schema.minimum;
-  if (typeof schema.maximum === 'number') field.most = schema.maximum;
+  if (typeof schema.minimum === 'number') field.minimum = schema.minimum;
+  if (typeof schema.maximum === 'number') field.maximum = schema.maximum;
   return field;
 }
 
@@ -83,32 +86,32 @@ function inputOf(schema: Record<string, unknown>): Field['input'] | null {
   }
 }
 
-/** What the fields start with. */
-export function initially(fields: Field[]): Typed {
-  const typed: Typed = {};
-  fields.forEach((field, place) => {
-    if (field.input === 'boolean') typed[place] = field.initial === true;
+/** Return the initial inputs of the fields, from the defaults of the schema. */
+export function initialInputs(fields: Field[]): FormInputs {
+  const inputs: FormInputs = {};
+  fields.forEach((field, index) => {
+    if (field.input === 'boolean') inputs[index] = field.initial === true;
     else if (field.input === 'choice') {
       const found = field.choices?.findIndex((choice) => sameJson(choice, field.initial)) ?? -1;
-      typed[place] = found === -1 ? '' : String(found);
+      inputs[index] = found === -1 ? '' : String(found);
     } else {
       const initial = field.initial;
-      typed[place] =
+      inputs[index] =
         typeof initial === 'string' || typeof initial === 'number' ? String(initial) : '';
     }
   });
-  return typed;
+  return inputs;
 }
 
-/** The value that was typed. */
-export function answerOf(fields: Field[], typed: Typed): Answer {
+/** Return the value of the inputs, or the first problem. */
+export function answerOf(fields: Field[], inputs: FormInputs): Answer {
   const value: Record<string, unknown> = {};
-  for (const [place, field] of fields.entries()) {
-    const read = readField(field, typed[place] ?? '');
-    if ('problem' in read) return { field: place, problem: read.problem };
+  for (const [index, field] of fields.entries()) {
+    const read = readField(field, inputs[index] ?? '');
+    if ('problem' in read) return { field: index, problem: read.problem };
     if (field.name === null) return { value: read.value };
     if (read.value !== undefined) {
-      // Not an assignment: a property may be called `__proto__`.
+      // Not an assignment, because a property may be called `__proto__`.
       Object.defineProperty(value, field.name, {
         value: read.value,
         enumerable: true,
@@ -122,32 +125,32 @@ export function answerOf(fields: Field[], typed: Typed): Answer {
 
 function readField(
   field: Field,
-  typed: string | boolean,
+  input: string | boolean,
 ): { value: unknown } | { problem: string } {
-  if (field.input === 'boolean') return { value: typed === true };
-  const text = String(typed);
+  if (field.input === 'boolean') return { value: input === true };
+  const text = String(input);
   if (text.trim() === '') {
     if (!field.required) return { value: undefined };
-    // An empty text is a text, but nobody gives one on purpose.
-    return { problem: `${field.label} is needed.` };
+    // An empty string is valid JSON, but an empty required field is probably a mistake.
+    return { problem: `${field.label} is required.` };
   }
   if (field.input === 'choice') return { value: field.choices?.[Number(text)] };
   if (field.input !== 'number' && field.input !== 'integer') return { value: text };
   const number = Number(text);
-  if (!Number.isFinite(number)) return { problem: `${field.label} is to be a number.` };
+  if (!Number.isFinite(number)) return { problem: `${field.label} must be a number.` };
   if (field.input === 'integer' && !Number.isInteger(number)) {
-    return { problem: `${field.label} is to be a whole number.` };
+    return { problem: `${field.label} must be a whole number.` };
   }
-  if (field.least !== undefined && number < field.least) {
-    return { problem: `${field.label} is to be ${field.least} or more.` };
+  if (field.minimum !== undefined && number < field.minimum) {
+    return { problem: `${field.label} must be ${field.minimum} or more.` };
   }
-  if (field.most !== undefined && number > field.most) {
-    return { problem: `${field.label} is to be ${field.most} or less.` };
+  if (field.maximum !== undefined && number > field.maximum) {
+    return { problem: `${field.label} must be ${field.maximum} or less.` };
   }
   return { value: number };
 }
 
-/** A choice as it is shown: texts as they are, anything else as JSON. */
+/** Return the label of a choice: a string itself, any other value as JSON. */
 export function choiceText(choice: unknown): string {
   return typeof choice === 'string' ? choice : (stringifyExact(choice) ?? '');
 }
@@ -156,11 +159,11 @@ function sameJson(one: unknown, other: unknown): boolean {
   return stringifyExact(one) === stringifyExact(other);
 }
 
-/** The value of raw JSON that a person typed, or what is wrong with it. */
+/** Parse raw JSON that the user entered; return the value or the problem. */
 export function parseAnswer(text: string): { value: unknown } | { problem: string } {
   try {
     return { value: parseExact(text) };
   } catch {
-    return { problem: 'This is not JSON. A text needs quotation marks: "yes".' };
+    return { problem: 'This is not valid JSON. A string needs quotation marks: "yes".' };
   }
 }

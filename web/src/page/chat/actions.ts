@@ -1,24 +1,25 @@
-/** What a component deep in a chat may do with it. */
+/** The actions of a chat that its nested components may call. */
 
 import { getContext, setContext } from 'svelte';
 
-/** What a person decided, or what a tool asked for. */
+/** A decision on an approval, or the answer to a tool's question. */
 export type Decision =
   { approved: boolean; reason?: string } | { result: unknown; isError?: boolean };
 
+/** The actions of a chat. */
 export interface ChatActions {
-  /** Resolves what waits under `key`; throws an Error with a sentence where that is refused. */
+  /** Answer the pending call with `key`; throw an Error with a message for the user if refused. */
   answer(key: string, decision: Decision): Promise<void>;
 }
 
 const name = Symbol('chat actions');
 
-/** Provides the actions to all components below. */
+/** Provide the actions to all descendant components. */
 export function provideActions(actions: ChatActions): void {
   setContext(name, actions);
 }
 
-/** The actions of the chat that the component is part of. */
+/** Return the actions of the chat that contains the component. */
 export function actions(): ChatActions {
   return getContext<ChatActions>(name);
 }

@@ -1,17 +1,17 @@
-/** The time, for what counts seconds on screen: one timer for all, and none while nobody looks. */
+/** The current time for elapsed-time displays: one shared timer, stopped while there are no readers. */
 
 import { createSubscriber } from 'svelte/reactivity';
 
-const every = 200;
+const interval = 200;
 
 const subscribe = createSubscriber((update) => {
-  const timer = setInterval(update, every);
+  const timer = setInterval(update, interval);
   return () => {
     clearInterval(timer);
   };
 });
 
-/** Milliseconds since 1970; read in an effect or a template it is read again as time goes on. */
+/** Return milliseconds since 1970. An effect or template that calls this is updated regularly. */
 export function now(): number {
   subscribe();
   return Date.now();

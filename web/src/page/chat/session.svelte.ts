@@ -1,9 +1,8 @@
 /**
- * One chat that is open on the page: what the server tells of it, summed up, and what the person
- * does in it.
+ * A chat that is open on the page: the snapshot of its events, and the user's actions.
  *
- * All that is shown comes from the event log. So a reload, a lost connection and a second tab need
- * nothing of their own: they read on from where they are.
+ * The page shows only state derived from the event log, so reloads, lost connections and extra
+ * tabs need no special handling: they resume from their last sequence number.
  */
 
 import {
@@ -15,27 +14,34 @@ import {
   type EventStream,
   type StreamStatus,
 } from '../../client/index.ts';
-import { isOver } from '../calls/states.ts';
-import { sentence } from '../text/words.ts';
+import { isFinished } from '../calls/states.ts';
+import { sentence } from '../text/format.ts';
 import type { Snapshot } from '../types.ts';
 import type { ChatActions, Decision } from './actions.ts';
 
-/** Something that was said and is not in the log yet. */
+/** A message that is not in the event log yet. */
 export interface Unsent {
   messageId: string;
   text: string;
-  /** Why it could not be sent, where that is so. */
+  /** Reason that sending failed; absent while the message is on its way. */
   problem?: string;
 }
 
-const nothing: Snapshot = new StreamReducer().snapshot();
-/** Milliseconds between two looks at the events, at least. */
-const pace = 40;
-/** The ends of runs after which there is more to come, if somebody asks for it. */
-const brokenOff = new Set(['interrupted', 'error', 'cancelled', 'max_iterations', 'rate_limited']);
-/** Milliseconds after which a tab that nobody sees lets go of its connection. */
-const patience = 2_000;
+const emptySnapshot: Snapshot = new StreamReducer().snapshot();
+/** Minimum interval between two snapshots, in milliseconds. */
+const minRefreshInterval = 40;
+/** Stop reasons after which a run can be resumed. */
+const resumableReasons = new Set([
+  'interrupted',
+  'error',
+  'cancelled',
+  'max_iterations',
+  'rate_limited',
+]);
+/** Milliseconds after which a hidden tab closes its connection. */
+const hiddenTimeout = 2_000;
 
+/** A connection to one chat, with the current snapshot of its events. */
 export class ChatSession implements ChatActions {
   readonly chatId: string;
   readonly isNew: boolean;
@@ -43,25 +49,25 @@ export class ChatSession implements ChatActions {
   readonly #reducer: StreamReducer;
   #stream: EventStream | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #hiding: ReturnType<typeof setTimeout> | undefined;
+  #hiddenTimer: ReturnType<typeof setTimeout> | undefined;
   #ticker: ReturnType<typeof setInterval> | undefined;
-  #cost = 0;
+  #refreshTime = 0;
   #closed = false;
 
-  /** The chat as it stands. */
-  snapshot: Snapshot = $state.raw(nothing);
+  /** The current state of the chat. */
+  snapshot: Snapshot = $state.raw(emptySnapshot);
   status: StreamStatus = $state.raw({ state: 'connecting' });
   unsent: Unsent | undefined = $state.raw();
-  /** Whether the run was told to stop, and has not stopped yet. */
+  /** True if the run was asked to stop and has not stopped yet. */
   stopping = $state(false);
-  /** Whether the events that were there when the chat was opened have been read. */
+  /** True if the first snapshot of the chat has been taken. */
   loaded = $state(false);
 
-  /** The run that goes on, if one does. */
+  /** The active run, if there is one. */
   readonly activeRun = $derived(this.snapshot.runs.findLast((run) => run.status === 'started'));
-  /** Whether the last run broke off, so that the model could go on. */
-  readonly brokeOff = $derived(brokenOff.has(this.snapshot.runs.at(-1)?.stopReason ?? ''));
-  /** Whether nothing can be said now. */
+  /** True if the last run ended early and can be resumed. */
+  readonly resumable = $derived(resumableReasons.has(this.snapshot.runs.at(-1)?.stopReason ?? ''));
+  /** True if no message can be sent now. */
   readonly busy = $derived(
     this.activeRun !== undefined ||
       (this.unsent !== undefined && this.unsent.problem === undefined),
@@ -69,7 +75,7 @@ export class ChatSession implements ChatActions {
 
   /**
    * @param pendingTimeout Milliseconds after which a call without a result counts as timed out.
-   * @param isNew Whether nothing was said in the chat before.
+   * @param isNew True if the chat has no messages yet.
    */
   constructor(api: ChatApi, chatId: string, pendingTimeout: number, isNew = false) {
     this.#api = api;
@@ -78,13 +84,13 @@ export class ChatSession implements ChatActions {
     this.#reducer = new StreamReducer({ pendingTimeout });
   }
 
-  /** Follows the chat until `close`. */
+  /** Follow the chat until `close`. */
   open(): void {
     document.addEventListener('visibilitychange', this.#onVisibility);
     addEventListener('online', this.reconnect);
-    // A call that nobody answers times out without an event that would say so.
+    // A call without a result times out without an event, so the snapshot is taken again.
     this.#ticker = setInterval(() => {
-      if (this.#hasOpenCalls()) this.#look();
+      if (this.#hasOpenCalls()) this.#refresh();
     }, 1000);
     this.#onVisibility();
   }
@@ -94,23 +100,23 @@ export class ChatSession implements ChatActions {
     document.removeEventListener('visibilitychange', this.#onVisibility);
     removeEventListener('online', this.reconnect);
     clearTimeout(this.#timer);
-    clearTimeout(this.#hiding);
+    clearTimeout(this.#hiddenTimer);
     clearInterval(this.#ticker);
     this.#stream?.stop();
   }
 
-  /** Connects at once where the next attempt would be later, or never. */
+  /** Reconnect now, instead of waiting for the next attempt. */
   reconnect = (): void => {
     this.#stream?.reconnect();
     void this.#follow();
   };
 
-  /** Says `text`. The same `messageId` again says it only once. */
+  /** Send a message. Sending the same `messageId` again does not duplicate it. */
   async send(text: string, messageId: string = newId()): Promise<boolean> {
     this.unsent = { messageId, text };
-    const said = await this.#api.send(this.chatId, text, messageId);
-    if (!said.ok) {
-      this.unsent = { messageId, text, problem: sentenceOf(said.error) };
+    const sent = await this.#api.send(this.chatId, text, messageId);
+    if (!sent.ok) {
+      this.unsent = { messageId, text, problem: sentenceOf(sent.error) };
       return false;
     }
     if (this.#isLogged(messageId)) this.unsent = undefined;
@@ -118,26 +124,26 @@ export class ChatSession implements ChatActions {
     return true;
   }
 
-  /** Tries once more to say what could not be sent. */
-  async sayAgain(): Promise<void> {
+  /** Send the unsent message again, under the same id. */
+  async resend(): Promise<void> {
     if (this.unsent !== undefined) await this.send(this.unsent.text, this.unsent.messageId);
   }
 
-  /** Lets the model go on where a run broke off; resolves to a sentence where that failed. */
+  /** Resume the last run; return a message for the user if that failed. */
   async resume(): Promise<string | undefined> {
-    const said = await this.#api.resume(this.chatId);
+    const resumed = await this.#api.resume(this.chatId);
     this.reconnect();
-    return said.ok ? undefined : sentenceOf(said.error);
+    return resumed.ok ? undefined : sentenceOf(resumed.error);
   }
 
-  /** Gives back what could not be sent, and forgets it. */
-  takeBack(): string {
+  /** Remove the unsent message and return its text. */
+  takeUnsent(): string {
     const text = this.unsent?.text ?? '';
     this.unsent = undefined;
     return text;
   }
 
-  /** Stops the run that goes on; resolves to a sentence where that failed. */
+  /** Stop the active run; return a message for the user if that failed. */
   async stop(): Promise<string | undefined> {
     const run = this.activeRun;
     if (run === undefined || this.stopping) return undefined;
@@ -168,7 +174,7 @@ export class ChatSession implements ChatActions {
       try {
         this.#reducer.push(event);
       } catch (error) {
-        // What is no event stays a gap in the snapshot, which the page tells of.
+        // An invalid event remains a gap in the snapshot, which the page shows.
         if (!(error instanceof StreamEventError)) throw error;
       }
       this.#schedule();
@@ -180,25 +186,25 @@ export class ChatSession implements ChatActions {
     this.#timer ??= setTimeout(
       () => {
         this.#timer = undefined;
-        this.#look();
+        this.#refresh();
       },
-      Math.max(pace, 2 * this.#cost),
+      Math.max(minRefreshInterval, 2 * this.#refreshTime),
     );
   }
 
-  /** Sums up what has come. Whatever that costs, the page has as much time for everything else. */
-  #look(): void {
+  /** Take a snapshot, and measure how long that takes so that `#schedule` can pace the next one. */
+  #refresh(): void {
     const began = performance.now();
     this.snapshot = this.#reducer.snapshot(Date.now());
     this.loaded = true;
     if (this.unsent !== undefined && this.#isLogged(this.unsent.messageId)) this.unsent = undefined;
     if (this.activeRun === undefined) this.stopping = false;
-    this.#cost = performance.now() - began;
+    this.#refreshTime = performance.now() - began;
   }
 
   #hasOpenCalls(): boolean {
     return this.snapshot.messages.some((message) =>
-      message.toolCalls?.some((call) => !isOver(call)),
+      message.toolCalls?.some((call) => !isFinished(call)),
     );
   }
 
@@ -207,22 +213,24 @@ export class ChatSession implements ChatActions {
   }
 
   /**
-   * Browsers open about six connections to a server, whatever the number of tabs: one that nobody
-   * sees must not keep another from loading. It reads on from its place when it is seen again.
+   * Close the connection while the tab is hidden, and resume when it is visible again.
+   *
+   * Browsers allow about six connections to a server across all tabs, so hidden tabs must not
+   * prevent others from loading.
    */
   readonly #onVisibility = (): void => {
-    clearTimeout(this.#hiding);
+    clearTimeout(this.#hiddenTimer);
     this.reconnect();
     if (document.visibilityState === 'hidden') {
-      this.#hiding = setTimeout(() => {
+      this.#hiddenTimer = setTimeout(() => {
         this.#stream?.stop();
         this.#stream = undefined;
-      }, patience);
+      }, hiddenTimeout);
     }
   };
 }
 
-/** What went wrong, for people. */
+/** Return the message of an error as a sentence for the user. */
 export function sentenceOf(error: ApiError): string {
   return sentence(error.message);
 }

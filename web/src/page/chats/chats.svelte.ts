@@ -1,11 +1,11 @@
-/** The chats of this person, as the server lists them, the same in every tab. */
+/** The user's chats as the server lists them, synchronized between tabs. */
 
 import type { ApiError, ChatApi, ChatInfo } from '../../client/index.ts';
-import { textIn } from '../types.ts';
+import { asString } from '../types.ts';
 
 export class Chats {
   readonly #api: ChatApi;
-  readonly #others = new BroadcastChannel('toolweave chats');
+  readonly #channel = new BroadcastChannel('toolweave chats');
 
   list: ChatInfo[] = $state.raw([]);
   problem: ApiError | undefined = $state.raw();
@@ -14,27 +14,27 @@ export class Chats {
     this.#api = api;
   }
 
-  /** Keeps the list current until `close`. */
+  /** Keep the list up to date until `close`. */
   open(): void {
-    this.#others.addEventListener('message', this.refresh);
+    this.#channel.addEventListener('message', this.refresh);
     addEventListener('focus', this.refresh);
     this.refresh();
   }
 
   close(): void {
     removeEventListener('focus', this.refresh);
-    this.#others.close();
+    this.#channel.close();
   }
 
   refresh = (): void => {
     void this.#load();
   };
 
-  /** Makes a chat that is called after the first thing said in it. */
+  /** Create a chat whose title is taken from its first message, `text`. */
   async create(text: string): Promise<{ chatId: string } | { problem: ApiError }> {
     const created = await this.#api.createChat({ metadata: { title: titleFor(text) } });
     if (!created.ok) return { problem: created.error };
-    this.#changed();
+    this.#announceChange();
     return { chatId: created.value.chatId };
   }
 
@@ -42,7 +42,7 @@ export class Chats {
     const removed = await this.#api.remove(chatId);
     if (!removed.ok && removed.error.status !== 404) return removed.error;
     this.list = this.list.filter((chat) => chat.chatId !== chatId);
-    this.#changed();
+    this.#announceChange();
     return undefined;
   }
 
@@ -52,30 +52,30 @@ export class Chats {
     this.problem = chats.ok ? undefined : chats.error;
   }
 
-  #changed(): void {
-    this.#others.postMessage('changed');
+  #announceChange(): void {
+    this.#channel.postMessage('changed');
     this.refresh();
   }
 }
 
-const longest = 60;
+const maxTitleLength = 60;
 const dayAndMonth = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
-/** The first words of `text`. */
+/** Return the first words of `text`. */
 export function titleFor(text: string): string {
   const line = text.trim().replaceAll(/\s+/g, ' ');
-  if (line.length <= longest) return line;
-  const cut = line.slice(0, longest);
-  return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), longest / 2)).trimEnd()} …`;
+  if (line.length <= maxTitleLength) return line;
+  const cut = line.slice(0, maxTitleLength);
+  return `${cut.slice(0, Math.max(cut.lastIndexOf(' '), maxTitleLength / 2)).trimEnd()} …`;
 }
 
-/** What a chat is called. */
+/** Return the title of a chat, or a name made from its id. */
 export function titleOf(chat: ChatInfo): string {
-  const title = textIn(chat.title) ?? textIn(chat.metadata.title);
+  const title = asString(chat.title) ?? asString(chat.metadata.title);
   return title === undefined || title.trim() === '' ? `Chat ${chat.chatId.slice(0, 8)}` : title;
 }
 
-/** When a chat was last written to, in words. */
+/** Format the time of a chat's last update, such as `5 min ago`. */
 export function whenOf(chat: ChatInfo, now = Date.now()): string {
   const at = chat.updatedUtc;
   const minutes = Math.floor((now - at) / 60_000);

@@ -1,7 +1,7 @@
-/** The chat that is open, in the address: a reload, a bookmark and the back button lead to it. */
+/** The open chat in the URL's fragment, for reloads, bookmarks and the back button. */
 
-/** The chat that the address names; null on the front page. */
-export function chatInHash(hash: string): string | null {
+/** Return the id of the chat in a fragment; null on the front page. */
+export function chatIdFromHash(hash: string): string | null {
   const name = hash.replace(/^#/, '');
   if (name === '') return null;
   try {
@@ -11,7 +11,7 @@ export function chatInHash(hash: string): string | null {
   }
 }
 
-/** The address of a chat. */
+/** Return the fragment for a chat, or for the front page. */
 export function hashOf(chatId: string | null): string {
   return chatId === null ? '#' : `#${encodeURIComponent(chatId)}`;
 }

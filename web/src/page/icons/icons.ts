@@ -1,4 +1,4 @@
-/** The outlines of the signs, drawn on 16 by 16. */
+/** SVG paths of the icons, on a grid of 16 by 16. */
 export const icons = {
   pen: 'M3 13l.7-3L10.5 3.2a1.4 1.4 0 0 1 2 0l.3.3a1.4 1.4 0 0 1 0 2L6 12.3 3 13z',
   dots: 'M3.5 8h.01M8 8h.01M12.5 8h.01',
@@ -11,9 +11,9 @@ export const icons = {
   question:
     'M6 6.2A2 2 0 0 1 8 4.5c1.2 0 2.1.8 2.1 1.9C10.1 8 8 8 8 9.4M8 11.6h.01M14 8A6 6 0 1 1 2 8a6 6 0 0 1 12 0z',
   shield: 'M8 2l5 1.8v3.7c0 3-2 5.4-5 6.5-3-1.1-5-3.5-5-6.5V3.8L8 2z',
-  later:
+  hourglass:
     'M4 3h8M4 13h8M5 3c0 3 6 3.5 6 5s-6 2-6 5M11 3c0 1.4-1.2 2.2-2.6 2.9M11 13c0-1.4-1.2-2.2-2.6-2.9',
-  mend: 'M3 13L13 3M5 8.2l2.8 2.8M8.2 5l2.8 2.8',
+  repair: 'M3 13L13 3M5 8.2l2.8 2.8M8.2 5l2.8 2.8',
   plus: 'M8 3v10M3 8h10',
   send: 'M8 13V3.5M3.8 7.5L8 3.2l4.2 4.3',
   stop: 'M4.5 4.5h7v7h-7z',

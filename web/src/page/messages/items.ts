@@ -1,22 +1,22 @@
 /**
- * A snapshot as a conversation: what to show, in which order, and who said it.
+ * The items of a conversation, in order and grouped by turn.
  *
- * Scenes, selections and ends of runs are no messages, but they have their place between messages.
- * Here they become messages of kinds of their own, with what is known of them in `unknown`, where
- * messages of any kind that the reducer does not know have it.
+ * Scenes, selections and ends of runs appear between messages. Here they become messages of their
+ * own kinds, with their fields in `unknown`, like messages of any kind that the reducer does not
+ * know.
  */
 
-import { textIn, type Snapshot, type SnapshotMessage } from '../types.ts';
+import { asString, type Snapshot, type SnapshotMessage } from '../types.ts';
 
-/** What one side says before the other has its turn. */
+/** Consecutive items of one party. */
 export interface Turn {
   key: string;
   role: 'user' | 'assistant';
   items: SnapshotMessage[];
 }
 
-/** Steps of scenes that nothing else in the conversation shows. */
-const tellingSteps = new Set([
+/** Statuses of scene steps that nothing else in the conversation shows. */
+const shownStatuses = new Set([
   'Planning',
   'DirectorDecision',
   'ExecutingScene',
@@ -26,10 +26,10 @@ const tellingSteps = new Set([
   'Error',
 ]);
 
-/** All items of the conversation in the order in which they began. */
+/** Return all items of the conversation, in the order in which they began. */
 export function itemsOf(snapshot: Snapshot): SnapshotMessage[] {
-  const items = snapshot.messages.filter(hasSomething);
-  // The end of a run has no number in a snapshot: it stands after the last message of the run.
+  const items = snapshot.messages.filter(hasContent);
+  // In a snapshot, the end of a run has no sequence number. It goes after the run's last message.
   const ends = new Map<string, number>();
   let last = 0;
   for (const message of snapshot.messages) {
@@ -48,39 +48,39 @@ export function itemsOf(snapshot: Snapshot): SnapshotMessage[] {
     });
   };
   for (const entry of snapshot.scenes) {
-    if (tellingSteps.has(textIn(entry.step.status) ?? ''))
+    if (shownStatuses.has(asString(entry.step.status) ?? ''))
       add('scene', entry, entry.sequenceNumber);
   }
   for (const entry of snapshot.selections) add('selection', entry, entry.sequenceNumber);
   for (const run of snapshot.runs) {
     if (run.status !== 'finished' || run.stopReason === 'completed') continue;
-    if (run.stopReason !== 'deferred' || waits(snapshot, run.runId)) {
+    if (run.stopReason !== 'deferred' || awaitsResults(snapshot, run.runId)) {
       add('run', run, (ends.get(run.runId) ?? last) + 0.5);
     }
   }
   return items.sort((one, other) => one.sequenceNumber - other.sequenceNumber);
 }
 
-/** Whether a run still waits for results that come later. */
-function waits(snapshot: Snapshot, runId: string): boolean {
+/** Return true if a run still waits for deferred results. */
+function awaitsResults(snapshot: Snapshot, runId: string): boolean {
   return snapshot.messages.some(
     (message) =>
       message.runId === runId && message.toolCalls?.some((call) => call.state === 'deferred'),
   );
 }
 
-/** Whether there is anything to see: a message may begin with nothing, and stay that way. */
-function hasSomething(message: SnapshotMessage): boolean {
+/** Return true if there is anything to show. A message may begin empty and stay empty. */
+function hasContent(message: SnapshotMessage): boolean {
   if (message.toolCalls !== undefined) return message.toolCalls.length > 0;
   return message.text?.trim() !== '';
 }
 
-/** What tells items apart: ids may come twice, but an event begins one message at most. */
+/** Return a unique key: ids may repeat, but each sequence number begins at most one message. */
 export function keyOf(item: SnapshotMessage): string {
   return String(item.sequenceNumber);
 }
 
-/** The items by turns. */
+/** Group the items into turns. */
 export function turnsOf(items: SnapshotMessage[]): Turn[] {
   const turns: Turn[] = [];
   for (const item of items) {

@@ -1,13 +1,13 @@
 /**
- * Which component shows which kind of message.
+ * The registry of components that show messages, by kind.
  *
- * An application adds its own, or takes the place of one of ours:
+ * An application can add a component or replace a built-in one:
  *
  * ```ts
  * registerMessage('chart', ChartMessage);
  * ```
  *
- * A kind that nobody registered is shown by `UnknownMessage`: nothing that was said goes unseen.
+ * `UnknownMessage` shows messages of unregistered kinds, so that no message is hidden.
  */
 
 import type { Component } from 'svelte';
@@ -39,12 +39,12 @@ const components = new Map<string, MessageComponent>([
   ['run', RunMessage],
 ]);
 
-/** Shows messages of `kind` with `component` from now on. */
+/** Register `component` for messages of `kind`, in place of any earlier one. */
 export function registerMessage(kind: string, component: MessageComponent): void {
   components.set(kind, component);
 }
 
-/** The component for `kind`. */
+/** Return the component for `kind`. */
 export function componentFor(kind: string): MessageComponent {
   return components.get(kind) ?? UnknownMessage;
 }

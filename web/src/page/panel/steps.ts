@@ -1,12 +1,12 @@
-/** The steps of a run of scenes in words. */
+/** Labels for the steps of a scene run. */
 
-import { ownOf } from '../types.ts';
+import { ownValue } from '../types.ts';
 
 const labels: Record<string, string> = {
-  Initializing: 'Run begins',
+  Initializing: 'Run started',
   LoadingCache: 'Conversation loaded',
-  ExecutingMainActors: 'Main actors speak',
-  Summarizing: 'History summed up',
+  ExecutingMainActors: 'Main actors run',
+  Summarizing: 'History summarized',
   Planning: 'Plan',
   DirectorDecision: 'Director decides',
   ExecutingScene: 'Scene',
@@ -19,10 +19,10 @@ const labels: Record<string, string> = {
   GeneratingFinalResponse: 'Final answer',
   SavingCache: 'Conversation saved',
   Error: 'Error',
-  Completed: 'Run over',
+  Completed: 'Run completed',
 };
 
-/** What a status means, for people. */
+/** Return the label of a status; a status without a label is returned unchanged. */
 export function stepLabel(status: string): string {
-  return ownOf(labels, status) ?? status;
+  return ownValue(labels, status) ?? status;
 }

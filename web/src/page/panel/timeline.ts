@@ -1,62 +1,63 @@
-/** What happened when, and what it cost: a snapshot by runs, for the timeline. */
+/** The data behind the timeline: the calls, steps, tokens and costs of a snapshot, grouped by run. */
 
 import { secondsOf } from '../calls/states.ts';
-import { numberIn, textIn, type SnapshotCall, type Snapshot } from '../types.ts';
+import { asNumber, asString, type SnapshotCall, type Snapshot } from '../types.ts';
 
-/** A call as a bar. */
+/** A call, drawn as a bar. */
 export interface Lane {
   key: string;
   name: string;
   state: SnapshotCall['state'];
-  /** Milliseconds since 1970; none where it never ran. */
+  /** Start in milliseconds since 1970; absent if the call never ran. */
   from?: number;
-  /** None while it runs. */
+  /** End in milliseconds since 1970; absent while the call runs. */
   to?: number;
-  /** How long it took, in seconds. */
-  took?: number;
+  /** Running time in seconds. */
+  seconds?: number;
 }
 
-/** A step of the scenes, or a reply that was paid for. */
+/** A step of a scene run. */
 export interface Mark {
   key: string;
   at?: number;
   status: string;
   scene?: string;
-  what?: string;
-  words?: string;
+  tool?: string;
+  message?: string;
   cost?: string;
   tokens?: { input: number; output: number };
 }
 
-/** A bar within its track, in percent of it: `start` and `share` are at most 100 together. */
+/** A bar's position and width, in percent of its track. `start + share` is at most 100. */
 export interface Bar {
   start: number;
   share: number;
 }
 
-export interface RunLine {
+/** The lanes, marks and totals of one run. */
+export interface RunTimeline {
   key: string;
   status: string;
   stopReason?: string;
   lanes: Lane[];
   marks: Mark[];
-  /** The span of time that the lanes and marks cover; none where nothing in it has a time. */
+  /** The time that the lanes and marks span; absent if none of them has a time. */
   from?: number;
   to?: number;
   inputTokens: number;
   outputTokens: number;
-  /** What is known to have been spent, as a decimal. */
+  /** Known cost, as a decimal string. */
   cost?: string;
 }
 
-const most = 300;
-/** Steps that say nothing that is not seen anyway. */
-const silent = new Set(['Streaming', 'FunctionRequest', 'LoadingCache', 'SavingCache']);
+const maxEntries = 300;
+/** Statuses whose information is already visible elsewhere. */
+const hiddenStatuses = new Set(['Streaming', 'FunctionRequest', 'LoadingCache', 'SavingCache']);
 
-/** The runs of a chat, the latest first. */
-export function linesOf(snapshot: Snapshot): RunLine[] {
-  const lines = new Map<string, RunLine>();
-  const lineOf = (runId: string | undefined) => {
+/** Return the runs of a chat, latest first. */
+export function timelinesOf(snapshot: Snapshot): RunTimeline[] {
+  const lines = new Map<string, RunTimeline>();
+  const lineFor = (runId: string | undefined) => {
     const key = runId ?? '';
     let line = lines.get(key);
     if (line === undefined) {
@@ -66,33 +67,33 @@ export function linesOf(snapshot: Snapshot): RunLine[] {
     return line;
   };
   for (const run of snapshot.runs) {
-    const line = lineOf(run.runId);
+    const line = lineFor(run.runId);
     line.status = run.status;
     if (run.stopReason !== undefined) line.stopReason = run.stopReason;
   }
-  const paid = new Map<string, string[]>();
+  const costsByRun = new Map<string, string[]>();
   for (const message of snapshot.messages) {
     if (message.kind === 'usage') {
-      const line = lineOf(message.runId);
-      line.inputTokens += numberIn(message.inputTokens) ?? 0;
-      line.outputTokens += numberIn(message.outputTokens) ?? 0;
+      const line = lineFor(message.runId);
+      line.inputTokens += asNumber(message.inputTokens) ?? 0;
+      line.outputTokens += asNumber(message.outputTokens) ?? 0;
       const cost = decimalIn(message.cost);
-      if (cost !== undefined) paid.set(line.key, [...(paid.get(line.key) ?? []), cost]);
+      if (cost !== undefined) costsByRun.set(line.key, [...(costsByRun.get(line.key) ?? []), cost]);
     }
     for (const call of message.toolCalls ?? []) {
-      const line = lineOf(message.runId);
-      if (line.lanes.length >= most) break;
+      const line = lineFor(message.runId);
+      if (line.lanes.length >= maxEntries) break;
       line.lanes.push(laneOf(call, `${message.messageId}/${call.toolCallId}`));
     }
   }
-  for (const [place, entry] of snapshot.scenes.entries()) {
+  for (const [index, entry] of snapshot.scenes.entries()) {
     const step = entry.step;
-    const line = lineOf(entry.runId);
+    const line = lineFor(entry.runId);
     const total = decimalIn(step.totalCost);
-    if (total !== undefined && Number(total) > 0) paid.set(line.key, [total]);
-    const status = textIn(step.status) ?? '';
-    if (silent.has(status) || line.marks.length >= most) continue;
-    line.marks.push(markOf(step, status, entry.timestampUtc, String(place)));
+    if (total !== undefined && Number(total) > 0) costsByRun.set(line.key, [total]);
+    const status = asString(step.status) ?? '';
+    if (hiddenStatuses.has(status) || line.marks.length >= maxEntries) continue;
+    line.marks.push(markOf(step, status, entry.timestampUtc, String(index)));
   }
   for (const line of lines.values()) {
     const times = [
@@ -103,7 +104,7 @@ export function linesOf(snapshot: Snapshot): RunLine[] {
       line.from = times.reduce((one, other) => Math.min(one, other));
       line.to = times.reduce((one, other) => Math.max(one, other));
     }
-    const costs = paid.get(line.key);
+    const costs = costsByRun.get(line.key);
     if (costs !== undefined) line.cost = sumOf(costs);
   }
   return [...lines.values()]
@@ -111,34 +112,36 @@ export function linesOf(snapshot: Snapshot): RunLine[] {
     .reverse();
 }
 
-/** The end of a line at `now`: calls that run still draw it on. */
-export function endOf(line: RunLine, now: number): number {
+/** Return the end of a run's timeline, which moves on to `now` while a call is running. */
+export function endOf(line: RunTimeline, now: number): number {
   const to = line.to ?? 0;
   const runs = line.lanes.some((lane) => lane.from !== undefined && lane.to === undefined);
   return line.status === 'started' && runs ? Math.max(now, to) : to;
 }
 
-/** The bar of a lane on its line, which ends at `end`; none where the call never ran. */
-export function barOf(line: RunLine, lane: Lane, end: number): Bar | undefined {
+/** Return the bar of a lane on a timeline that ends at `end`; undefined if the call never ran. */
+export function barOf(line: RunTimeline, lane: Lane, end: number): Bar | undefined {
   if (lane.from === undefined || line.from === undefined) return undefined;
   const origin = line.from;
   const length = Math.max(1, end - origin);
-  const place = (at: number) => Math.max(0, Math.min(100, ((at - origin) / length) * 100));
-  // A clock that was set back may end a call before its start.
-  const [one, other] = [place(lane.from), place(lane.to ?? end)];
+  const percent = (at: number) => Math.max(0, Math.min(100, ((at - origin) / length) * 100));
+  // If the clock was set back, a call may end before its start.
+  const [one, other] = [percent(lane.from), percent(lane.to ?? end)];
   const start = Math.min(one, other);
   return { start, share: Math.min(Math.abs(other - one), 100 - start) };
 }
 
 /**
- * For how many seconds at least one tool ran: waiting for approval and between calls does not
- * count, and calls at the same time count once. None where no tool ran.
+ * Return the seconds during which at least one tool ran.
+ *
+ * Time spent waiting for approval or between calls does not count, and concurrent calls count
+ * once. Undefined if no tool ran.
  */
-export function toolSeconds(line: RunLine, end: number): number | undefined {
-  const spans = line.lanes.flatMap(({ from, to, took, state }) => {
+export function toolSeconds(line: RunTimeline, end: number): number | undefined {
+  const spans = line.lanes.flatMap(({ from, to, seconds, state }) => {
     if (from === undefined) return [];
-    // The clock of the executor is finer than the times of events.
-    if (took !== undefined) return [[(to ?? end) - took * 1000, to ?? end] as const];
+    // The duration that the executor measured is more precise than the times of events.
+    if (seconds !== undefined) return [[(to ?? end) - seconds * 1000, to ?? end] as const];
     return to === undefined && state === 'running' ? [[from, Math.max(from, end)] as const] : [];
   });
   if (spans.length === 0) return undefined;
@@ -154,8 +157,8 @@ export function toolSeconds(line: RunLine, end: number): number | undefined {
 function laneOf(call: SnapshotCall, key: string): Lane {
   const lane: Lane = { key, name: call.name === '' ? '…' : call.name, state: call.state };
   const { startedUtc, finishedUtc, duration } = call;
-  const took = secondsOf(call);
-  if (took !== undefined) lane.took = took;
+  const seconds = secondsOf(call);
+  if (seconds !== undefined) lane.seconds = seconds;
   if (finishedUtc !== undefined) lane.to = finishedUtc;
   if (startedUtc !== undefined) lane.from = startedUtc;
   else if (finishedUtc !== undefined) lane.from = finishedUtc - (duration ?? 0) * 1000;
@@ -170,26 +173,27 @@ function markOf(
 ): Mark {
   const mark: Mark = { key, status };
   if (at !== undefined) mark.at = at;
-  const scene = textIn(step.scene);
+  const scene = asString(step.scene);
   if (scene !== undefined) mark.scene = scene;
-  const what = textIn(step.function);
-  if (what !== undefined) mark.what = what;
-  const words = textIn(step.error) ?? textIn(step.message);
-  if (words !== undefined) mark.words = words.length > 160 ? `${words.slice(0, 160)}…` : words;
+  const tool = asString(step.function);
+  if (tool !== undefined) mark.tool = tool;
+  const message = asString(step.error) ?? asString(step.message);
+  if (message !== undefined)
+    mark.message = message.length > 160 ? `${message.slice(0, 160)}…` : message;
   const cost = decimalIn(step.cost);
   if (cost !== undefined) mark.cost = cost;
-  const input = numberIn(step.inputTokens) ?? 0;
-  const output = numberIn(step.outputTokens) ?? 0;
+  const input = asNumber(step.inputTokens) ?? 0;
+  const output = asNumber(step.outputTokens) ?? 0;
   if (input + output > 0) mark.tokens = { input, output };
   return mark;
 }
 
 function decimalIn(value: unknown): string | undefined {
-  const text = typeof value === 'number' ? value.toFixed(12) : textIn(value);
+  const text = typeof value === 'number' ? value.toFixed(12) : asString(value);
   return text !== undefined && /^-?\d{1,12}(\.\d{1,30})?$/.test(text) ? text : undefined;
 }
 
-/** The sum of decimals, exact to twelve places. */
+/** Add decimal strings, exact to twelve places. */
 export function sumOf(decimals: string[]): string {
   const places = 12;
   let sum = 0n;

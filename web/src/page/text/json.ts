@@ -1,69 +1,69 @@
 /**
- * Lays out JSON that may not be whole yet.
+ * A formatter for JSON that may be incomplete.
  *
- * Arguments are shown while they are written. Laid out the same way before and after their last
- * character, they grow and do not jump. It works on the text, not on what it means: numbers keep
- * their spelling, however big, and what is no JSON comes out as it went in.
+ * Arguments are shown while they are being written. Formatting is the same before and after the
+ * last character, so the text grows without jumping. The formatter works on text, not on values:
+ * numbers of any size keep their digits, and in text that is not JSON only white space changes.
  */
 
-export type JsonPart = 'key' | 'text' | 'number' | 'word' | 'sign' | 'space';
+export type JsonPart = 'key' | 'string' | 'number' | 'literal' | 'punctuation' | 'space';
 
 export interface JsonToken {
   part: JsonPart;
   text: string;
 }
 
-/** What fits into so many characters stands on one line. */
-const oneLine = 68;
-const deepest = 24;
-const word = /[^\s{}[\],:"]+/y;
+/** Maximum number of characters of a container that is kept on one line. */
+const maxLineWidth = 68;
+const maxIndent = 24;
+const bareword = /[^\s{}[\],:"]+/y;
 const blank = /\s+/y;
 
-/** The tokens of `text` with the white space between them made anew. Linear in its length. */
-export function layOut(text: string): JsonToken[] {
+/** Return the tokens of `text` with new white space between them, in time linear in its length. */
+export function formatJson(text: string): JsonToken[] {
   const tokens = tokensOf(text);
-  const inLine = containersInLine(tokens);
+  const inline = inlineContainers(tokens);
   const out: JsonToken[] = [];
-  // For each container that is open, whether it stands on one line.
+  // For each open container: true if it is kept on one line.
   const open: boolean[] = [];
   let depth = 0;
   const newLine = () => {
-    out.push({ part: 'space', text: '\n' + '  '.repeat(Math.min(depth, deepest)) });
+    out.push({ part: 'space', text: '\n' + '  '.repeat(Math.min(depth, maxIndent)) });
   };
-  tokens.forEach((token, place) => {
-    const before = tokens[place - 1];
+  tokens.forEach((token, index) => {
+    const before = tokens[index - 1];
     const opened = before !== undefined && isOpening(before);
     if (isClosing(token)) {
-      const flat = open.pop();
-      if (flat === false) {
+      const fitsLine = open.pop();
+      if (fitsLine === false) {
         depth -= 1;
         if (!opened) newLine();
       }
     } else if (opened && open.at(-1) === false) {
       newLine();
-    } else if (before?.text === ',' && before.part === 'sign') {
+    } else if (before?.text === ',' && before.part === 'punctuation') {
       if (open.at(-1) === false) newLine();
       else out.push({ part: 'space', text: ' ' });
-    } else if (before !== undefined && (isColon(before) || bothPlain(before, token))) {
+    } else if (before !== undefined && (isColon(before) || bothScalars(before, token))) {
       out.push({ part: 'space', text: ' ' });
     }
     out.push(token);
     if (isOpening(token)) {
-      open.push(inLine.has(place));
-      if (!inLine.has(place)) depth += 1;
+      open.push(inline.has(index));
+      if (!inline.has(index)) depth += 1;
     }
   });
   return out;
 }
 
-/** The same as one text. */
-export function layOutText(text: string): string {
-  return layOut(text)
+/** Return the formatted `text` as a string. */
+export function formatJsonText(text: string): string {
+  return formatJson(text)
     .map((token) => token.text)
     .join('');
 }
 
-/** The tokens of the first `lines` lines. */
+/** Return the tokens of the first `lines` lines. */
 export function firstLines(tokens: JsonToken[], lines: number): JsonToken[] {
   let left = lines;
   const end = tokens.findIndex((token) => {
@@ -82,20 +82,20 @@ function tokensOf(text: string): JsonToken[] {
       at = blank.lastIndex;
       continue;
     }
-    const sign = text.charAt(at);
+    const char = text.charAt(at);
     let end = at + 1;
-    let part: JsonPart = 'sign';
-    if (sign === '"') {
+    let part: JsonPart = 'punctuation';
+    if (char === '"') {
       end = endOfString(text, at);
-      part = 'text';
-    } else if (!'{}[],:'.includes(sign)) {
-      word.lastIndex = at;
-      word.test(text);
-      end = word.lastIndex;
-      part = /^-?\d/.test(text.slice(at, at + 2)) ? 'number' : 'word';
-    } else if (sign === ':') {
+      part = 'string';
+    } else if (!'{}[],:'.includes(char)) {
+      bareword.lastIndex = at;
+      bareword.test(text);
+      end = bareword.lastIndex;
+      part = /^-?\d/.test(text.slice(at, at + 2)) ? 'number' : 'literal';
+    } else if (char === ':') {
       const last = tokens.at(-1);
-      if (last?.part === 'text') last.part = 'key';
+      if (last?.part === 'string') last.part = 'key';
     }
     tokens.push({ part, text: text.slice(at, end) });
     at = end;
@@ -103,17 +103,18 @@ function tokensOf(text: string): JsonToken[] {
   return tokens;
 }
 
-/** The places of brackets whose container, as far as it is there, fits into one line. */
-function containersInLine(tokens: JsonToken[]): Set<number> {
+/** Return the indices of opening brackets whose container, as received so far, fits on one line. */
+function inlineContainers(tokens: JsonToken[]): Set<number> {
   const found = new Set<number>();
-  const open: { place: number; start: number }[] = [];
+  const open: { index: number; start: number }[] = [];
   let width = 0;
   const close = () => {
     const container = open.pop();
-    if (container !== undefined && width - container.start <= oneLine) found.add(container.place);
+    if (container !== undefined && width - container.start <= maxLineWidth)
+      found.add(container.index);
   };
-  tokens.forEach((token, place) => {
-    if (isOpening(token)) open.push({ place, start: width });
+  tokens.forEach((token, index) => {
+    if (isOpening(token)) open.push({ index, start: width });
     width += token.text.length + (token.text === ',' || token.text === ':' ? 1 : 0);
     if (isClosing(token)) close();
   });
@@ -122,32 +123,32 @@ function containersInLine(tokens: JsonToken[]): Set<number> {
 }
 
 function isOpening(token: JsonToken): boolean {
-  return token.part === 'sign' && (token.text === '{' || token.text === '[');
+  return token.part === 'punctuation' && (token.text === '{' || token.text === '[');
 }
 
 function isClosing(token: JsonToken): boolean {
-  return token.part === 'sign' && (token.text === '}' || token.text === ']');
+  return token.part === 'punctuation' && (token.text === '}' || token.text === ']');
 }
 
 function isColon(token: JsonToken): boolean {
-  return token.part === 'sign' && token.text === ':';
+  return token.part === 'punctuation' && token.text === ':';
 }
 
-/** Two words in a row are no JSON; they stay two. */
-function bothPlain(one: JsonToken, other: JsonToken): boolean {
-  return one.part !== 'sign' && other.part !== 'sign';
+/** Return true if neither token is punctuation. Such neighbours are not JSON; a space keeps them apart. */
+function bothScalars(one: JsonToken, other: JsonToken): boolean {
+  return one.part !== 'punctuation' && other.part !== 'punctuation';
 }
 
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
-    const sign = text.charAt(at);
-    if (sign === '\\') at += 1;
-    else if (sign === '"') return at + 1;
+    const char = text.charAt(at);
+    if (char === '\\') at += 1;
+    else if (char === '"') return at + 1;
   }
   return text.length;
 }
 
-/** Whether a tool's answer is JSON that is worth laying out: an object or a list, and all of it. */
+/** Return true if a tool's result is worth formatting: a complete JSON object or array within `limit`. */
 export function isStructured(text: string, limit = 200_000): boolean {
   if (text.length > limit || !/^\s*[[{]/.test(text)) return false;
   try {

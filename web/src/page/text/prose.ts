@@ -1,9 +1,10 @@
 /**
- * The little formatting that models use, found in one pass: fenced code, lists, headings, bold,
- * and code within a line.
+ * A parser for the Markdown that models commonly write: fenced code, lists, headings, bold and
+ * inline code.
  *
- * It makes a tree of plain texts, never markup: what looks like HTML stays what it is, text. What
- * is not closed yet counts as open to the end, so that a text that streams does not flicker.
+ * It makes one pass and produces a tree of plain strings, never markup: HTML in the input stays
+ * text. An unclosed code block extends to the end of the text, so that streaming text does not
+ * flicker.
  */
 
 export interface Span {
@@ -21,23 +22,24 @@ const item = /^( {0,12})(?:([-*•])|(\d{1,4}[.)]))[ \t]+(?=\S)/;
 const heading = /^#{1,6}[ \t]+(?=\S)/;
 const fence = /^ {0,3}(`{3,}|~{3,})([^`]*)$/;
 
-/** The blocks of `text`. Linear in its length. */
-export function blocksOf(text: string): Block[] {
+/** Parse `text` into blocks, in time linear in its length. */
+export function parseBlocks(text: string): Block[] {
   const blocks: Block[] = [];
   let paragraph: string[] = [];
   let code: { mark: string; language: string; lines: string[] } | null = null;
 
   const endParagraph = () => {
     if (paragraph.length > 0) {
-      blocks.push({ kind: 'paragraph', spans: spansOf(paragraph.join('\n')) });
+      blocks.push({ kind: 'paragraph', spans: parseSpans(paragraph.join('\n')) });
       paragraph = [];
     }
   };
 
   for (const line of text.split('\n')) {
-    const fenced = fence.exec(line);
+    const fenceMatch = fence.exec(line);
     if (code !== null) {
-      const closes = fenced?.[1]?.startsWith(code.mark) === true && (fenced[2] ?? '').trim() === '';
+      const closes =
+        fenceMatch?.[1]?.startsWith(code.mark) === true && (fenceMatch[2] ?? '').trim() === '';
       if (!closes) {
         code.lines.push(line);
         continue;
@@ -46,30 +48,34 @@ export function blocksOf(text: string): Block[] {
       code = null;
       continue;
     }
-    if (fenced?.[1] !== undefined) {
+    if (fenceMatch?.[1] !== undefined) {
       endParagraph();
-      code = { mark: fenced[1], language: (fenced[2] ?? '').trim().slice(0, 40), lines: [] };
+      code = {
+        mark: fenceMatch[1],
+        language: (fenceMatch[2] ?? '').trim().slice(0, 40),
+        lines: [],
+      };
       continue;
     }
     if (line.trim() === '') {
       endParagraph();
       continue;
     }
-    const listed = item.exec(line);
-    if (listed !== null) {
+    const itemMatch = item.exec(line);
+    if (itemMatch !== null) {
       endParagraph();
       blocks.push({
         kind: 'item',
-        mark: listed[3] ?? '•',
-        depth: Math.min(4, Math.floor((listed[1] ?? '').length / 2)),
-        spans: spansOf(line.slice(listed[0].length)),
+        mark: itemMatch[3] ?? '•',
+        depth: Math.min(4, Math.floor((itemMatch[1] ?? '').length / 2)),
+        spans: parseSpans(line.slice(itemMatch[0].length)),
       });
       continue;
     }
-    const headed = heading.exec(line);
-    if (headed !== null) {
+    const headingMatch = heading.exec(line);
+    if (headingMatch !== null) {
       endParagraph();
-      blocks.push({ kind: 'heading', spans: spansOf(line.slice(headed[0].length)) });
+      blocks.push({ kind: 'heading', spans: parseSpans(line.slice(headingMatch[0].length)) });
       continue;
     }
     paragraph.push(line);
@@ -81,26 +87,26 @@ export function blocksOf(text: string): Block[] {
   return blocks;
 }
 
-/** Bold and code within `text`; marks without a partner are text. */
-export function spansOf(text: string): Span[] {
+/** Parse bold and inline code in `text`; unmatched delimiters remain plain text. */
+export function parseSpans(text: string): Span[] {
   const spans: Span[] = [];
   const plain = (until: number) => {
     if (until > start) spans.push({ style: 'plain', text: text.slice(start, until) });
   };
-  // A mark that has no partner further on has none for any later one either.
-  const dead = { '`': false, '**': false };
+  // A delimiter without a match after one position has none after any later position either.
+  const unclosed = { '`': false, '**': false };
   let start = 0;
   let at = 0;
   while (at < text.length) {
     const mark = text.startsWith('**', at) ? '**' : text.charAt(at) === '`' ? '`' : null;
-    if (mark === null || dead[mark]) {
+    if (mark === null || unclosed[mark]) {
       at += 1;
       continue;
     }
     const from = at + mark.length;
     const end = text.indexOf(mark, from);
     if (end === -1) {
-      dead[mark] = true;
+      unclosed[mark] = true;
       at = from;
       continue;
     }

@@ -1,4 +1,4 @@
-/** Hands `text` to the browser as a file that the person can keep. */
+/** Download `text` as a file called `name`. */
 export function save(text: string, name: string, type = 'text/plain'): void {
   const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
   const link = document.createElement('a');

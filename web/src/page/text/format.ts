@@ -1,44 +1,44 @@
-/** Numbers as people read them. */
+/** Formatting of numbers, durations, sizes and codes for display. */
 
-/** `0.42 s`, `12.3 s`, `2 min 5 s`, from seconds. */
+/** Format seconds, such as `0.42 s`, `12.3 s` or `2 min 5 s`. */
 export function duration(seconds: number): string {
   if (!Number.isFinite(seconds) || seconds < 0) return '';
   if (seconds < 0.001) return '< 1 ms';
   if (seconds < 0.1) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 10) return `${seconds.toFixed(2)} s`;
   if (seconds < 60) return `${seconds.toFixed(1)} s`;
-  const all = Math.round(seconds);
-  const minutes = Math.floor(all / 60);
+  const total = Math.round(seconds);
+  const minutes = Math.floor(total / 60);
   return minutes < 60
-    ? `${minutes} min ${all % 60} s`
+    ? `${minutes} min ${total % 60} s`
     : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** `1,234`, whatever the language of the browser: the page is in English. */
+/** Format an integer, such as `1,234`, in English regardless of the browser's language. */
 export function count(number: number): string {
   return number.toLocaleString('en');
 }
 
-/** `1 line`, `2 lines`. */
-export function counted(number: number, one: string, many = `${one}s`): string {
+/** Format a number with its noun, such as `1 line` or `2 lines`. */
+export function pluralize(number: number, one: string, many = `${one}s`): string {
   return `${count(number)} ${number === 1 ? one : many}`;
 }
 
-/** `812 bytes`, `4.1 kB`, `5.0 MB`. */
+/** Format a size, such as `812 bytes`, `4.1 kB` or `5.0 MB`. */
 export function size(bytes: number): string {
-  if (bytes < 1000) return counted(bytes, 'byte');
+  if (bytes < 1000) return pluralize(bytes, 'byte');
   if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** An amount as it came (`0.00140`), without the zeros that say nothing. */
+/** Remove the trailing zeros of a decimal string: `0.00140` becomes `0.0014`. */
 export function amount(decimal: string): string {
   if (!/^-?\d+\.\d+$/.test(decimal)) return decimal;
   const short = decimal.replace(/0+$/, '');
   return short.endsWith('.') ? short.slice(0, -1) : short;
 }
 
-/** The time of day, from milliseconds since 1970. */
+/** Format milliseconds since 1970 as a time of day. */
 export function clock(milliseconds: number): string {
   return new Date(milliseconds).toLocaleTimeString('en-GB', {
     hour: '2-digit',
@@ -47,14 +47,14 @@ export function clock(milliseconds: number): string {
   });
 }
 
-/** `tool_error` as `tool error`. */
-export function spaced(code: string): string {
+/** Replace underscores by spaces: `tool_error` becomes `tool error`. */
+export function humanize(code: string): string {
   return code.replaceAll('_', ' ');
 }
 
-/** `text` with a capital letter and a full stop, where it has none. */
+/** Make a sentence of `text`: capitalize it, and add a full stop unless it ends with punctuation. */
 export function sentence(text: string): string {
   if (text === '') return '';
-  const begun = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+  const capitalized = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(capitalized) ? capitalized : `${capitalized}.`;
 }
