@@ -1,4 +1,4 @@
-"""Calls that run only if somebody says so.
+"""Calls that require an approval.
 
 Prints:
 
@@ -7,7 +7,7 @@ Prints:
     call_0 sent 20 to Bob
     call_1 sent 500 to Ann (allowed)
     call_2 Tool 'transfer' was not run, since the call was not approved: too much (denied)
-    nobody to ask: missing_approver
+    without an approver: missing_approver
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ def is_large(call: ToolCall) -> bool:
 
 @tool(requires_approval=is_large)
 async def transfer(to: str, amount: int) -> str:
-    """Sends money."""
+    """Send money."""
     return f"sent {amount} to {to}"
 
 
 async def ask_the_boss(call: ToolCall, contract: FunctionContract) -> Approval:
-    """Stands in for a person.
+    """Decide in place of a person.
 
-    What it sees is a copy: only the call that was shown can run. Not to answer in time, to raise,
-    or to answer anything but yes is a no.
+    The approver gets a copy of the call, so it cannot change it. A timeout, an exception, or any
+    value other than an approval denies the call.
     """
     print(f"asked about {contract.name} {call.arguments}")
     if call.arguments["amount"] > 1000:
@@ -48,14 +48,14 @@ async def main() -> None:
     ]
     executor = ToolExecutor([transfer], approver=ask_the_boss, approval_timeout=60)
     aggregate = await executor.execute(calls)
-    # What was decided stands in the message, for whoever looks into the history.
+    # The decisions are part of the message, and so of the history.
     decided = aggregate.metadata["approvals"]
     for result in aggregate.tool_results:
         record = decided.get(result.tool_call_id)
         print(result.tool_call_id, result.result + (f" ({record['outcome']})" if record else ""))
 
     aggregate = await ToolExecutor([transfer]).execute(calls[1:2])
-    print("nobody to ask:", aggregate.metadata["approvals"]["call_1"]["outcome"])
+    print("without an approver:", aggregate.metadata["approvals"]["call_1"]["outcome"])
 
 
 if __name__ == "__main__":

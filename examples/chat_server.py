@@ -1,9 +1,9 @@
-"""Chats over HTTP: a call that asks first, and a client that leaves and goes on where it was.
+"""Chats over HTTP: a call that requires approval, and a client that disconnects and resumes.
 
 Prints:
 
     transfer {'to': 'Ann', 'amount': 20} awaiting_approval
-    answered later, by another request: resolved
+    approved in another request: resolved
     success | 20 for Ann
     assistant | Ann has her 20.
 """
@@ -25,12 +25,12 @@ from toolweave.web import AgentResponder, ask_in_chat, chat_app
 
 @tool(requires_approval=True)
 def transfer(to: str, amount: int) -> str:
-    """Transfers money."""
+    """Transfer money."""
     return f"{amount} for {to}"
 
 
 async def converse(client: AsyncChatClient) -> None:
-    """Says something, and sees to what comes of it."""
+    """Send a message, approve the call, and print the reply."""
     chat = await client.start()
     await client.send(chat, "Give Ann 20.")
     reducer, key = StreamReducer(), ""
@@ -38,21 +38,21 @@ async def converse(client: AsyncChatClient) -> None:
         async for event in events:
             if event["kind"] == "tool_state" and "key" in event:
                 key = event["key"]
-                break  # somebody is asked; the run waits, whoever listens
+                break  # the run waits for the approval, with or without clients
     [call] = reducer.snapshot()["messages"][-1]["toolCalls"]
     print(call["name"], call["arguments"], call["state"])
     outcome = await client.approve(chat, key)
-    print("answered later, by another request:", outcome)
-    async with client.follow(chat, reducer=reducer) as events:  # goes on where it was
+    print("approved in another request:", outcome)
+    async with client.follow(chat, reducer=reducer) as events:  # resumes
         async for _ in events:
             pass
-    _, calls, said = reducer.snapshot()["messages"]
+    _, calls, reply = reducer.snapshot()["messages"]
     print(calls["toolCalls"][0]["state"], "|", calls["toolCalls"][0]["result"])
-    print(said["role"], "|", said["text"])
+    print(reply["role"], "|", reply["text"])
 
 
 async def main() -> None:
-    """Serves an agent, as `uvicorn module:app` does, and talks to it."""
+    """Serve an agent, as `uvicorn module:app` does, and run a client."""
     model = ScriptedModel('<transfer>{"to": "Ann", "amount": 20}</transfer>', "Ann has her 20.")
     responder = AgentResponder(Agent(model, [transfer], approver=ask_in_chat))
     app = chat_app(MessageStore("sqlite://"), responder)

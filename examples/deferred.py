@@ -1,10 +1,10 @@
-"""A result that comes later: the program ends, and another goes on with its state.
+"""A deferred result: the program ends, and another one continues from its state.
 
 Prints:
 
     I order them.
     stopped: deferred; order-bolt waits (40 pieces, to be signed by Ann)
-    written down: 3 messages, 1 pending result
+    saved: 3 messages, 1 pending result
     -- another process, another day --
     first answer: resolved, the same again: duplicate, another one: conflict
     result: {"delivery":"Friday"}
@@ -30,12 +30,12 @@ from toolweave.testing import ScriptedModel
 
 @tool
 def order(article: str, pieces: int) -> Deferred:
-    """Orders parts; somebody has to sign."""
+    """Order parts; a person must sign the order."""
     return Deferred(f"order-{article}", note=f"{pieces} pieces, to be signed by Ann")
 
 
 async def begin(model: Model) -> str:
-    """Runs until there is something to wait for, and returns all that has to be kept."""
+    """Run until a result is deferred, and return the state to save."""
     agent = Agent(model, [order])
     result = await agent.run("We need 40 bolts.")
     print(result.text)
@@ -45,17 +45,17 @@ async def begin(model: Model) -> str:
         "messages": [message.to_dict() for message in result.messages],
         "deferred": agent.executor.deferred.to_dict(),
     }
-    kept, waiting = len(state["messages"]), len(result.deferred)
-    print(f"written down: {kept} messages, {waiting} pending result")
+    count, pending_count = len(state["messages"]), len(result.deferred)
+    print(f"saved: {count} messages, {pending_count} pending result")
     return json.dumps(state)
 
 
-async def go_on(model: Model, written: str) -> None:
-    """Goes on from what was kept, once the result is there."""
-    state = json.loads(written)
+async def resume_saved(model: Model, saved: str) -> None:
+    """Resume from the saved state, once the result is available."""
+    state = json.loads(saved)
     agent = Agent(model, [order], deferred=DeferredResults.from_dict(state["deferred"]))
     signed = {"delivery": "Friday"}
-    outcomes = [agent.resolve("order-bolt", said) for said in (signed, signed, "never")]
+    outcomes = [agent.resolve("order-bolt", answer) for answer in (signed, signed, "never")]
     print("first answer: {}, the same again: {}, another one: {}".format(*outcomes))
     result = await agent.resume([message_from_dict(fields) for fields in state["messages"]])
     for message in result.messages:
@@ -66,6 +66,6 @@ async def go_on(model: Model, written: str) -> None:
 
 if __name__ == "__main__":
     call = 'I order them. <order>{"article": "bolt", "pieces": 40}</order>'
-    written = asyncio.run(begin(ScriptedModel(call)))
+    saved = asyncio.run(begin(ScriptedModel(call)))
     print("-- another process, another day --")
-    asyncio.run(go_on(ScriptedModel("They arrive on Friday."), written))
+    asyncio.run(resume_saved(ScriptedModel("They arrive on Friday."), saved))

@@ -1,6 +1,6 @@
-"""An agent of LangChain's on a model that has no function calling.
+"""A LangChain agent on a model without function calling.
 
-The model here is scripted, so that this runs without one. In earnest it is any chat model, such as
+The model here is scripted, so that the example runs offline. Use any chat model instead, such as
 `NaturalChatModel(ChatOllama(model="gemma3"))`.
 
 Prints:
@@ -9,7 +9,7 @@ Prints:
       add({'a': 15, 'b': 27})
     tool: 42
     ai:
-      cannot be run: {"town": "Oslo"} (/city: missing; a string is required)
+      invalid call: {"town": "Oslo"} (/city: missing; a string is required)
     tool: /city: missing; a string is required
     ai: 15 + 27 is 42. I could not find out about the weather.
 """
@@ -26,13 +26,13 @@ from toolweave.testing import ScriptedModel
 
 @tool
 def add(a: int, b: int) -> int:
-    """Adds two numbers."""
+    """Add two numbers."""
     return a + b
 
 
 @tool
 def weather(city: str) -> str:
-    """Tells the weather."""
+    """Get the weather."""
     return f"8 degrees in {city}"
 
 
@@ -51,7 +51,7 @@ for message in agent.invoke({"messages": [("user", question)]})["messages"]:
         print(f"ai: {message.text}".rstrip())
         for call in message.tool_calls:
             print(f"  {call['name']}({call['args']})")
-        for wrong in message.invalid_tool_calls:
-            print(f"  cannot be run: {wrong['args']} ({wrong['error']})")
+        for invalid in message.invalid_tool_calls:
+            print(f"  invalid call: {invalid['args']} ({invalid['error']})")
     elif isinstance(message, ToolMessage):
         print(f"tool: {message.text}")

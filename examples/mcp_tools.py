@@ -1,12 +1,12 @@
 """Tools over MCP, in both roles: this program serves two tools, and uses them.
 
-Started with `serve` it is an MCP server at standard input and output, for any client; without,
-it starts itself as one and runs calls there as if the tools were its own.
+With the argument `serve` it is an MCP server on standard input and output, for any client. Without
+it, the program starts itself as a server and calls its tools as if they were local.
 
 Prints:
 
-    stock_level: Looks up how many pieces are in stock.
-    count_shelves: Counts what is on the shelves.
+    stock_level: Look up how many pieces are in stock.
+    count_shelves: Count what is on the shelves.
     progress {'progress': 1.0, 'message': 'shelf 1'}
     progress {'progress': 2.0, 'message': '12 pieces'}
     call_0 {"article":"bolt","pieces":7}
@@ -28,13 +28,13 @@ from toolweave.tools import tool
 
 @tool
 def stock_level(article: str) -> dict[str, object]:
-    """Looks up how many pieces are in stock."""
+    """Look up how many pieces are in stock."""
     return {"article": article, "pieces": 7}
 
 
 @tool
 async def count_shelves(shelves: int) -> AsyncIterator[str]:
-    """Counts what is on the shelves."""
+    """Count what is on the shelves."""
     for number in range(1, shelves + 1):
         yield f"shelf {number}"
     yield f"{12 * shelves} pieces"
@@ -57,7 +57,7 @@ async def use() -> None:
                     for result in results:
                         print(result.tool_call_id, result.result)
                 case _:
-                    pass  # Each result came as an event, too, as soon as it was there.
+                    pass  # Each result was also an event of its own, as soon as it was there.
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Tools for a model that only writes text: the reply of a real one, as it was recorded.
+"""Tools for a model that only writes text, with the recorded reply of a real model.
 
-`complete` waits for everything. `stream` shows it as it happens: calls run while the model still
-writes. What the model says to the results is the next request, which an `Agent` makes by itself.
+`complete` waits for the whole reply. `stream` yields events as they happen: calls run while the
+model still writes. The reply to the results takes another request, which an `Agent` makes.
 
 Prints:
 
@@ -39,18 +39,18 @@ QUESTION = "Add 0.1 and 0.2, then also multiply 3 and 3."
 
 @tool("Add")
 async def add(a: float, b: float) -> float:
-    """Adds two numbers."""
+    """Add two numbers."""
     return round(a + b, 6)
 
 
 @tool("Multiply")
 async def multiply(a: float, b: float) -> float:
-    """Multiplies two numbers."""
+    """Multiply two numbers."""
     return round(a * b, 6)
 
 
 async def main() -> None:
-    # Any model will do: a `ChatModel`, or an async function of the messages.
+    # Any model works: a `ChatModel`, or an async function of the messages.
     use = NaturalToolUse(ReplayModel(RECORDED), [add, multiply])
     for message in await use.complete(QUESTION):
         if isinstance(message, TextMessage):
@@ -59,14 +59,14 @@ async def main() -> None:
             for call, result in zip(message.tool_calls, message.tool_results, strict=True):
                 print(call.name, call.arguments, "->", result.result)
     print("-- the same as a stream --")
-    said = ""
+    text = ""
     async for event in use.stream(QUESTION):
         match event:
-            case TextDelta(text):
-                said += text
+            case TextDelta(delta):
+                text += delta
             case ToolCallStart(_, _, name):
-                print(repr(said), "and begins to call", name)
-                said = ""
+                print(repr(text), "and begins to call", name)
+                text = ""
             case ToolResult(_, name, result):
                 print(name, "is done:", result)
             case FinishUpdate(reason):

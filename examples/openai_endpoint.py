@@ -2,14 +2,14 @@
 
     python openai_endpoint.py --base-url http://127.0.0.1:8080/v1 --model qwen3 "What is 15 + 27?"
 
-Needs the extra `openai`. Without arguments it asks a small server of its own, which plays the
-recorded reply of a real model, and a second one written by hand.
+Needs the extra `openai`. Without arguments it starts a small server that sends the recorded reply
+of a real model, and a hand-written second one.
 
 Prints:
 
     Add {'a': 15, 'b': 27} -> 42
     15 + 27 is 42.
-    completed, after asking 2 times
+    completed after 2 requests
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ RECORDED = Path(__file__).parent / "streams" / "01-add.json"
 
 @tool("Add")
 async def add(a: float, b: float) -> str:
-    """Adds two numbers."""
+    """Add two numbers."""
     return f"{a + b:g}"
 
 
 async def ask(base_url: str, model: str, prompt: str) -> None:
-    # Without native calls, the model is told of the tools in its prompt, and calls in its text.
+    # Without native calls, the tools are in the prompt, and calls are in the text.
     async with OpenAIModel(model, base_url=base_url, native_tools=False) as endpoint:
         result = await Agent(endpoint, [add], instructions="Be brief.").run(prompt)
     for message in result.messages:
@@ -42,11 +42,11 @@ async def ask(base_url: str, model: str, prompt: str) -> None:
             for call, answer in zip(message.tool_calls, message.tool_results, strict=True):
                 print(call.name, call.arguments, "->", answer.result)
     print(result.text)
-    print(f"{result.stop_reason}, after asking {result.iterations} times")
+    print(f"{result.stop_reason} after {result.iterations} requests")
 
 
 class Recorded(BaseHTTPRequestHandler):
-    """Answers as such an endpoint does: server-sent events, one for each piece."""
+    """A handler that answers like such an endpoint: one server-sent event for each piece."""
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"]
@@ -56,14 +56,14 @@ class Recorded(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
         for text in ["15 + 27", " is 42."] if has_result else recorded:
-            self.say({"index": 0, "delta": {"content": text}})
-        self.say({"index": 0, "delta": {}, "finish_reason": "stop"})
+            self.send({"index": 0, "delta": {"content": text}})
+        self.send({"index": 0, "delta": {}, "finish_reason": "stop"})
 
-    def say(self, choice: dict[str, object]) -> None:
+    def send(self, choice: dict[str, object]) -> None:
         self.wfile.write(b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n")
 
     def log_message(self, *_: object) -> None:
-        """Nothing: what was asked is not worth a line."""
+        """Skip the log line of each request."""
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ WEATHER = FunctionContract(
 
 
 def model() -> Iterator[str]:
-    """Stand in for a model: a reply in pieces that heed neither words nor tags."""
+    """Yield a model's reply in pieces that split words and tags."""
     reply = (
         "I'll check the weather in Nice, France.\n"
         '<GetWeather>\n```json\n{"location": "Nice, France", "unit": "celsius"}\n```\n'

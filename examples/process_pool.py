@@ -1,7 +1,7 @@
-"""Work that would hold everything up, in processes of its own.
+"""CPU-bound tools in a process pool.
 
-Any `concurrent.futures.Executor` will do: threads (what blocking tools get if nothing is said),
-processes as here, or a cluster's, such as `dask.distributed.Client(...).get_executor()`.
+Any `concurrent.futures.Executor` works: threads (the default for blocking tools), processes as
+here, or a cluster's, such as `dask.distributed.Client(...).get_executor()`.
 
 Prints:
 
@@ -24,7 +24,7 @@ from toolweave.executor import ToolExecutor
 
 @tool
 def count_primes(below: int) -> int:
-    """Counts prime numbers."""
+    """Count prime numbers."""
     if below < 0:
         raise ValueError(f"there are no primes below {below}")
     sieve = bytearray([0, 0]) + bytearray([1]) * (below - 2)
@@ -36,12 +36,12 @@ def count_primes(below: int) -> int:
 
 @tool
 def where() -> int:
-    """Says which process it runs in."""
+    """Return the id of its process."""
     return os.getpid()
 
 
 async def main() -> None:
-    # A process that is forked while threads run may never get a lock that one of them holds.
+    # A process forked while threads run may deadlock on a lock that one of them holds.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(2, mp_context=context) as pool:
         # For one tool only: `@tool(pool=...)`.

@@ -1,13 +1,13 @@
-"""An agent of pydantic-ai's, with tools and structured output, on a model without function calling.
+"""A pydantic-ai agent with tools and structured output, on a model without function calling.
 
-The model here is a function, so that this runs without one. In earnest it is any model, such as
+The model here is a function, so that the example runs offline. Use any model instead, such as
 `NaturalToolUseModel("ollama:gemma3")`.
 
 Prints:
 
-    asked: How warm is it in Oslo and in Bergen?
-    asked: <tool_response name="temperature"> 8.5 </tool_response> <tool_response ...
-    asked: <tool_response name="final_result" status="error"> /warmest: missing;  ...
+    request: How warm is it in Oslo and in Bergen?
+    request: <tool_response name="temperature"> 8.5 </tool_response> <tool_response ...
+    request: <tool_response name="final_result" status="error"> /warmest: missing;  ...
     warmest='Bergen' difference=2.5
     3 requests
 """
@@ -34,11 +34,11 @@ class Comparison(BaseModel):
 
 
 def text_model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-    """Reads text and writes text, and knows nothing of tools."""
+    """Answer as a model that supports text only."""
     assert not info.function_tools
     assert not info.output_tools
     asked = " ".join(str(messages[-1].parts[-1].content).split())
-    print("asked:", asked if len(asked) < 70 else asked[:70] + " ...")
+    print("request:", asked if len(asked) < 70 else asked[:70] + " ...")
     return ModelResponse([TextPart(REPLIES.pop(0))])
 
 
@@ -47,7 +47,7 @@ agent = Agent(NaturalToolUseModel(FunctionModel(text_model)), output_type=Compar
 
 @agent.tool_plain
 def temperature(city: str) -> float:
-    """The temperature in a city, in degrees Celsius."""
+    """Get the temperature in a city, in degrees Celsius."""
     return {"Oslo": 8.5, "Bergen": 11.0}[city]
 
 

@@ -1,9 +1,9 @@
-"""Functions as tools, and the calls of a reply run side by side.
+"""Functions as tools, and concurrent execution of a reply's calls.
 
 Prints:
 
-    read_meter: Reads a power meter, again and again. (times: How many readings to take.)
-    refused   call_2 Invalid arguments for tool 'get_price': /article: 7 is not a string
+    read_meter: Read a power meter repeatedly. (times: Number of readings.)
+    rejected  call_2 Invalid arguments for tool 'get_price': /article: 7 is not a string
     started   call_0 read_meter {'times': 9}
     progress  call_0 1 of 9: 230 V
     started   call_1 get_price {'article': 'tea'}
@@ -23,14 +23,14 @@ from toolweave import RetryPolicy, ToolAggregateMessage, ToolCall, ToolContext, 
 from toolweave.executor import ToolExecutor, ToolProgress, ToolStarted
 
 
-# What an async generator yields is progress, but for the last: that is the result. With
-# `partial_results` the last progress is the result of a call that takes too long.
+# The last value that an async generator yields is the result; all others are progress. With
+# `partial_results`, the last progress is the result of a call that times out.
 @tool(timeout=0.3, partial_results=True)
 async def read_meter(times: int) -> AsyncIterator[str]:
-    """Reads a power meter, again and again.
+    """Read a power meter repeatedly.
 
     Args:
-        times: How many readings to take.
+        times: Number of readings.
     """
     for number in range(1, times + 1):
         yield f"{number} of {times}: {229 + number} V"
@@ -39,9 +39,9 @@ async def read_meter(times: int) -> AsyncIterator[str]:
 
 @tool(retries=RetryPolicy(3, initial=0.01), max_concurrency=4)
 async def get_price(article: str, context: ToolContext) -> float:
-    """Looks up a price."""
+    """Look up a price."""
     if context.attempt < 3:
-        raise ConnectionError(f"nobody answers about {article}")
+        raise ConnectionError(f"no answer about {article}")
     return 4.5
 
 
@@ -61,7 +61,7 @@ async def main() -> None:
             case ToolProgress(call_id, value):
                 print(f"progress  {call_id} {value}")
             case ToolResult(error_code="invalid_arguments"):
-                print(f"refused   {event.tool_call_id} {event.result}")
+                print(f"rejected  {event.tool_call_id} {event.result}")
             case ToolResult():
                 why = f" ({event.error_code})" if event.is_error else ""
                 print(f"done      {event.tool_call_id} {event.result}{why}")

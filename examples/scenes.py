@@ -1,6 +1,6 @@
-"""Scenes: the model chooses what to do, does it with tools, and every step can be seen.
+"""Scenes: the model chooses a scene and calls its tools, and every step is an event.
 
-Runs on a script; `--model URL` asks a model at any OpenAI-compatible endpoint instead.
+The model is scripted; `--model URL` uses one at any OpenAI-compatible endpoint instead.
 
 Prints:
 
@@ -33,7 +33,7 @@ from toolweave.protocols import Model
 from toolweave.testing import ScriptedModel
 
 QUESTIONS = ("What is 15 + 27?", "Calculate (10 + 5) * 3")
-SAID = [
+REPLIES = [
     *("<Calculator/>", '<Add>{"a": 15, "b": 27}</Add>', "15 + 27 is 42."),
     *("<Calculator/>", '<Add>{"a": 10, "b": 5}</Add>'),
     *('<Multiply>{"a": 15, "b": 3}</Multiply>', "(10 + 5) * 3 is 45."),
@@ -42,16 +42,16 @@ SAID = [
 
 class Calculator:
     def add(self, a: int, b: int) -> int:
-        """Adds two numbers."""
+        """Add two numbers."""
         return a + b
 
     def multiply(self, a: int, b: int) -> int:
-        """Multiplies two numbers."""
+        """Multiply two numbers."""
         return a * b
 
 
 async def main(model: Model) -> None:
-    # What a model behind a URL costs, only its server knows: it spends nothing of the budget.
+    # The price of a model behind a URL is unknown, so it does not count against the budget.
     budget = Budget("0.01", unpriced="allow")
     manager = SceneManager(model, prices={"script": Price("0.15", "0.60")}, budget=budget)
     scene = manager.scene("Calculator", "Performs mathematical calculations")
@@ -69,7 +69,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--model", metavar="URL")
     url = parser.parse_args().model
-    model: Model = ScriptedModel(*([text, UsageUpdate(40, 5)] for text in SAID), name="script")
+    model: Model = ScriptedModel(*([text, UsageUpdate(40, 5)] for text in REPLIES), name="script")
     if url:
         from toolweave.models.openai import OpenAIModel
 

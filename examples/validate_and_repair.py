@@ -1,9 +1,9 @@
-"""See what is mended in a call, and what is reported instead.
+"""The repairs of a call, and violations that are reported instead.
 
 Prints:
 
     SetTimer {'minutes': 10, 'label': 'tea'}
-      mended quotes, trailing_comma, type
+      repaired quotes, trailing_comma, type
     SetTimer is not called: schema_violation
       minimum at /minutes
 """
@@ -26,7 +26,7 @@ TIMER = FunctionContract(
 
 REPLIES = (
     """<SetTimer>{'minutes': "10", 'label': 'tea',}</SetTimer>""",
-    # Mending never invents a value, and never bends one that is wrong.
+    # Repairs never invent a value, and never change an invalid one.
     """<SetTimer>{"minutes": 0}</SetTimer>""",
 )
 
@@ -35,7 +35,7 @@ for reply in REPLIES:
         match event:
             case ToolCall(name=name, arguments=arguments, repairs=repairs):
                 print(name, arguments)
-                print("  mended", ", ".join(dict.fromkeys(repair.kind for repair in repairs)))
+                print("  repaired", ", ".join(dict.fromkeys(repair.kind for repair in repairs)))
             case InvalidToolCall(name=name, kind=kind, violations=violations):
                 print(f"{name} is not called: {kind}")
                 for violation in violations:

@@ -1,10 +1,10 @@
-"""The tools of a type for an agent, and one more that is written in Python alone.
+"""The tools of a type for an agent, and one more that is defined in Python alone.
 
-    python agent.py                                    # plays the replies of a real model
-    python agent.py --model http://127.0.0.1:8080/v1   # asks yours
+    python agent.py                                    # replays the replies of a real model
+    python agent.py --model http://127.0.0.1:8080/v1   # uses your model
 
-The replies are of Qwen2.5-Coder 1.5B Instruct at temperature 0. Its first calls two tools, which
-run at the same time.
+The replies are from Qwen2.5-Coder 1.5B Instruct at temperature 0. The first one calls two tools,
+which run concurrently.
 
 Prints:
 
@@ -41,14 +41,14 @@ QUESTION = "Scale Chocolate Cake to 20 servings, then find a wine that goes with
 registry = open_registry()
 
 
-# No file says anything of this one: its prompt and its parameters follow from types and docstring.
+# This tool is in no file: its prompt and parameters follow from the types and the docstring.
 @registry.handler("scale_recipe", type="Recipe")
 async def scale_recipe(recipe_name: str, servings: int) -> str:
-    """Says how much of each ingredient a recipe needs for a number of people.
+    """Return how much of each ingredient a recipe needs for a number of people.
 
     Args:
         recipe_name: The recipe.
-        servings: For how many people.
+        servings: Number of people.
     """
     recipe = open_catalogue().find(recipe_name, "Recipe")
     if recipe is None:
@@ -69,9 +69,9 @@ async def main(model: ChatModel) -> None:
     for message in result.messages:
         if isinstance(message, ToolAggregateMessage):
             for call, answer in zip(message.tool_calls, message.tool_results, strict=True):
-                # Handlers answer in messages, functions with what they return.
-                said = answer.value["text"] if isinstance(answer.value, dict) else answer.result
-                show(f"{call.name} {call.arguments}\n{said}")
+                # Handlers send messages, functions return their result.
+                text = answer.value["text"] if isinstance(answer.value, dict) else answer.result
+                show(f"{call.name} {call.arguments}\n{text}")
     show(result.text)
 
 

@@ -1,7 +1,7 @@
 """The numbers in a question: "under 30 minutes", "from the 1990s", "at least 40 g protein".
 
-`read("quick soup under 30 minutes")` gives the question without them, and what they mean as a
-condition of SQL with its values:
+`read("quick soup under 30 minutes")` returns the question without them, and their meaning as an
+SQL condition with its values:
 
     ("quick soup ", "COALESCE(minutes, runtime) < ?", [30])
 """
@@ -16,7 +16,7 @@ COMPARISONS = {
     ">": "over|above|more than|longer than|after",
     ">=": "at least|since|from",
 }
-"""The words that may stand before a number, by the comparison that they mean."""
+"""Words before a number, by the comparison that they mean."""
 
 MEASURES = {
     "minutes?|mins?": ("COALESCE(minutes, runtime)", 1),
@@ -25,7 +25,7 @@ MEASURES = {
     "(?:g|grams?)(?: of)? protein": ("protein", 1),
     "servings?|people|persons": ("servings", 1),
 }
-"""The units, each with the column that has it and how many of the column's units it is."""
+"""Units, each with its column and the factor to the column's unit."""
 
 _WORDS = "|".join(COMPARISONS.values())
 _AMOUNT = re.compile(
@@ -36,10 +36,10 @@ _YEAR = re.compile(rf"\b({_WORDS}) ((?:19|20)[0-9]{{2}})\b", re.IGNORECASE)
 
 
 def read(question: str) -> tuple[str, str, list[int]]:
-    """Splits a question into its words and the condition that its numbers stand for.
+    """Split a question into its words and the condition that its numbers express.
 
     Returns:
-        The question without the bounds, a condition (``1`` where there are none) and its values.
+        The question without the bounds, a condition (``1`` without bounds) and its values.
     """
     conditions: list[str] = []
     values: list[int] = []
@@ -81,4 +81,4 @@ def _measure(unit: str) -> tuple[str, int]:
     for pattern, measure in MEASURES.items():
         if re.fullmatch(pattern, unit, re.IGNORECASE):
             return measure
-    raise AssertionError(f"{unit!r} was matched by none of the units")
+    raise AssertionError(f"{unit!r} matches no unit")

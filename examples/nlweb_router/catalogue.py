@@ -4,8 +4,8 @@
     catalogue.search("vegetarian pasta under 30 minutes", "Recipe").items[0].title
     catalogue.find("chicken alfredo", "Recipe")
 
-Any text is a question: words are quoted before SQLite sees them, so that none is an operator. Each
-search has a connection of its own, so that several may run at once, each in its thread.
+Any text is a valid question: words are quoted, so that SQLite reads none as an operator. Each
+search has a connection of its own, so that several can run at once, each in its thread.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ import words
 
 KINDS = ("Recipe", "Movie")
 GENERAL = ("Thing", "Item", "CreativeWork")
-"""The kinds of items that there are, and the types that are any of them."""
+"""Types that include both kinds of items."""
 
 NUMBERS = ("minutes", "servings", "calories", "protein", "year", "runtime")
-"""The columns with numbers: minutes, per-serving calories (kcal) and protein (g), and so on."""
+"""Numeric columns: minutes, calories (kcal) and protein (g) per serving, and so on."""
 
 _SCHEMA = f"""
 CREATE TABLE item (id INTEGER PRIMARY KEY, kind, title, {", ".join(NUMBERS)});
@@ -51,20 +51,20 @@ class Item:
 
 @dataclass(frozen=True)
 class Found:
-    """What a search came to."""
+    """The result of a search."""
 
     items: list[Item]
-    """The best first."""
+    """Items, best first."""
     all_words: bool
-    """Whether these have every word of the question; otherwise some of the words."""
+    """True if the items have every word of the question, not just some."""
 
 
 class Catalogue:
-    """Items that can be searched.
+    """A searchable collection of items.
 
     Args:
-        items: All of them.
-        path: A file for the database; in memory if not given.
+        items: The items.
+        path: File of the database; by default it is in memory.
     """
 
     def __init__(self, items: list[Item], path: Path | None = None) -> None:
@@ -73,7 +73,7 @@ class Catalogue:
         if path is not None:
             path.unlink(missing_ok=True)
             self._place = path.absolute().as_uri()
-        # A database in memory is gone with its last connection: this one stays.
+        # An in-memory database lives as long as a connection, so one is kept open.
         anchor = sqlite3.connect(self._place, uri=True, check_same_thread=False)
         weakref.finalize(self, anchor.close)
         anchor.executescript(_SCHEMA)
@@ -86,7 +86,7 @@ class Catalogue:
         anchor.commit()
 
     def search(self, question: str, item_type: str = "Thing", limit: int | None = 5) -> Found:
-        """The items of a type that fit a question best: those with all of its words, or any."""
+        """Return the best items of a type for a question: those with all of its words, or any."""
         rest, condition, values = bounds.read(question[:500])
         given: list[str | int] = list(values)
         wanted, unwanted = words.read(rest)
@@ -100,27 +100,27 @@ class Catalogue:
         return Found(self._select(" OR ".join(wanted), condition, given, kinds, limit), False)
 
     def find(self, name: str, item_type: str = "Thing") -> Item | None:
-        """The item that goes by a name, or nearly so; None if there is none."""
+        """Return the item with a name, or a similar one; None if there is none."""
         asked = " ".join(name.split()).casefold()[:100]
         kinds = _kinds(item_type)
         items = [item for item in self.items if item.kind in kinds]
         titles = {item.title.casefold(): item for item in items}
         if asked in titles:
             return titles[asked]
-        said = words.quoted(asked)
+        terms = words.quoted(asked)
         hits: dict[str, int] = {}
-        for word in said:
+        for word in terms:
             for item in self._select(f"title : {word}", "1", [], kinds, None):
                 hits[item.title] = hits.get(item.title, 0) + 1
-        likely = [item for item in items if 2 * hits.get(item.title, 0) > len(said)]
+        likely = [item for item in items if 2 * hits.get(item.title, 0) > len(terms)]
         if likely:
             return min(likely, key=lambda item: (-hits[item.title], len(item.title)))
-        plain = " ".join(said).replace('"', "")
+        plain = " ".join(terms).replace('"', "")
         close = difflib.get_close_matches(plain, titles, n=1, cutoff=0.8)
         return titles[close[0]] if close else None
 
     def near(self, name: str, item_type: str = "Thing") -> list[str]:
-        """Titles that are near a name, for saying what there is instead; at most three."""
+        """Return at most three titles similar to a name, as suggestions."""
         kinds = _kinds(item_type)
         titles = [item.title for item in self.items if item.kind in kinds]
         found = self.search(name, item_type, 3).items if words.quoted(name) else []
@@ -148,7 +148,7 @@ class Catalogue:
 
 @functools.cache
 def open_catalogue() -> Catalogue:
-    """The catalogue of `data`, made once."""
+    """Return the catalogue of `data`, which is built once."""
     return Catalogue(list(_read()))
 
 
@@ -160,6 +160,6 @@ def _read() -> Iterator[Item]:
 
 
 def _kinds(item_type: str) -> list[str]:
-    """The kinds of items that are of a type, such as ``{http://nlweb.ai/base}Recipe``."""
+    """Return the kinds of items of a type, such as ``{http://nlweb.ai/base}Recipe``."""
     kind = re.split("[}/:#]", item_type)[-1]
     return list(KINDS) if kind in GENERAL else [each for each in KINDS if each == kind]

@@ -1,7 +1,7 @@
-"""What is known of ingredients: diets, substitutions and pairings.
+"""Facts about ingredients: diets, substitutions and pairings.
 
 The tables are in `data`. An ingredient is a line of a recipe ("60 g butter"), and is matched by
-whole words: "eggplant" holds no egg, and "coconut milk" no milk.
+whole words: "eggplant" contains no egg, and "coconut milk" no milk.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ DIETS = {
     "egg-free": "eggs?",
     "nut-free": "nuts?",
 }
-"""The diets of `data/diets.json`, and how people say them."""
+"""Diets of `data/diets.json`, with patterns for their names."""
 
 
 @functools.cache
 def table(name: str) -> Any:
-    """A table of `data`, read once."""
+    """Return a table of `data`, which is read once."""
     return json.loads((DATA / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def diet_of(words: str) -> str | None:
-    """The diet that some words mean, such as ``dairy-free`` for "without milk"; None if none."""
-    for diet, said in DIETS.items():
-        if re.search(rf"\b(?:{said})\b", words.lower()):
+    """Return the diet that words mean, such as ``dairy-free`` for "without milk", or None."""
+    for diet, pattern in DIETS.items():
+        if re.search(rf"\b(?:{pattern})\b", words.lower()):
             return diet
     return None
 
 
 def holds(ingredient: str, food: str) -> bool:
-    """Whether an ingredient is, or holds, a food; "2 eggs" holds "egg"."""
+    """Return true if an ingredient is, or contains, a food; "2 eggs" contains "egg"."""
     stem = re.escape(food.lower().removesuffix("s"))
     return re.search(rf"\b{stem}(?:e?s)?\b", ingredient.lower()) is not None
 
 
 def breaks(ingredient: str, diet: str) -> str | None:
-    """The food for which a diet excludes an ingredient, the most exact one; None if it fits."""
+    """Return the most specific food for which a diet excludes an ingredient, or None."""
     rules = table("diets")[diet]
     rest = ingredient.lower()
     for harmless in rules["but_not"]:
@@ -57,17 +57,17 @@ def breaks(ingredient: str, diet: str) -> str | None:
 
 
 def diets_of(ingredients: Iterable[str]) -> list[str]:
-    """The diets that a dish of these ingredients suits."""
+    """Return the diets that a dish of these ingredients suits."""
     lines = list(ingredients)
     return [diet for diet in table("diets") if not any(breaks(line, diet) for line in lines)]
 
 
 def substitutes(ingredient: str, diet: str | None = None) -> list[dict[str, Any]]:
-    """What to take instead of an ingredient, for a diet if one is given.
+    """Return substitutes for an ingredient, for a diet if one is given.
 
     Returns:
-        Rows of ``for``, ``use`` and ``how``; those for the most exact food only, so that "sour
-        cream" is not answered with what replaces cream.
+        Rows of ``for``, ``use`` and ``how``; only those for the most specific food, so that "sour
+        cream" does not get the substitutes of cream.
     """
     rows = [row for row in table("substitutions") if holds(ingredient, row["for"])]
     exact = max((len(row["for"]) for row in rows), default=0)
@@ -79,10 +79,10 @@ def substitutes(ingredient: str, diet: str | None = None) -> list[dict[str, Any]
 
 
 def pairings(description: str) -> list[tuple[dict[str, Any], list[str]]]:
-    """What goes with a dish, by the words that describe it: the best first.
+    """Return pairings of a dish by the words that describe it, best first.
 
     Returns:
-        Rows of ``name``, ``kind`` and ``because``, each with the words that speak for it.
+        Rows of ``name``, ``kind`` and ``because``, each with the matching words.
     """
     found = [
         (row, [food for food in row["goes_with"] if holds(description, food)])

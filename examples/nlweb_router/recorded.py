@@ -1,8 +1,8 @@
-"""Replies of a real model, written down, so that the example runs without one.
+"""Recorded replies of a real model, so that the example runs without one.
 
-`Recorder` asks a model and writes down what it says; `Recorded` says it again. A reply is kept by
-the question and the names of the tools that it is about, and not by the whole prompt: so it still
-answers where the wording of `tools.xml` has changed since. Ask the model anew with ``--record``.
+`Recorder` records the replies of a model; `Recorded` replays them. The key of a reply is the
+question and the names of the tools, not the whole prompt, so changes to the texts of `tools.xml` do
+not invalidate it. Record new replies with ``--record``.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ REPLIES = Path(__file__).parent / "replies.json"
 
 
 class Recorded:
-    """A scorer that knows some replies by heart.
+    """A scorer that replays recorded replies.
 
     Args:
-        path: The recorded replies.
+        path: File of the replies.
     """
 
     def __init__(self, path: Path = REPLIES) -> None:
@@ -31,50 +31,50 @@ class Recorded:
 
     @property
     def name(self) -> str:
-        """The model whose replies they are."""
+        """Name of the recorded model."""
         return self._scorer.name
 
     async def ask(self, request: ScorerRequest) -> ScorerReply:
-        """Gives the recorded reply.
+        """Return the recorded reply.
 
         Raises:
-            ModelError: None was recorded.
+            ModelError: No reply was recorded.
         """
         return await self._scorer.ask(request._replace(prompt=_key(request)))
 
 
 class Recorder:
-    """A scorer that asks a model, and remembers what it said.
+    """A scorer that asks a model and records its replies.
 
     Args:
         model: The model.
     """
 
     def __init__(self, model: ChatModel) -> None:
-        self._heard = StreamRecorder(model)
-        self._scorer = as_scorer(self._heard)
+        self._recorder = StreamRecorder(model)
+        self._scorer = as_scorer(self._recorder)
         self.replies: list[RecordedReply] = []
 
     @property
     def name(self) -> str:
-        """The model."""
+        """Name of the model."""
         return self._scorer.name
 
     async def ask(self, request: ScorerRequest) -> ScorerReply:
-        """Asks the model. One question at a time."""
+        """Ask the model. Requests must not overlap."""
         reply = await self._scorer.ask(request)
-        heard = self._heard.replies[-1]
-        # The pieces in which it came are of no use here: the whole of it is easier to read.
+        recorded = self._recorder.replies[-1]
+        # The pieces are merged, because a whole reply is easier to read.
         rest: list[Update] = [
-            update for update in heard.updates if not isinstance(update, TextDelta)
+            update for update in recorded.updates if not isinstance(update, TextDelta)
         ]
         updates = (TextDelta(str(reply.content)), *rest)
         asked = (TextMessage(_key(request)),)
-        self.replies.append(replace(heard, messages=asked, updates=updates, times=()))
+        self.replies.append(replace(recorded, messages=asked, updates=updates, times=()))
         return reply
 
     def save(self, path: Path = REPLIES) -> None:
-        """Writes down what was said."""
+        """Save the recorded replies."""
         save(self.replies, path)
 
 

@@ -1,4 +1,4 @@
-"""A router: each question goes to the tool of `tools.xml` that serves it best.
+"""A router that runs the best tool of `tools.xml` for each question.
 
     registry = open_registry()
     selector = ToolSelector(registry, model, POLICY)
@@ -6,7 +6,7 @@
     print(answer.selection.explain())
     print(answer.text)
 
-This is all that an application needs; what the tools do is in `methods`.
+This is all that an application needs; the handlers of the tools are in `methods`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from toolweave import Selection, SelectionPolicy, ToolRegistry, ToolSelector
 
 TOOLS = Path(__file__).parent / "tools.xml"
 
-# Nothing else may be imported, whatever the file says. A small model on a small machine takes its
-# time over the first question; the default of 8 seconds is for the models of a provider.
+# Nothing else may be imported, regardless of the file. A local model may need minutes for the first
+# question; the default of 8 seconds suits the models of a provider.
 POLICY = SelectionPolicy(allowed_handlers=("methods",), timeout=300)
 
 
 @dataclass
 class Request:
-    """A question, and what was answered: what handlers get, as they do from NLWeb."""
+    """A question and its answers, with the interface that handlers know from NLWeb."""
 
     query: str
     item_type: str
@@ -35,25 +35,25 @@ class Request:
     messages: list[dict[str, Any]] = field(default_factory=list)
 
     async def send_message(self, message: dict[str, Any]) -> None:
-        """Takes a message; a server would send it on."""
+        """Store a message; a server would send it to the client."""
         self.messages.append(message)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The tool that was chosen, and what it answered."""
+    """The selected tool and its messages."""
 
     selection: Selection
     messages: list[dict[str, Any]]
 
     @property
     def text(self) -> str:
-        """The answer, for people."""
+        """The answer as readable text."""
         return "\n".join(message["text"] for message in self.messages)
 
 
 def open_registry() -> ToolRegistry:
-    """The tools of `tools.xml`, and the search that it leaves to the program."""
+    """Return the tools of `tools.xml`, with the search handler that the file does not name."""
     registry = ToolRegistry.load(TOOLS)
     registry.handler("search")(SearchHandler)
     return registry
@@ -62,7 +62,7 @@ def open_registry() -> ToolRegistry:
 async def route(
     selector: ToolSelector, query: str, item_type: str | None = None, site: str | None = None
 ) -> Answer:
-    """Finds the tool for a question, and runs it. Without a type, the model says it first."""
+    """Select the tool for a question and run it. Without a type, the model determines it first."""
     selection = await selector.select(query, item_type=item_type, site=site)
     request = Request(query, selection.item_type, site)
     await selection.run(request)

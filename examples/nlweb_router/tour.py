@@ -1,4 +1,4 @@
-"""Questions whose replies are recorded, each with its type and the tool that it is for."""
+"""Questions with recorded replies, each with its type and its tool."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ TOUR: list[tuple[str, str, str]] = [
 ]
 
 FURTHER: list[tuple[str, str | None, str | None, str]] = [
-    # There is one tool, and a model is asked for its parameters only.
+    # There is only one tool, so the model is asked for its parameters only.
     ("Which red wine goes with Lamb Tagine?", "Recipe", "cellar", "accompaniment"),
-    # Nobody says what it is about: the model says that first.
+    # No type is given, so the model determines it first.
     ("Who directed Casablanca?", None, None, "details"),
-    # No word of it is one of the tools', which are all in English.
+    # It shares no word with the tools, which are all in English.
     ("Welcher Wein passt zu Moussaka?", "Recipe", None, "accompaniment"),
 ]
-"""Questions with their types, if they are said, their sites, if any, and their tools."""
+"""Questions with their types and sites, if given, and their tools."""

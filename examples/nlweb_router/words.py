@@ -1,4 +1,4 @@
-"""The words of questions and of items: which count, and which mean the same."""
+"""Words of questions and items: stop words and synonyms."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 QUICK, LIGHT = 30, 300
-"""The minutes that a quick recipe takes at most, and the kcal that a light one has."""
+"""Maximum minutes of a quick recipe, and maximum kcal of a light one."""
 
 BROADER = {
     "pasta": "spaghetti fettuccine penne macaroni lasagna noodles",
@@ -19,7 +19,7 @@ BROADER = {
     "funny": "comedy",
     "scary": "horror",
 }
-"""Words that people ask with, by the words that the data has instead."""
+"""Words of the data for words that questions use."""
 
 _STOP_WORDS = """
 a about and any anything are best by can could directed director dish dishes do evening film
@@ -28,25 +28,25 @@ or plan please recipe recipes show some something starring suggest that the then
 what which with you
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""Words of questions that no item is found by."""
+"""Words of questions that are ignored."""
 
 _WITHOUT = re.compile(r"\bwithout (\w+)", re.IGNORECASE)
 
 
 def quoted(text: str) -> list[str]:
-    """The words of a text that say something, each quoted for a query of SQLite; at most 24."""
+    """Return the significant words of a text, quoted for SQLite; at most 24."""
     found = re.findall(r"[^\W_]+", text.casefold())
-    said = [word for word in dict.fromkeys(found) if word not in STOP_WORDS]
-    return [f'"{word}"' for word in said[:24]]
+    significant = [word for word in dict.fromkeys(found) if word not in STOP_WORDS]
+    return [f'"{word}"' for word in significant[:24]]
 
 
 def read(question: str) -> tuple[list[str], list[str]]:
-    """The words of a question that are wanted, and those that are not: "without ..."."""
+    """Return the wanted words of a question, and the excluded ones ("without ...")."""
     return quoted(_WITHOUT.sub(" ", question)), quoted(" ".join(_WITHOUT.findall(question)))
 
 
 def texts(title: str, facts: Mapping[str, Any]) -> tuple[str, str]:
-    """What an item is tagged with, and what else is said of it: both are searched."""
+    """Return the tags and the body of an item, which are both searched."""
     tagged = ("cuisine", "course", "suits", "director", "cast", "genres", "country", "year")
     tags = " ".join(str(facts.get(name, "")) for name in tagged)
     body = " ".join(str(facts.get(name, "")) for name in ("ingredients", "steps", "about"))

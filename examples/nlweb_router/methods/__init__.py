@@ -1,7 +1,7 @@
-"""The handlers that `tools.xml` names, in the shape of NLWeb's own.
+"""The handlers that `tools.xml` names, with NLWeb's interface.
 
-A handler is made of the parameters that the model filled in and of the request, and answers in
-messages:
+A handler is constructed with the parameters that the model filled in and with the request. It
+answers in messages:
 
     class Hello:
         def __init__(self, params, handler):
@@ -11,6 +11,6 @@ messages:
             name = self.params.get("name", "you")
             await self.handler.send_message({"message_type": "hello", "text": f"Hello, {name}."})
 
-Each message here has a ``text`` for people, and the facts beside it for programs. What is not found
-is a message too (``no_results``), and whatever the parameters are, there is an answer.
+Each message here has a ``text`` for people, and facts for programs. An empty result is a message
+too (``no_results``), and any parameters get an answer.
 """

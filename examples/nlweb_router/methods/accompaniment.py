@@ -1,4 +1,4 @@
-"""What goes with a dish: `accompaniment`."""
+"""Pairings with a dish: `accompaniment`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MEANT = {
     "vegetable": "side|salad",
     "side": "side|salad|bread",
 }
-"""What general words mean; others are kinds of drinks or courses themselves."""
+"""Kinds that general words include; other words are kinds themselves."""
 
 
 class AccompanimentHandler(Method):
-    """Pairs a main item with a wine, a side, a salad, a sauce, and says why.
+    """A handler that pairs a main item with a wine, a side, a salad or a sauce, with reasons.
 
     Params: ``main_item``; ``search_query``, the sort of thing that should go with it, if any.
     """
@@ -33,12 +33,12 @@ class AccompanimentHandler(Method):
             return
         wanted = self.text("search_query").lower()
         dish = await self.look(self.catalogue.find, main, "Recipe")
-        # What is not in the catalogue is paired by its name alone.
+        # A dish outside the catalogue is paired by its name alone.
         described = f"{main} {dish.title} {dish.facts['cuisine']}" if dish else main
-        rows = await self._fitting(described, wanted, dish.title if dish else main)
+        rows = await self._matching_rows(described, wanted, dish.title if dish else main)
         if not rows and dish:
             described += f" {' '.join(dish.facts['ingredients'])}"
-            rows = await self._fitting(described, wanted, dish.title)
+            rows = await self._matching_rows(described, wanted, dish.title)
         if not rows:
             sort = f"No {wanted}" if wanted else "Nothing"
             await self.nothing(f"{sort} is known to go with {main!r}.")
@@ -48,7 +48,7 @@ class AccompanimentHandler(Method):
         pairs = [{key: row[key] for key in ("name", "sort", "because")} for row in rows]
         await self.answer("result_batch", "\n".join(lines), main_item=main, results=pairs)
 
-    async def _fitting(self, described: str, wanted: str, main: str) -> list[dict[str, Any]]:
+    async def _matching_rows(self, described: str, wanted: str, main: str) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
         for row, _ in kitchen.pairings(described):
             sort = row["kind"]
@@ -61,7 +61,7 @@ class AccompanimentHandler(Method):
 
 
 def _is_meant(wanted: str, sort: str) -> bool:
-    """Whether a sort, such as ``red wine``, is what some words ask for; no words ask for any."""
+    """Return true if words ask for a sort, such as ``red wine``; no words ask for any sort."""
     known = "|".join([*MEANT, *MEANT.values(), "sauce|starter|soup|dessert"])
     asked = re.findall(rf"\b({known})(?:e?s)?\b", wanted)
     if not asked:

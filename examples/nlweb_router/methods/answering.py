@@ -1,4 +1,4 @@
-"""What the handlers have in common: reading parameters, looking things up, answering."""
+"""The base class of the handlers: parameters, lookups and answers."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from catalogue import Catalogue, Item, open_catalogue
 
 T = TypeVar("T")
 MAX_TEXT = 300
-"""The characters of a parameter that are read; models may write anything."""
+"""Maximum length of a parameter; longer ones are truncated."""
 
 
 class Request(Protocol):
-    """What a handler needs of a request: much less than NLWeb's own class has."""
+    """The part of NLWeb's request that the handlers need."""
 
     @property
     def query(self) -> str:
-        """What the user asked."""
+        """The user's question."""
         ...
 
     @property
     def item_type(self) -> str:
-        """What it is about, such as ``Recipe``."""
+        """Type of the question, such as ``Recipe``."""
         ...
 
     async def send_message(self, message: dict[str, Any]) -> object:
-        """Sends a message to the user."""
+        """Send a message to the user."""
         ...
 
 
 class Method(ABC):
-    """A handler; `do` is what it does.
+    """A handler; subclasses implement `do`.
 
     Args:
-        params: What the model filled in.
+        params: The parameters that the model filled in.
         handler: The request.
     """
 
@@ -47,39 +47,39 @@ class Method(ABC):
 
     @abstractmethod
     async def do(self) -> None:
-        """Answers the request."""
+        """Answer the request."""
 
     @property
     def item_type(self) -> str:
-        """What the request is about; ``Thing`` if it does not say."""
+        """Type of the request; ``Thing`` by default."""
         asked: object = getattr(self.handler, "item_type", None)
         return asked if isinstance(asked, str) and asked else "Thing"
 
     def text(self, name: str) -> str:
-        """A parameter as text; empty if there is none."""
+        """Return a parameter as text; empty if there is none."""
         return _text(self.params.get(name))
 
     def texts(self, name: str) -> list[str]:
-        """A parameter as a list of texts, the empty ones left out."""
+        """Return a parameter as a list of texts, without empty ones."""
         given = self.params.get(name)
         entries = [_text(entry) for entry in (given if isinstance(given, list) else [given])]
         return [entry for entry in entries if entry]
 
     async def look(self, function: Callable[..., T], *args: object) -> T:
-        """Looks something up, in a thread: others are served meanwhile."""
+        """Run a lookup in a thread, so that other requests are served meanwhile."""
         return await asyncio.to_thread(function, *args)
 
     async def answer(self, message_type: str, text: str, **facts: Any) -> None:
-        """Sends an answer, as text and as facts."""
+        """Send an answer, as text and as facts."""
         await self.handler.send_message({"message_type": message_type, "text": text, **facts})
 
     async def nothing(self, text: str, *, near: list[str] | None = None) -> None:
-        """Says that there is nothing to answer with, and what there is instead."""
+        """Report that there are no results, with similar names."""
         hint = f" The nearest: {', '.join(near)}." if near else ""
         await self.answer("no_results", text + hint, near=near or [])
 
     async def item(self, name: str) -> Item | None:
-        """The item of a name; says so if there is none."""
+        """Return the item with a name; report if there is none."""
         if not name:
             await self.nothing("Which one? No name was given.")
             return None
@@ -91,12 +91,12 @@ class Method(ABC):
 
 
 def kind_of(item_type: str) -> str:
-    """A word for the items of a type."""
+    """Return a noun for the items of a type."""
     return next((kind for kind in ("recipe", "movie") if item_type.lower().endswith(kind)), "item")
 
 
 def line_of(item: Item) -> str:
-    """An item in a line."""
+    """Return an item as a line of text."""
     facts = item.facts
     if item.kind == "Movie":
         return f"{item.title} ({facts['year']}, {facts['director']}, {facts['runtime']} min)"

@@ -1,4 +1,4 @@
-"""Two items side by side: `compare`."""
+"""Comparison of two items: `compare`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from methods.answering import Method
 from methods.details import ASKED, LABELS, shown
 
 TEXTS = ("cuisine", "course", "suits", "director", "cast", "genres")
-"""What is compared beside numbers."""
+"""Fields that are compared in addition to numbers."""
 
 
 class CompareHandler(Method):
-    """Compares two items, number by number and by what they have in common.
+    """A handler that compares two items by their numbers and common properties.
 
     Params: ``item1_name``, ``item2_name``, ``details_requested``.
     """
@@ -39,16 +39,16 @@ class CompareHandler(Method):
         asked = [name for name in fields if re.search(rf"\b(?:{ASKED[name]})", requested)]
         lines = [f"{first.title} and {second.title}:"]
         differences: dict[str, Any] = {}
-        # What is asked for comes first, and not alone: models name something where nobody did.
+        # Requested fields come first, but not alone: models request fields that users did not.
         for name in dict.fromkeys([*asked, *fields]):
-            ours, theirs = first.facts[name], second.facts[name]
+            left, right = first.facts[name], second.facts[name]
             if name in NUMBERS:
-                differences[name] = ours - theirs
+                differences[name] = left - right
                 lines.append(f"- {_difference(name, first, second)}")
-            elif shared := _shared(ours, theirs):
+            elif shared := _shared(left, right):
                 lines.append(f"- both, {shown(name, shared)}")
             else:
-                lines.append(f"- {shown(name, ours)}; {shown(name, theirs)}")
+                lines.append(f"- {shown(name, left)}; {shown(name, right)}")
         await self.answer(
             "compare_items",
             "\n".join(lines),
@@ -58,22 +58,22 @@ class CompareHandler(Method):
 
 
 def _fields(first: Item, second: Item) -> list[str]:
-    """The fields that both have: none, for a recipe and a movie."""
+    """Return the common fields; none for a recipe and a movie."""
     both = set(first.facts) & set(second.facts)
     return [name for name in (*NUMBERS, *TEXTS) if name in both and name in ASKED]
 
 
 def _difference(name: str, first: Item, second: Item) -> str:
-    ours, theirs = first.facts[name], second.facts[name]
+    left, right = first.facts[name], second.facts[name]
     what = LABELS.get(name, name)
-    if ours == theirs:
-        return f"{what}: {ours} both"
-    more = first if ours > theirs else second
+    if left == right:
+        return f"{what}: {left} both"
+    more = first if left > right else second
     word = "later" if name == "year" else "more"
-    return f"{what}: {ours} and {theirs} ({more.title}: {abs(ours - theirs)} {word})"
+    return f"{what}: {left} and {right} ({more.title}: {abs(left - right)} {word})"
 
 
-def _shared(ours: object, theirs: object) -> object:
-    if isinstance(ours, list) and isinstance(theirs, list):
-        return [entry for entry in ours if entry in theirs]
-    return ours if ours == theirs else None
+def _shared(left: object, right: object) -> object:
+    if isinstance(left, list) and isinstance(right, list):
+        return [entry for entry in left if entry in right]
+    return left if left == right else None

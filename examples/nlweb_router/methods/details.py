@@ -1,4 +1,4 @@
-"""What is known of one item: `details`."""
+"""Facts about one item: `details`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ASKED = {
     "about": "about|plot|story|synopsis|summary|happens",
     "country": "country|from|where",
 }
-"""The fields of items, and words by which they are asked for."""
+"""Fields of items, with patterns of words that ask for them."""
 
 LABELS = {
     "minutes": "minutes in all",
@@ -35,7 +35,7 @@ LABELS = {
 
 
 class DetailsHandler(Method):
-    """Says what is asked about one item, or all there is.
+    """A handler that answers with the requested facts about an item, or with all.
 
     Params: ``item_name``, ``details_requested``.
     """
@@ -56,7 +56,7 @@ class DetailsHandler(Method):
 
 
 def shown(name: str, value: object) -> str:
-    """A field and its value, for people."""
+    """Return a field and its value as readable text."""
     if isinstance(value, list):
         between = " " if name == "steps" else ", "
         value = between.join(str(entry) for entry in value) or "none"

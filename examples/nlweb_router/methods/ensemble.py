@@ -11,7 +11,7 @@ MAX_QUERIES = 8
 
 
 class EnsembleHandler(Method):
-    """Searches for each part at the same time, and puts together what fits.
+    """A handler that searches for all parts concurrently and combines the results.
 
     Params: ``queries``, a list with one query for each part; ``ensemble_type``, a name for the
     whole.
@@ -27,7 +27,7 @@ class EnsembleHandler(Method):
         parts: dict[str, str | None] = {}
         lines = [f"{self.text('ensemble_type') or 'Together'}:"]
         for query, answer in zip(queries, found, strict=True):
-            # What one part has taken is not offered for another.
+            # An item is used for one part only.
             item = next((item for item in answer.items if item.title not in taken), None)
             parts[query] = item.title if item else None
             if item is None:

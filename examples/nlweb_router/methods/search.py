@@ -1,4 +1,4 @@
-"""Finding items: `search`, the tool that is left when no other fits."""
+"""Search for items: `search`, the fallback tool."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from methods.answering import Method, kind_of, line_of
 
 
 class SearchHandler(Method):
-    """Finds items by words and numbers.
+    """A handler that finds items by words and numbers.
 
-    Params: ``search_query``; what the user asked where there is none.
+    Params: ``search_query``; by default the user's question.
     """
 
     async def do(self) -> None:

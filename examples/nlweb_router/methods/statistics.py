@@ -1,4 +1,4 @@
-"""Numbers over many items: `statistics`."""
+"""Statistics of items: `statistics`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KINDS = {
     "each": "each|per|by|group|breakdown|distribution",
     "count": "count|how many|number|total",
 }
-"""The questions that there are, in the order in which they are looked for."""
+"""Kinds of statistics, in the order in which they are matched."""
 
 MEASURES = {
     "minutes": "minutes?|times?|long|short|quick",
@@ -33,11 +33,11 @@ GROUPS = {
     "genres": "genre",
     "country": "countr",
 }
-"""What can be measured, and what items can be counted by."""
+"""Fields by which items can be grouped."""
 
 
 class StatisticsHandler(Method):
-    """Counts items, and measures them.
+    """A handler that counts and measures items.
 
     Params: ``query_type`` (count, average, lowest, highest, each), ``measure`` (such as minutes,
     or genre with ``each``), ``about`` (which items; all if empty).
@@ -103,7 +103,7 @@ class StatisticsHandler(Method):
 
 
 def _named(known: dict[str, str], words: str, items: list[Item] | None = None) -> str | None:
-    """What some words name, of what is known (of these items, if there are any)."""
+    """Return the first name whose pattern matches, optionally only fields of these items."""
     for name, pattern in known.items():
         has = items is None or any(name in item.facts for item in items)
         if has and re.search(rf"\b(?:{pattern})", words):

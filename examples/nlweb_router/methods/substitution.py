@@ -1,4 +1,4 @@
-"""What to take instead: `recipe_substitutions`."""
+"""Substitutes for ingredients: `recipe_substitutions`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from methods.answering import Method
 
 
 class SubstitutionHandler(Method):
-    """Replaces an ingredient, or all that a diet excludes from a recipe.
+    """A handler that replaces an ingredient, or all that a diet excludes from a recipe.
 
     Params: ``recipe_name``, ``dietary_need``, ``unavailable_ingredient``, ``preference``; at least
     an ingredient, or a recipe and a need.

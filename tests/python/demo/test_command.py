@@ -25,10 +25,10 @@ TOOLS = """
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--model-name", "m"], "--model-name goes with --model URL"),
-        (["--api-key-env", "KEY"], "--api-key-env goes with --model URL"),
-        (["--type", "Movie"], "--type goes with --tools FILE"),
-        (["--allow-handlers", "shop"], "--allow-handlers goes with --tools FILE"),
+        (["--model-name", "m"], "--model-name requires --model URL"),
+        (["--api-key-env", "KEY"], "--api-key-env requires --model URL"),
+        (["--type", "Movie"], "--type requires --tools FILE"),
+        (["--allow-handlers", "shop"], "--allow-handlers requires --tools FILE"),
         (["--tools", "no-such-file.xml"], "cannot read no-such-file.xml"),
         (["--model", "ftp://host"], "is not a URL of an endpoint"),
         (["--model", "http://127.0.0.1:1/v1"], "name the model with --model-name"),

@@ -198,7 +198,7 @@ def test_who_watches_gets_a_selection_at_the_recorded_pace(
     ("arguments", "message"),
     [
         (["--only", "nothing"], "no recording 'nothing'; there are add, "),
-        (["--prompt", "hello"], "--prompt goes with --model URL"),
+        (["--prompt", "hello"], "--prompt requires --model URL"),
         (["--model", "http://127.0.0.1:1/v1"], "needs --model-name NAME"),
         (["--model", "ftp://host", "--model-name", "m", "--prompt", "x"], "is not a URL"),
         (["--model", "http://h", "--model-name", "m", "--all"], "for recordings"),

@@ -47,5 +47,5 @@ def test_what_is_missing_of_a_story_is_asked_for_with_what_the_user_answers() ->
 
 
 def test_a_reply_behind_the_answer_cannot_be_recorded() -> None:
-    with pytest.raises(SystemExit, match="is answered after 1 replies"):
+    with pytest.raises(SystemExit, match="was completed after 1 replies"):
         asyncio.run(record(ScriptedModel("No pizza today."), "m", scenario()))

@@ -168,7 +168,7 @@ def test_without_a_terminal_one_conversation_is_played_and_checked(
     assert "the connection is dropped; the next resumes after event " in out
     assert "answered over HTTP: {'approved': True} (resolved)" in out
     assert "answered over HTTP: {'result': 'small'} (resolved)" in out
-    assert out.splitlines()[-1].endswith("and are what the store has")
+    assert out.splitlines()[-1].endswith("as stored")
     titles = [line for line in out.splitlines() if line.startswith("== ")]
     assert f"replies {pace(headless.SPEED)}" in titles[0]
     [choosing] = [line for line in titles if "registry" in line]
@@ -181,10 +181,10 @@ def test_without_a_terminal_one_conversation_is_played_and_checked(
 def test_a_conversation_that_goes_wrong_says_what_and_ends_with_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def hold(_: object) -> None:
+    def run(_: object) -> None:
         raise ClientError("the server hung up")
 
-    monkeypatch.setattr(headless.Conversation, "hold", hold)
+    monkeypatch.setattr(headless.Conversation, "run", run)
     assert main(["demo"]) == 1
     assert "failed the server hung up" in capsys.readouterr().out
 
@@ -229,9 +229,9 @@ def test_what_came_is_held_against_what_is_stored() -> None:
 
     right, short, late, wrong = asyncio.run(checked())
     assert right == []
-    assert short == ["1 events came, which are not the 2 in the store"]
-    assert late[0].startswith("the numbers of the events are not 1, 2, 3")
-    assert any("the text g.0 is not what came" in each for each in wrong)
+    assert short == ["the 1 received events differ from the 2 in the store"]
+    assert late[0].startswith("the sequence numbers must be 1, 2, 3, ..., got ")
+    assert any("the text g.0 differs from the received one" in each for each in wrong)
 
 
 def test_a_server_that_refuses_is_reported() -> None:
