@@ -17,12 +17,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 from fault_scenarios.competing_writers import take_turns
-from fault_scenarios.dropped_clients import drop, start_over
-from fault_scenarios.killed_servers import kill_everywhere
+from fault_scenarios.dropped_clients import drop, reread_from_start
+from fault_scenarios.killed_servers import kill_at_all_points
 from fault_scenarios.restarted_postgres import restart_under
 from postgres_server import PostgresServer
 from report import Section
-from stream_load import Load, Outcome, put_on
+from stream_load import Load, Outcome, apply_load
 
 SECONDS = 60.0
 QUICK = 10.0
@@ -76,7 +76,7 @@ def faults(*, quick: bool = False) -> Section:
                     f"kill -9 at any point of a run, {name}",
                     "runs killed; events sent",
                     server,
-                    lambda url, folder, seed: kill_everywhere(url, folder, seed),
+                    lambda url, folder, seed: kill_at_all_points(url, folder, seed),
                 )
                 for name, server in (("SQLite", None), ("PostgreSQL", steady))
             ]
@@ -113,7 +113,7 @@ def faults(*, quick: bool = False) -> Section:
                     "the same, sent from the start each time, ai-sdk",
                     "drops; payloads sent",
                     None,
-                    lambda url, folder, _: start_over(url, folder, 100),
+                    lambda url, folder, _: reread_from_start(url, folder, 100),
                 )
             )
             done = await asyncio.gather(
@@ -147,7 +147,7 @@ def streams(*, quick: bool = False) -> Section:
     def on(url: str) -> Outcome:
         with tempfile.TemporaryDirectory(prefix="toolweave-faults-") as folder:
             place = url or f"sqlite:///{folder}/chats.db"
-            return asyncio.run(put_on(place, Path(folder), load, TIMEOUT))
+            return asyncio.run(apply_load(place, Path(folder), load, TIMEOUT))
 
     with database() as server:
         outcomes = {"SQLite": on(""), "PostgreSQL": on(server.create())}

@@ -34,7 +34,7 @@ def posted() -> Posted:
 
 
 @pytest.mark.parametrize("version", AI_SDK)
-def test_of_the_whole_chat_that_use_chat_sends_the_last_message_counts(
+def test_only_the_last_message_of_a_use_chat_request_is_read(
     posted: Posted, version: str
 ) -> None:
     bodies = posted["ai-sdk"][version]
@@ -54,7 +54,7 @@ def test_of_the_whole_chat_that_use_chat_sends_the_last_message_counts(
         ("file", "/messages/2/parts/0/type"),
     ],
 )
-def test_what_use_chat_cannot_have_is_refused(
+def test_invalid_use_chat_requests_are_rejected(
     posted: Posted, version: str, doing: str, path: str
 ) -> None:
     with pytest.raises(MessageError) as caught:
@@ -63,14 +63,14 @@ def test_what_use_chat_cannot_have_is_refused(
 
 
 @pytest.mark.parametrize("version", ["6", "7"])
-def test_use_chat_answers_what_it_was_asked(posted: Posted, version: str) -> None:
+def test_use_chat_answers_a_question(posted: Posted, version: str) -> None:
     read = read_ai_sdk_request(posted["ai-sdk"][version]["approval"])
     assert read.answers == (SubmittedAnswer("key-1", approved=False, reason="No."),)
     assert (read.text, read.message_id, read.known_calls) == (None, "run", ("g.call_0",))
 
 
 @pytest.mark.parametrize("version", AG_UI)
-def test_of_the_whole_thread_that_ag_ui_sends_the_last_message_counts(
+def test_only_the_last_message_of_an_ag_ui_request_is_read(
     posted: Posted, version: str
 ) -> None:
     read = read_ag_ui_request(posted["ag-ui"][version]["first"])
@@ -80,7 +80,7 @@ def test_of_the_whole_thread_that_ag_ui_sends_the_last_message_counts(
 
 
 @pytest.mark.parametrize("version", AG_UI)
-def test_ag_ui_answers_what_it_was_asked(posted: Posted, version: str) -> None:
+def test_ag_ui_answers_a_question(posted: Posted, version: str) -> None:
     read = read_ag_ui_request(posted["ag-ui"][version]["resume"])
     payload = {"approved": False, "reason": "No."}
     assert read.answers == (SubmittedAnswer("key-1", approved=False, reason="No.", value=payload),)

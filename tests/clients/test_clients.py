@@ -118,7 +118,7 @@ def test_ag_ui_clients_end_with_all_messages(read: Read, scenario: str, client: 
 
 @pytest.mark.parametrize("client", AG_UI)
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_clients_that_only_watch_keep_the_messages_they_have(
+def test_clients_that_only_watch_keep_their_messages(
     read: Read, scenario: str, client: str
 ) -> None:
     seen = read[f"{scenario}/watching"][client]
@@ -149,7 +149,7 @@ def test_use_chat_receives_progress_scenes_and_selections_as_data(read: Read, cl
 
 
 @pytest.mark.parametrize("client", AI_SDK)
-def test_use_chat_knows_which_key_an_approval_is_given_under(read: Read, client: str) -> None:
+def test_use_chat_receives_the_key_of_an_approval(read: Read, client: str) -> None:
     for version in range(5, int(client) + 1):
         parts = read[f"asking/{version}"][client]["messages"][1]["parts"]
         (state,) = [part["data"] for part in parts if part["type"] == "data-tool-state"]

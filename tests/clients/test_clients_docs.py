@@ -19,24 +19,24 @@ def versions(package: str) -> list[str]:
     return [each.removeprefix(wanted) for each in DEPENDENCIES.values() if each.startswith(wanted)]
 
 
-def test_the_versions_in_the_docs_are_those_that_the_tests_install() -> None:
+def test_documented_versions_are_installed_by_the_tests() -> None:
     (row,) = re.findall(r"^\| `useChat` \| (.*?) \|", PAGE, re.MULTILINE)
     assert re.findall(r"\d+\.\d+\.\d+", row) == sorted(versions("ai"))
     (row,) = re.findall(r"^\| CopilotKit .*? \| (.*?) \|", PAGE, re.MULTILINE)
     assert re.findall(r"\d+\.\d+\.\d+", row) == sorted(versions("@ag-ui/client"))
 
 
-def test_every_version_that_is_installed_is_tried() -> None:
+def test_every_installed_version_is_tested() -> None:
     assert sorted(each.partition(".")[0] for each in versions("ai")) == list(AI_SDK)
     assert sorted(versions("@ag-ui/client")) == list(AG_UI)
 
 
-def test_the_lock_names_no_registry_and_pins_every_package() -> None:
+def test_the_lock_file_names_no_registry_and_pins_every_package() -> None:
     lock = json.loads((PROJECT / "package-lock.json").read_text())
     packages = [each for name, each in lock["packages"].items() if name]
     assert packages
     assert all("resolved" not in each and each["integrity"] for each in packages)
 
 
-def test_the_header_in_the_docs_is_the_one_that_is_read() -> None:
+def test_the_documented_header_is_read() -> None:
     assert PAGE.count(VERSION_HEADER) >= 2

@@ -114,7 +114,7 @@ def texts(message: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("flow", ["talk", "talk sparingly"])
 @pytest.mark.parametrize("version", AI_SDK)
-def test_use_chat_asks_reads_and_asks_again(tmp_path: Path, version: str, flow: str) -> None:
+def test_use_chat_asks_and_continues_after_an_answer(tmp_path: Path, version: str, flow: str) -> None:
     first, second = play(tmp_path, "ai-sdk", version, flow, talker)
     assert (first["status"], first["error"]) == ("ready", None)
     _, answer = first["messages"]
@@ -127,7 +127,7 @@ def test_use_chat_asks_reads_and_asks_again(tmp_path: Path, version: str, flow: 
 
 
 @pytest.mark.parametrize("version", AI_SDK)
-def test_use_chat_that_comes_back_in_the_middle_of_a_run_sees_all_of_it(
+def test_use_chat_that_reconnects_during_a_run_receives_all_of_it(
     tmp_path: Path, version: str
 ) -> None:
     cut, whole = play(tmp_path, "ai-sdk", version, "resume", waiter)
@@ -141,7 +141,7 @@ def test_use_chat_that_comes_back_in_the_middle_of_a_run_sees_all_of_it(
 
 
 @pytest.mark.parametrize("version", AI_SDK)
-def test_use_chat_has_nothing_to_come_back_to_where_nothing_runs(
+def test_use_chat_resumes_nothing_without_a_run(
     tmp_path: Path, version: str
 ) -> None:
     talk = play(tmp_path, "ai-sdk", version, "talk", talker)
@@ -202,7 +202,7 @@ def test_ag_ui_continues_after_a_deferred_result(tmp_path: Path, version: str) -
 
 
 @pytest.mark.parametrize("version", AG_UI)
-def test_ag_ui_asks_reads_and_asks_again(tmp_path: Path, version: str) -> None:
+def test_ag_ui_asks_and_continues_after_an_answer(tmp_path: Path, version: str) -> None:
     first, second = play(tmp_path, "ag-ui", version, "talk", talker)
     for seen in (first, second):
         assert (seen["error"], seen["warnings"]) == (None, [])
@@ -215,7 +215,7 @@ def test_ag_ui_asks_reads_and_asks_again(tmp_path: Path, version: str) -> None:
 
 
 @pytest.mark.parametrize("version", AG_UI)
-def test_ag_ui_that_comes_back_in_the_middle_of_a_run_sees_all_of_it(
+def test_ag_ui_that_reconnects_during_a_run_receives_all_of_it(
     tmp_path: Path, version: str
 ) -> None:
     cut, whole = play(tmp_path, "ag-ui", version, "resume", waiter)
@@ -226,7 +226,7 @@ def test_ag_ui_that_comes_back_in_the_middle_of_a_run_sees_all_of_it(
 
 
 @pytest.mark.parametrize("version", AG_UI)
-def test_ag_ui_refuses_a_call(tmp_path: Path, version: str) -> None:
+def test_ag_ui_denies_a_call(tmp_path: Path, version: str) -> None:
     seen, answer = play(tmp_path, "ag-ui", version, "approve", payer)
     assert answer["status"] == 200
     assert (seen["error"], seen["warnings"]) == (None, [])

@@ -62,7 +62,7 @@ def barriers(page: ChatPage) -> list[str]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_there_are_no_barriers_in_any_state(
+def test_axe_finds_no_violations_in_any_state(
     scripted: ScriptedServer, open_page: OpenPage, scheme: str
 ) -> None:
     page = open_page(scripted, color_scheme=scheme, reduced_motion="reduce")
@@ -81,7 +81,7 @@ def test_there_are_no_barriers_in_any_state(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_there_are_no_barriers_on_a_narrow_screen(
+def test_axe_finds_no_violations_on_a_narrow_screen(
     scripted: ScriptedServer, open_page: OpenPage, scheme: str
 ) -> None:
     page = open_page(scripted, color_scheme=scheme, reduced_motion="reduce", viewport=NARROW)
@@ -97,7 +97,7 @@ def test_there_are_no_barriers_on_a_narrow_screen(
         expect(page.page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_a_narrow_screen_has_all_of_it_without_scrolling_sideways(
+def test_a_narrow_screen_shows_everything_without_horizontal_scrolling(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
     page = open_page(scripted, viewport=NARROW)
@@ -137,7 +137,7 @@ def expect_no_sideways(page: ChatPage) -> None:
     assert wide == []
 
 
-def test_it_is_dark_where_the_system_is_and_where_the_person_wants_it(
+def test_dark_mode_follows_the_system_and_the_users_choice(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
     def lightness(page: ChatPage) -> float:
@@ -171,7 +171,7 @@ def test_it_is_dark_where_the_system_is_and_where_the_person_wants_it(
 
 
 @pytest.mark.parametrize(("motion", "moves"), [("no-preference", True), ("reduce", False)])
-def test_nothing_moves_for_those_who_do_not_want_it(
+def test_reduced_motion_is_respected(
     scripted: ScriptedServer, open_page: OpenPage, motion: str, moves: bool
 ) -> None:
     scripted.replies("Move.", ["I move ", call("ReadStation", city=motion)])
@@ -185,7 +185,7 @@ def test_nothing_moves_for_those_who_do_not_want_it(
     assert (endless > 0) is moves
 
 
-def test_the_keyboard_reaches_everything_in_the_order_in_which_it_stands(
+def test_the_keyboard_reaches_everything_in_visual_order(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
     page = open_page(scripted)

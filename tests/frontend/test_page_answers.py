@@ -43,7 +43,7 @@ def test_a_denied_call_does_not_run_and_the_reason_is_shown(
 
 
 @pytest.mark.parametrize(("steps", "state"), [(2, "success"), (3, "denied")])
-def test_a_decision_needs_no_mouse(
+def test_a_decision_works_with_the_keyboard(
     scripted: ScriptedServer, open_page: OpenPage, steps: int, state: str
 ) -> None:
     scripted.replies("Pay?", [call("TransferMoney", to="Eve", euros=9)], ["So be it."])
@@ -69,7 +69,7 @@ def test_a_decision_needs_no_mouse(
     expect(card).to_be_focused()
 
 
-def test_a_question_is_answered_in_a_form_made_of_its_schema(
+def test_a_question_is_answered_in_a_form_built_from_its_schema(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
     scripted.replies("Pizza!", [call("OrderPizza", kind="Margherita")], ["Coming."])

@@ -51,7 +51,7 @@ def test_a_reload_in_the_middle_of_a_run_loses_nothing_and_shows_nothing_twice(
     page.expect_as_stored()
 
 
-def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_next_message(
+def test_a_restarted_server_continues_with_the_next_message(
     killable: ScriptedServer, open_page: OpenPage
 ) -> None:
     killable.replies(
@@ -86,7 +86,7 @@ def test_a_server_that_is_killed_and_comes_back_goes_on_with_the_next_message(
     page.expect_as_stored()
 
 
-def test_a_server_that_is_killed_while_the_model_writes_keeps_what_it_wrote(
+def test_text_streamed_before_a_server_is_killed_is_kept(
     killable: ScriptedServer, open_page: OpenPage
 ) -> None:
     killable.replies("Write.", ["Half a sen", pause("never"), "tence."])
@@ -122,7 +122,7 @@ def test_a_message_that_fails_while_the_server_is_down_can_be_sent_again(
     page.expect_as_stored()
 
 
-def test_a_page_that_was_offline_catches_up_as_soon_as_it_is_not(
+def test_a_page_that_was_offline_catches_up_once_online(
     killable: ScriptedServer, open_page: OpenPage
 ) -> None:
     killable.replies("Wait.", ["Before. ", call("ReadStation", city="off")])
@@ -152,7 +152,7 @@ def test_a_page_that_was_offline_catches_up_as_soon_as_it_is_not(
     page.expect_as_stored()
 
 
-def test_tabs_with_one_chat_stay_in_step(scripted: ScriptedServer, open_page: OpenPage) -> None:
+def test_tabs_with_one_chat_stay_synchronized(scripted: ScriptedServer, open_page: OpenPage) -> None:
     scripted.replies(
         "Share.", ["Here: ", call("TransferMoney", to="both", euros=1)], [pause("s"), "Shared."]
     )

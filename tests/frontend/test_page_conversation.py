@@ -8,7 +8,7 @@ from paging import OpenPage, expect_state
 from serving import ScriptedServer, call, pause
 
 
-def test_a_conversation_is_shown_from_its_first_letter_to_its_last(
+def test_a_conversation_is_shown_completely(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
     name = "the north of the whole country"
@@ -59,7 +59,7 @@ def test_a_conversation_is_shown_from_its_first_letter_to_its_last(
     page.expect_as_stored()
 
 
-def test_results_that_come_in_another_order_are_shown_where_their_calls_are(
+def test_results_in_another_order_are_shown_with_their_calls(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
     cities = ["Oslo", "Rome", "Tokyo"]
@@ -87,7 +87,7 @@ def test_results_that_come_in_another_order_are_shown_where_their_calls_are(
     page.expect_as_stored()
 
 
-def test_a_tool_that_fails_says_so_and_the_model_goes_on(
+def test_a_failed_tool_is_reported_and_the_model_continues(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
     scripted.replies("Fail, please.", [call("ReadStation", city="f")], ["It did not work."])
@@ -135,7 +135,7 @@ def test_repairs_are_shown_path_by_path(scripted: ScriptedServer, open_page: Ope
     page.expect_end()
 
 
-def test_a_call_that_cannot_run_says_why(scripted: ScriptedServer, open_page: OpenPage) -> None:
+def test_a_call_that_cannot_run_reports_the_reason(scripted: ScriptedServer, open_page: OpenPage) -> None:
     scripted.replies("Pay nobody.", [call("TransferMoney", to="Ada", euros=-5)], ["Then not."])
     page = open_page(scripted)
     page.say("Pay nobody.")

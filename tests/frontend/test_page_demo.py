@@ -40,7 +40,7 @@ def test_a_selection_is_shown_as_bars_with_their_numbers(
     page.expect_as_stored()
 
 
-def test_scenes_and_their_cost_stand_on_a_line_of_time(
+def test_scenes_and_their_costs_are_shown_on_the_timeline(
     demo: ServerProcess, open_page: OpenPage
 ) -> None:
     page = open_page(demo)
@@ -59,7 +59,7 @@ def test_scenes_and_their_cost_stand_on_a_line_of_time(
 @pytest.mark.parametrize(
     "name", [name for name in SCENARIOS if name not in ("approval", "question", "deferred")]
 )
-def test_a_suggestion_plays_its_story_to_the_end(
+def test_a_suggestion_plays_its_scenario_to_the_end(
     demo: ServerProcess, open_page: OpenPage, name: str
 ) -> None:
     page = open_page(demo)
@@ -71,7 +71,7 @@ def test_a_suggestion_plays_its_story_to_the_end(
     expect(page.page.locator(".problems")).to_have_count(0)
 
 
-def test_a_story_waits_for_the_person(demo: ServerProcess, open_page: OpenPage) -> None:
+def test_a_scenario_waits_for_the_user(demo: ServerProcess, open_page: OpenPage) -> None:
     page = open_page(demo)
     play_scenario(page, "approval")
     expect_state(page.calls, "awaiting_approval")

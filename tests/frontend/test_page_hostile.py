@@ -41,7 +41,7 @@ def text_of(element: Locator) -> str:
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_a_hostile_result_is_shown_as_the_text_that_it_is(
+def test_a_hostile_result_is_shown_as_text(
     scripted: ScriptedServer, open_page: OpenPage, kind: str
 ) -> None:
     text = HOSTILE[kind]
@@ -62,7 +62,7 @@ def test_a_hostile_result_is_shown_as_the_text_that_it_is(
 
 
 @pytest.mark.parametrize("kind", ["script", "image", "frame", "template", "terminal", "bidi"])
-def test_hostile_words_of_the_user_the_model_and_a_call_are_text(
+def test_hostile_input_of_the_user_the_model_and_a_call_is_shown_as_text(
     scripted: ScriptedServer, open_page: OpenPage, kind: str
 ) -> None:
     text = HOSTILE[kind].replace("\0", "")
@@ -95,7 +95,7 @@ def test_hostile_words_of_the_user_the_model_and_a_call_are_text(
 @pytest.mark.parametrize(
     ("name", "piece"), [("one line", "x"), ("many lines", "a line of it\n"), ("JSON", "[")]
 )
-def test_five_megabytes_do_not_stop_the_page(
+def test_the_page_stays_responsive_with_five_megabytes(
     scripted: ScriptedServer, open_page: OpenPage, name: str, piece: str
 ) -> None:
     scripted.replies(f"All in {name}.", [call("ReadStation", city=name)], ["That was all."])

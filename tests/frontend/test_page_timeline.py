@@ -10,7 +10,7 @@ from paging import OpenPage, expect_state
 from serving import ScriptedServer, call
 
 
-def test_bars_stay_within_their_tracks_and_waiting_for_approval_is_no_time_of_tools(
+def test_bars_stay_within_their_tracks_and_exclude_waiting_for_approval(
     scripted: ScriptedServer, open_page: OpenPage
 ) -> None:
     calls = [call("TransferMoney", to=name, euros=1) for name in ("Ada", "Bob")]

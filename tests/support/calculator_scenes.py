@@ -94,7 +94,7 @@ class WholeNumbers:
         return a + b
 
 
-class WatchedStore(MemoryConversations):
+class RecordingStore(MemoryConversations):
     """A store that records what was saved, and fails on demand."""
 
     def __init__(self) -> None:

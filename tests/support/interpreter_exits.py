@@ -97,11 +97,11 @@ def daemon(model: HttpModel) -> None:
     in_thread(model, asyncio.SelectorEventLoop())
 
 
-def blind_daemon(model: HttpModel) -> None:
+def readerless_daemon(model: HttpModel) -> None:
     in_thread(model, ReaderlessLoop())
 
 
-def blind_and_closed(model: HttpModel) -> None:
+def readerless_and_closed(model: HttpModel) -> None:
     loop = ReaderlessLoop()
     task = reading(model, loop)
     task.cancel()

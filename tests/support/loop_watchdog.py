@@ -55,7 +55,7 @@ def machine_slowdown() -> float:
     return min(max(slowest / _SAMPLE_SECONDS, 1.0), _MAX_SLOWDOWN)
 
 
-class LoopHeldError(AssertionError):
+class LoopBlockedError(AssertionError):
     """A callback blocked the event loop for too long."""
 
 
@@ -104,12 +104,12 @@ class Watchdog:
         """Raise for callbacks that took too long.
 
         Raises:
-            LoopHeldError: There are such callbacks.
+            LoopBlockedError: There are such callbacks.
         """
         late, self.late = self.late, []
         if late:
             shown = "\n  ".join(late[:10])
-            raise LoopHeldError(f"callbacks held their event loop for too long:\n  {shown}")
+            raise LoopBlockedError(f"callbacks held their event loop for too long:\n  {shown}")
 
 
 # Every loop written in Python calls this method for each callback.

@@ -39,7 +39,7 @@ def sdk_server(port: int = 0) -> Iterator[tuple[str, subprocess.Popen[str]]]:
 
 
 @contextmanager
-def our_server(*arguments: str) -> Iterator[str]:
+def toolweave_server(*arguments: str) -> Iterator[str]:
     """Run `toolweave mcp` over HTTP, and yield its URL."""
     command = [*SERVE_TOOLS, "--http", "0", *arguments]
     with _process(command, stderr=subprocess.PIPE) as process:

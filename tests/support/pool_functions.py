@@ -8,7 +8,7 @@ import time
 import uuid
 
 
-class TouchyError(Exception):
+class UnpicklableError(Exception):
     """An exception that cannot be unpickled: it takes two arguments and pickles one."""
 
     def __init__(self, place: str, reason: str) -> None:
@@ -33,7 +33,7 @@ def divide(a: int, b: int) -> float:
 
 
 def touchy() -> None:
-    raise TouchyError("kitchen", "on fire")
+    raise UnpicklableError("kitchen", "on fire")
 
 
 def lock() -> object:

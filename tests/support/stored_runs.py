@@ -137,7 +137,7 @@ async def begin(store: MessageStore, *, lease: float = 30.0) -> None:
     await store.start_run("c", "r", owner=OWNER, lease=lease, **asked())
 
 
-async def carry_out(store: MessageStore, writes: list[dict[str, Any]]) -> None:
+async def perform_writes(store: MessageStore, writes: list[dict[str, Any]]) -> None:
     """Perform writes of the run."""
     for each in writes:
         await store.write("c", run_id="r", owner=OWNER, **each)

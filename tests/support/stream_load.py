@@ -75,7 +75,7 @@ def time_of(process: subprocess.Popen[str]) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def put_on(url: str, folder: Path, load: Load, timeout: float = 90.0) -> Outcome:
+async def apply_load(url: str, folder: Path, load: Load, timeout: float = 90.0) -> Outcome:
     """Put a load on a server, and check that all readers receive every event once, in order.
 
     Args:

@@ -60,7 +60,7 @@ class Book:
     async def finished(self, call: ToolCall, result: ToolResult) -> None: ...
 
 
-class HalfABook:
+class PartialObserver:
     async def started(self, call: ToolCall) -> None: ...
 
 
@@ -120,5 +120,5 @@ async def execution(calls: list[ToolCall], mixed: list[ToolCall | InvalidToolCal
     assert_type(executor.resolve("key", {"any": "thing"}), Outcome)
 
     ToolExecutor(error_detail="some")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    executor.open(journal=HalfABook())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    executor.open(journal=PartialObserver())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     await executor.execute(["add"])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]

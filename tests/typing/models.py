@@ -43,7 +43,7 @@ def sync(messages: Sequence[Message]) -> str:
     return f"{len(messages)}"
 
 
-def what_is_a_model(recordings: list[RecordedReply]) -> None:
+def model_protocol(recordings: list[RecordedReply]) -> None:
     adapters: list[ChatModel] = [
         OpenAIModel("m"),
         AnthropicModel("m"),

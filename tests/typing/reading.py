@@ -65,7 +65,7 @@ class Reads:
         yield FinishUpdate("stop")
 
 
-def what_reads_is_a_model() -> None:
+def reader_is_model() -> None:
     model: ParsingModel = Reads()
     chat: ChatModel = model
     any_model: Model = model

@@ -89,7 +89,7 @@ class ScenarioScorer:
         return ScorerReply(self._scores)
 
 
-def widest_type(registry: ToolRegistry) -> str:
+def type_with_most_tools(registry: ToolRegistry) -> str:
     """Return the type with the most tools; the first of several."""
     types = registry.snapshot.types
     return max(types, key=lambda name: len(registry.tools_for(name)), default="Thing")

@@ -28,7 +28,7 @@ from ..store import MessageStore  # noqa: E402
 from ..web import Page, Suggestion, ask_in_chat, chat_app  # noqa: E402
 from .model import pace  # noqa: E402
 from .responder import Playground  # noqa: E402
-from .routing import STRATEGY, widest_type  # noqa: E402
+from .routing import STRATEGY, type_with_most_tools  # noqa: E402
 from .scenarios import scenarios  # noqa: E402
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _responder(settings: Settings, model: ChatModel | None) -> Playground:
     registry = settings.registry
     item_type = settings.item_type
     if registry is not None and item_type is None:
-        item_type = widest_type(registry)
+        item_type = type_with_most_tools(registry)
     return Playground(
         ask_in_chat,
         model=model,
@@ -202,7 +202,7 @@ def suggestions(settings: Settings, model: ChatModel | None) -> Sequence[Suggest
     own: list[Suggestion] = []
     registry = settings.registry
     if registry is not None:
-        item_type = settings.item_type or widest_type(registry)
+        item_type = settings.item_type or type_with_most_tools(registry)
         own = [
             Suggestion(label=f"{tool.name} of {item_type}", text=tool.examples[0])
             for tool in registry.tools_for(item_type)

@@ -38,7 +38,7 @@ TOOLS = """
         ),
     ],
 )
-def test_options_that_cannot_work_are_explained(
+def test_invalid_options_are_reported(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["demo", *arguments]) == 2
@@ -46,7 +46,7 @@ def test_options_that_cannot_work_are_explained(
 
 
 @pytest.mark.parametrize("arguments", [["--port", "x"], ["--port", "65536"], ["--speed", "0"]])
-def test_numbers_that_are_none_are_refused(
+def test_invalid_numbers_are_rejected(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
@@ -96,7 +96,7 @@ def test_without_a_terminal_a_conversation_is_played_unless_a_server_is_asked_fo
     assert not any(settings.browser for settings, _ in called.served)
 
 
-def test_ones_own_tools_and_model_are_handed_on(
+def test_tools_and_model_options_are_passed_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     called = Called(monkeypatch)
@@ -132,7 +132,7 @@ def test_errors_of_a_tools_file_are_reported_with_their_places(
     assert f"{file}" in capsys.readouterr().err
 
 
-def test_ctrl_c_is_no_failure(
+def test_ctrl_c_is_not_a_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def serve(*_: object) -> None:

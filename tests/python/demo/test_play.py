@@ -38,7 +38,7 @@ def test_there_are_recordings_of_both_models_and_names_are_unique() -> None:
 
 
 @EACH
-def test_a_recording_says_where_it_comes_from(recording: Recording) -> None:
+def test_a_recording_states_its_origin(recording: Recording) -> None:
     if recording.source == "recorded":
         assert f"recorded reply of {recording.model}, temperature" in recording.facts
         assert str(RECORDED_ON) in recording.facts
@@ -49,7 +49,7 @@ def test_a_recording_says_where_it_comes_from(recording: Recording) -> None:
 
 
 @EACH
-def test_what_is_held_back_is_always_the_end_of_what_came_in(recording: Recording) -> None:
+def test_held_back_text_is_always_the_end_of_the_input(recording: Recording) -> None:
     parser = Parser(CONTRACTS)
     held = HeldText()
     so_far = ""
@@ -84,7 +84,7 @@ def test_playing_a_recording_shows_all_of_its_text_and_its_history(recording: Re
 
 
 @EACH
-def test_every_call_of_a_recording_is_shown_from_its_writing_to_its_result(
+def test_every_call_of_a_recording_is_shown_with_its_result(
     recording: Recording,
 ) -> None:
     lines = played(recording.name)
@@ -100,7 +100,7 @@ def test_every_call_of_a_recording_is_shown_from_its_writing_to_its_result(
     assert (not_recorded in lines) == bool(ids)
 
 
-def test_tools_run_side_by_side_while_the_model_still_writes() -> None:
+def test_tools_run_concurrently_while_the_model_still_writes() -> None:
     lines = [line for line in played("repairs") if "call_1_" in line and line[:8] != "    call"]
     mail, product = ([line for line in lines if f"call_1_{n}" in line] for n in (0, 1))
     assert [line[:8].strip() for line in mail] == ["starts", "works", "result", "all"]
@@ -111,7 +111,7 @@ def test_tools_run_side_by_side_while_the_model_still_writes() -> None:
     assert lines.index(mail[3]) < lines.index(product[2])
 
 
-def test_streams_are_where_the_readme_says() -> None:
+def test_the_recordings_are_linked() -> None:
     folder = EXAMPLES / "streams"
     names = [recording.name for recording in recordings()]
     files = [file.name for file in sorted(folder.iterdir()) if file.name != "systems.json"]
@@ -176,7 +176,7 @@ def test_the_pace_is_that_of_the_recording(monkeypatch: pytest.MonkeyPatch) -> N
     assert [seconds for seconds in slept if seconds] == pytest.approx(expected)
 
 
-def test_who_watches_gets_a_selection_at_the_recorded_pace(
+def test_a_terminal_plays_a_selection_at_the_recorded_pace(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     slept = sleeping(monkeypatch)
@@ -213,7 +213,7 @@ def test_who_watches_gets_a_selection_at_the_recorded_pace(
         ),
     ],
 )
-def test_options_that_cannot_work_are_explained(
+def test_invalid_options_are_reported(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["play", *arguments]) == 2
@@ -232,7 +232,7 @@ def test_without_rich_a_terminal_gets_plain_text_and_a_hint(
     assert "result call_1_0  42" in printed.out
 
 
-def test_a_terminal_shows_what_is_held_back_while_it_is() -> None:
+def test_a_terminal_shows_held_back_text() -> None:
     out = io.StringIO()
     terminal = Console(file=out, force_terminal=True, width=100, highlight=False)
 
@@ -335,7 +335,7 @@ def test_progress_and_results_are_shown_above_the_growing_line() -> None:
     )
 
 
-def test_a_repair_says_where_why_and_from_what_to_what() -> None:
+def test_a_repair_is_described_with_place_reason_and_values() -> None:
     assert describe_repair(Repair("/a", "type", "4", 4)) == (
         '/a: the schema declares another type, and the meaning is certain   "4" -> 4'
     )

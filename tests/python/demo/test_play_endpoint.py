@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 KEY = "sk-very-secret-0123456789"
 
 
-def test_server_sent_events_are_read_as_servers_write_them() -> None:
+def test_server_sent_events_are_parsed() -> None:
     stream = (
         b"\xef\xbb\xbf: keep-alive\n\ndata: one\n\n:\r\n\r\ndata:two\r\ndata: lines\r\n\r\n"
         b'event: x\nid: 7\nretry: 1\ndata\n\nnot a field\n\ndata: {"a": 1}\n\ndata: last'
@@ -142,7 +142,7 @@ def ask(*parts: bytes, **how: Any) -> tuple[str, str, FinishReason]:
     )
 
 
-def test_a_stream_in_good_order() -> None:
+def test_a_valid_stream() -> None:
     reply = ask(
         b": ping\n\n",
         delta("", role="assistant"),
@@ -168,13 +168,13 @@ def test_a_stream_in_good_order() -> None:
         ((delta("x"),), 10_000, "missing"),
     ],
 )
-def test_a_reply_that_was_cut_off_keeps_what_came_and_says_so(
+def test_a_truncated_reply_keeps_its_text_and_is_marked(
     parts: tuple[bytes, ...], length: int | None, reason: str
 ) -> None:
     assert ask(*parts, length=length) == ("x", "", reason)
 
 
-def test_a_server_that_does_not_stream_is_understood() -> None:
+def test_a_reply_that_is_not_streamed_is_read() -> None:
     message = {"choices": [{"message": {"content": "all"}, "finish_reason": "stop"}]}
     assert ask(json.dumps(message).encode(), kind="application/json") == ("all", "", "stop")
 
@@ -188,7 +188,7 @@ def test_a_server_that_does_not_stream_is_understood() -> None:
         ((b"data: " + b"[" * 500_000 + b"\n\n",), "something else than JSON"),
     ],
 )
-def test_a_stream_that_is_none_is_an_error(parts: tuple[bytes, ...], message: str) -> None:
+def test_an_invalid_stream_is_an_error(parts: tuple[bytes, ...], message: str) -> None:
     with pytest.raises(ModelError, match=message):
         ask(*parts)
 
@@ -212,7 +212,7 @@ def test_an_http_error_shows_the_server_message_but_never_the_key(
     assert raised.value.status == status
 
 
-def test_the_key_is_not_sent_on_to_another_host() -> None:
+def test_the_key_is_not_sent_to_another_host() -> None:
     with serving(Answer(delta("stolen"), DONE)) as other:
         with pytest.raises(ModelError, match=f"redirected to {other.url}"):
             ask(status=307, headers=[("Location", other.url)])
@@ -249,7 +249,7 @@ def play(served: Served, prompt: str, *more: str) -> None:
     assert main([*arguments, *more]) == 0
 
 
-def test_the_client_of_openai_is_used_where_it_is_installed(client: str) -> None:
+def test_openais_client_is_used_if_installed(client: str) -> None:
     model = model_at("http://127.0.0.1:1/v1/chat/completions", "m", KEY)
     assert isinstance(model, OpenAIModel if client == "openai" else Endpoint)
     assert KEY not in repr(model)
@@ -273,7 +273,7 @@ def test_the_key_is_sent_and_never_shown(
 
 
 @pytest.mark.usefixtures("client")
-def test_results_go_back_to_the_model_until_it_calls_nothing(
+def test_results_are_sent_to_the_model_until_it_makes_no_calls(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     first = [

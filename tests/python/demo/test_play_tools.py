@@ -92,7 +92,7 @@ def test_a_booking_is_made_or_refused_for_a_reason(changed: dict[str, Any], expe
     assert expected in answer("BookRestaurant", **{**wish, **changed})
 
 
-def test_seats_that_are_booked_are_gone() -> None:
+def test_booked_seats_are_unavailable() -> None:
     tools = ToolBox(RECORDED_ON)
     wish = {"restaurantName": "Bar <Centrale> & Co", "date": "2025-05-20", "time": "21:00"}
     assert not run(tools, "BookRestaurant", **wish, numberOfPeople=6).is_error
@@ -114,7 +114,7 @@ def test_mail_is_written_but_not_sent() -> None:
     assert len(tools.sent_emails) == 1
 
 
-def test_what_takes_a_while_shows_how_far_it_is() -> None:
+def test_slow_tools_report_progress() -> None:
     booking = {"restaurantName": "Gusto", "date": "2025-08-01", "time": "13:00"}
     calls = [
         ToolCall("book", "BookRestaurant", {**booking, "numberOfPeople": 3}),

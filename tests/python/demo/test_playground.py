@@ -187,7 +187,7 @@ def test_a_scenario_runs_to_its_end(scenario: Scenario) -> None:
 
 
 @EACH
-def test_what_the_model_wrote_comes_before_the_calls_that_were_made_of_it(
+def test_raw_text_precedes_the_calls_parsed_from_it(
     scenario: Scenario,
 ) -> None:
     raw = ""
@@ -208,7 +208,7 @@ def test_what_the_model_wrote_comes_before_the_calls_that_were_made_of_it(
 
 
 @EACH
-def test_a_story_says_who_wrote_it(scenario: Scenario) -> None:
+def test_a_scenario_states_the_origin_of_its_replies(scenario: Scenario) -> None:
     assert "recorded repl" in scenario.source or "written by hand" in scenario.source
     if scenario.turns[0][0].model is None or scenario.scores is not None:
         assert "written by hand" in scenario.title
@@ -222,7 +222,7 @@ def test_a_story_says_who_wrote_it(scenario: Scenario) -> None:
 
 
 @given(st.floats(0.01, 1000))
-def test_the_pace_says_how_long_the_longest_pause_is(speed: float) -> None:
+def test_the_pace_states_the_longest_pause(speed: float) -> None:
     sentence = pace(speed)
     [longest] = re.findall(r"pauses shortened to at most (\S+) s$", sentence)
     assert float(longest) == pytest.approx(MAX_PAUSE / speed, rel=0.06)
@@ -230,14 +230,14 @@ def test_the_pace_says_how_long_the_longest_pause_is(speed: float) -> None:
     assert "pauses" in pace(None)
 
 
-def test_the_stories_show_what_the_page_is_to_show() -> None:
+def test_the_scenarios_cover_all_features() -> None:
     assert 8 <= len(scenarios()) <= 12
     assert len({scenario.prompt for scenario in scenarios()}) == len(scenarios())
     assert sum("recorded" in scenario.source for scenario in scenarios()) > 8
 
 
 @EACH
-def test_a_tool_starts_when_its_call_has_been_read_however_slow_the_reader_is(
+def test_a_tool_starts_after_its_call_was_read_even_by_a_slow_reader(
     scenario: Scenario,
 ) -> None:
     outcome = replayed(scenario, slowly=True)
@@ -286,7 +286,7 @@ def test_arguments_are_repaired() -> None:
         ("timeout", "timeout", "carrier"),
     ],
 )
-def test_what_goes_wrong_is_a_result_and_the_model_says_something_to_it(
+def test_a_failure_is_a_result_that_the_model_answers(
     name: str, code: str, expected: str
 ) -> None:
     outcome = replayed(name)
@@ -364,7 +364,7 @@ def test_every_recording_is_known_by_its_prompt(recording: Any) -> None:
     assert outcome.last.stop_reason in ("completed", "length")
 
 
-def test_to_anything_else_the_answer_is_that_there_is_no_model() -> None:
+def test_other_prompts_are_answered_with_a_hint() -> None:
     outcome = run(answered(recorded(), "What is the meaning of life?"))
     assert "There is no model behind this page" in outcome.last.text
     assert "toolweave demo --model http://127.0.0.1:8080/v1" in outcome.last.text
@@ -395,7 +395,7 @@ def films() -> ToolRegistry:
     return registry
 
 
-def test_without_a_model_ones_own_tools_are_scored_by_words_and_the_reply_says_so() -> None:
+def test_without_a_model_the_users_tools_are_scored_by_words_and_the_reply_says_so() -> None:
     playground = recorded(registry=films(), item_type="Movie")
     outcome = run(answered(playground, "How long is Alien?"))
     selection = outcome.events[0]
@@ -406,7 +406,7 @@ def test_without_a_model_ones_own_tools_are_scored_by_words_and_the_reply_says_s
     assert "No model was asked" in outcome.last.text
 
 
-def test_a_live_model_chooses_among_ones_own_tools_and_calls_them() -> None:
+def test_a_live_model_selects_and_calls_the_users_tools() -> None:
     scores = '{"runtime": {"score": 90, "title": "Alien"}, "cast": {"score": 10, "title": "A"}}'
     model = ScriptedModel(scores, '<runtime>{"title": "Alien"}</runtime>', "117 minutes.")
     playground = recorded(model=model, registry=films(), item_type="Movie")
@@ -425,7 +425,7 @@ def test_a_live_model_answers_everything_with_the_tools_of_the_playground() -> N
     assert outcome.messages[-1].from_agent == "mine"
 
 
-def test_with_a_live_model_each_chat_has_an_account_of_its_own() -> None:
+def test_with_a_live_model_each_chat_has_its_own_tools() -> None:
     async def main() -> None:
         call = '<TransferMoney>{"to": "Ada", "euros": 600}</TransferMoney>'
         model = ScriptedModel(*[call, "done"] * (MAX_CHATS + 3))
@@ -444,7 +444,7 @@ def test_with_a_live_model_each_chat_has_an_account_of_its_own() -> None:
     run(main())
 
 
-def test_a_run_that_is_cancelled_says_so_and_leaves_a_history_to_go_on_with() -> None:
+def test_a_cancelled_run_is_reported_and_its_history_can_be_continued() -> None:
     async def main() -> None:
         outcome = TurnOutcome()
         playground = Playground(yes, speed=1.0)
@@ -489,7 +489,7 @@ def test_a_selection_that_is_cancelled_asks_no_model() -> None:
 
 @settings(max_examples=effort(20), deadline=None)
 @given(st.integers(0, 60))
-def test_who_leaves_at_any_event_leaves_nothing_behind(count: int) -> None:
+def test_leaving_at_any_event_leaves_nothing_behind(count: int) -> None:
     async def main() -> None:
         outcome = TurnOutcome()
         before = asyncio.all_tasks()
@@ -505,7 +505,7 @@ def test_who_leaves_at_any_event_leaves_nothing_behind(count: int) -> None:
     run(asyncio.wait_for(main(), 20))
 
 
-def test_what_a_model_raises_is_raised_for_who_reads() -> None:
+def test_exceptions_of_a_model_reach_the_reader() -> None:
     async def main() -> None:
         with pytest.raises(RuntimeError, match="no power"):
             await answered(recorded(model=ScriptedModel(RuntimeError("no power"))), "Hi")
@@ -525,7 +525,7 @@ def test_the_reply_that_an_event_belongs_to_is_known_when_it_is_read() -> None:
 
 
 @given(st.text(min_size=1, max_size=200))
-def test_what_is_written_by_hand_comes_in_pieces_and_whole(text: str) -> None:
+def test_a_hand_written_reply_is_streamed_in_pieces(text: str) -> None:
     updates = written("prompt", text).updates
     pieces = [update.text for update in updates if isinstance(update, TextDelta)]
     assert "".join(pieces) == text

@@ -29,7 +29,7 @@ def scenario() -> dict[str, Any]:
     }
 
 
-def test_what_is_missing_of_a_story_is_asked_for_with_what_the_user_answers() -> None:
+def test_missing_replies_of_a_scenario_are_recorded_with_the_users_answers() -> None:
     fields = scenario()
     model = ScriptedModel(CALL, "In 20 minutes.", "In 30 minutes.", name="m")
     asyncio.run(record(model, "m", fields))
@@ -46,6 +46,6 @@ def test_what_is_missing_of_a_story_is_asked_for_with_what_the_user_answers() ->
     assert first["model"] == "m"
 
 
-def test_a_reply_behind_the_answer_cannot_be_recorded() -> None:
+def test_a_reply_after_the_final_one_cannot_be_recorded() -> None:
     with pytest.raises(SystemExit, match="was completed after 1 replies"):
         asyncio.run(record(ScriptedModel("No pizza today."), "m", scenario()))

@@ -53,7 +53,7 @@ def prompt_of(name: str) -> str:
     return next(scenario.prompt for scenario in scenarios() if scenario.name == name)
 
 
-def test_the_page_is_served_with_what_it_suggests() -> None:
+def test_the_page_is_served_with_its_suggestions() -> None:
     async def look() -> tuple[str, dict[str, Any]]:
         async with serving(FAST, None) as server:
 
@@ -126,7 +126,7 @@ def test_results_of_scenes_are_emitted_once_and_with_the_reply_of_their_call() -
     assert len(calls) == 3
 
 
-def test_a_live_model_answers_with_ones_own_tools() -> None:
+def test_a_live_model_answers_with_the_users_tools() -> None:
     registry = ToolRegistry.loads(
         '<Tools><Movie><Tool name="a"><example>A?</example><prompt>a</prompt>'
         '<returnStruc>{"score": "integer between 0 and 100"}</returnStruc></Tool>'
@@ -178,7 +178,7 @@ def test_without_a_terminal_one_conversation_is_played_and_checked(
     assert out.count('{"city": "Oslo"}') == 1
 
 
-def test_a_conversation_that_goes_wrong_says_what_and_ends_with_1(
+def test_a_failed_conversation_is_reported_with_exit_code_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def run(_: object) -> None:
@@ -189,7 +189,7 @@ def test_a_conversation_that_goes_wrong_says_what_and_ends_with_1(
     assert "failed the server hung up" in capsys.readouterr().out
 
 
-def test_what_came_is_held_against_what_is_stored() -> None:
+def test_received_events_are_compared_with_the_store() -> None:
     call = ToolCall("c", "Add", {})
     result = ToolResult("c", "Add", "3")
     own = {"generationId": "g", "role": "assistant"}
@@ -246,7 +246,7 @@ def test_a_server_that_refuses_is_reported() -> None:
     asyncio.run(asyncio.wait_for(talk(), TEST_TIMEOUT))
 
 
-def test_a_page_of_another_site_cannot_ask_by_a_name_of_its_own() -> None:
+def test_requests_with_another_host_name_are_rejected() -> None:
     async def look() -> tuple[int, int]:
         async with serving(FAST, None) as server:
 
@@ -264,7 +264,7 @@ def test_a_page_of_another_site_cannot_ask_by_a_name_of_its_own() -> None:
     assert asyncio.run(asyncio.wait_for(look(), TEST_TIMEOUT)) == (200, 400)
 
 
-def test_a_port_that_is_taken_and_a_store_that_is_none_are_explained(
+def test_a_port_in_use_and_an_invalid_store_are_reported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -17,12 +17,12 @@ NAMED = re.compile(r"(?:^|`|\$ )make(?: [A-Z_]+=\S+)* ([a-z][a-z-]*)", re.MULTIL
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_block_stands_alone_or_says_what_it_needs(page: Path) -> None:
+def test_a_block_is_standalone_or_states_its_context(page: Path) -> None:
     for example in examples(page.read_text("utf-8")):
         assert example.needed == example.given, f"{page.name}, line {example.block.line}"
 
 
-def test_what_a_block_needs_is_found_wherever_it_stands() -> None:
+def test_free_names_of_a_block_are_found_in_every_scope() -> None:
     page = """
 ```python
 import asyncio
@@ -63,13 +63,13 @@ print(later, word, asyncio)
     assert [sorted(each.given) for each in found] == [[], ["model"], [], ["word"]]
 
 
-def test_a_first_block_goes_on_from_none() -> None:
+def test_a_first_block_cannot_continue_another() -> None:
     with pytest.raises(ValueError, match="line 4 has none to go on from"):
         examples("It goes on from the block above.\n\n```python\nx = 1\n```\n")
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_every_target_that_a_page_names_is_there(page: Path) -> None:
+def test_every_target_that_a_page_names_exists(page: Path) -> None:
     assert set(NAMED.findall(page.read_text("utf-8"))) <= TARGETS
 
 

@@ -29,7 +29,7 @@ def examples() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("example", list(examples()))
-def test_an_example_in_a_docstring_does_what_it_shows(example: doctest.DocTest) -> None:
+def test_an_example_in_a_docstring_prints_its_output(example: doctest.DocTest) -> None:
     # The names that a reader has: those of the package, and those of the module itself.
     public = {name: getattr(toolweave, name) for name in toolweave.__all__}
     example.globs = {**public, "asyncio": asyncio, "Literal": Literal, **example.globs}

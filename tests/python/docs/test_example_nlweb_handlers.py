@@ -93,7 +93,7 @@ JSON = st.recursive(
     item_type=st.sampled_from(["Recipe", "{http://nlweb.ai/base}Movie", "Item", "Boat"]) | JSON,
     query=JSON,
 )
-def test_whatever_a_model_fills_in_there_is_an_answer(
+def test_any_parameters_get_an_answer(
     handler: str, params: Any, item_type: Any, query: Any
 ) -> None:
     messages = answered(handler, params, Request(item_type, query))
@@ -114,7 +114,7 @@ def test_any_text_is_a_question(question: str, item_type: str) -> None:
 
 
 @pytest.mark.parametrize("words", ["a " * 100_000, "under " * 20_000, '"' * 100_000, "1" * 100_000])
-def test_a_long_question_is_one_too(words: str) -> None:
+def test_a_long_question_is_accepted(words: str) -> None:
     catalogue.open_catalogue().search(words)
     catalogue.open_catalogue().find(words)
 
@@ -153,7 +153,7 @@ def test_numbers_are_read_as_bounds(question: str, condition: str, values: list[
     assert bounds.read(question)[1:] == (condition, values)
 
 
-def test_search_holds_to_words_and_bounds() -> None:
+def test_search_respects_words_and_bounds() -> None:
     found = answer("SearchHandler", search_query="vegetarian pasta under 30 minutes")
     assert [entry["name"] for entry in found["results"]] == ["Penne Arrabbiata"]
     without = answer("SearchHandler", search_query="Italian pasta without meat")
@@ -161,13 +161,13 @@ def test_search_holds_to_words_and_bounds() -> None:
     assert "Penne Arrabbiata" in without["text"]
 
 
-def test_search_says_where_not_all_words_are_found() -> None:
+def test_search_reports_partial_matches() -> None:
     assert answer("SearchHandler", search_query="dinosaur stew")["all_words"] is False
     assert answer("SearchHandler", search_query="dinosaur")["message_type"] == "no_results"
     assert answer("SearchHandler", "Product", search_query="soup")["message_type"] == "no_results"
 
 
-def test_search_without_a_query_takes_that_of_the_user() -> None:
+def test_search_defaults_to_the_users_question() -> None:
     [message] = answered("SearchHandler", {}, Request("Movie", "Hitchcock"))
     assert {entry["name"] for entry in message["results"]} == {"Psycho", "Vertigo"}
 
@@ -179,7 +179,7 @@ def test_details_gives_the_fields_that_are_asked_for() -> None:
     assert {"ingredients", "steps", "minutes"} <= set(whole["details"])
 
 
-def test_details_of_nothing_names_what_is_near() -> None:
+def test_details_of_an_unknown_item_suggest_similar_names() -> None:
     message = answer("DetailsHandler", item_name="chicken wellington")
     assert message["message_type"] == "no_results"
     assert "Grilled Chicken" in message["near"]
@@ -210,7 +210,7 @@ def test_ensemble_offers_each_item_once() -> None:
     assert len(set(parts)) == 3
 
 
-def test_ensemble_searches_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ensemble_searches_concurrently(monkeypatch: pytest.MonkeyPatch) -> None:
     known = catalogue.open_catalogue()
     search, started = known.search, []
     all_started = asyncio.Event()
@@ -255,7 +255,7 @@ def test_substitution_adapts_a_recipe() -> None:
         {"unavailable_ingredient": "plutonium"},
     ],
 )
-def test_substitution_says_what_it_does_not_know(params: dict[str, str]) -> None:
+def test_substitution_reports_unknown_names(params: dict[str, str]) -> None:
     assert answer("SubstitutionHandler", **params)["message_type"] == "no_results"
 
 
@@ -293,7 +293,7 @@ def test_statistics_are_those_of_the_data() -> None:
     assert each["counts"]["Steven Spielberg"] == 5
 
 
-def test_statistics_say_what_cannot_be_measured() -> None:
+def test_statistics_report_what_cannot_be_measured() -> None:
     message = answer("StatisticsHandler", "Movie", query_type="average", measure="calories")
     assert "runtime" in message["text"]
     assert message["message_type"] == "no_results"

@@ -65,7 +65,7 @@ def test_a_type_has_its_own_tools_and_those_of_items() -> None:
     assert len(details.replaces) == 1
 
 
-def test_every_tool_says_what_it_is_for() -> None:
+def test_every_tool_has_examples_and_parameters() -> None:
     for tool in router.open_registry().snapshot.entries:
         assert len(tool.examples) >= 2, tool
         assert tool.placeholders == ("request.query",), tool
@@ -98,7 +98,7 @@ def test_the_further_questions_reach_their_tools(
     assert message["message_type"] != "no_results"
 
 
-def test_the_tour_has_a_question_for_each_tool() -> None:
+def test_the_tour_covers_every_tool() -> None:
     names = {tool.name for tool in router.open_registry().snapshot.entries}
     assert {tool for *_, tool in tour.TOUR} == names
     assert len(tour.TOUR) == len(names) == 7
@@ -111,7 +111,7 @@ def test_every_recording_is_used() -> None:
 
 
 @pytest.mark.parametrize("tool", [tool.name for tool in router.open_registry().tools_for("Recipe")])
-def test_every_tool_answers_even_where_the_model_fills_nothing_in(tool: str) -> None:
+def test_every_tool_answers_without_parameters(tool: str) -> None:
     model = ScriptedModel(f'{{"tool": "{tool}", "score": 90, "parameters": {{}}}}')
     answer = routed("noodles", "Recipe", model)
     assert answer.selection.tool.name == tool
@@ -156,7 +156,7 @@ def test_one_question_is_answered() -> None:
     assert "kcal per serving: 780 and 620 (Chicken Alfredo: 160 more)" in printed
 
 
-def test_a_question_that_was_not_recorded_says_so_and_is_searched_for() -> None:
+def test_an_unrecorded_question_is_reported_and_answered_by_search() -> None:
     printed = ran(EXAMPLE, "soup with beans", "--type", "Recipe")
     assert "No reply to 'soup with beans' is recorded" in printed
     assert "Minestrone" in printed

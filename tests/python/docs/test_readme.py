@@ -24,7 +24,7 @@ async def ask(app: Starlette, client: Callable[[str, str], None]) -> None:
         await asyncio.to_thread(client, str(server.base_url), "What is 2 + 3?")
 
 
-def test_the_python_blocks_of_the_readme_run_alone_and_print_what_they_say(
+def test_the_python_blocks_of_the_readme_run_and_print_their_output(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -48,7 +48,7 @@ def test_the_python_blocks_of_the_readme_run_alone_and_print_what_they_say(
     assert compared == 5
 
 
-def test_the_tests_that_the_readme_names_are_there() -> None:
+def test_the_tests_that_the_readme_names_exist() -> None:
     rows = README.read_text("utf-8").partition("## Guarantees\n")[2].partition("\n## ")[0]
     named = re.findall(r"\[([^]]+)\]\((tests/python/[a-z_/]+\.py)\)", rows)
     assert len(named) > 30
@@ -57,7 +57,7 @@ def test_the_tests_that_the_readme_names_are_there() -> None:
         assert f"def test_{name.replace(' ', '_')}(" in text, (file, name)
 
 
-def test_the_links_of_the_readme_lead_somewhere() -> None:
+def test_the_links_of_the_readme_resolve() -> None:
     documents = [README, *DOCS.glob("*.md"), EXAMPLES / "README.md"]
     for document in documents:
         for link in re.findall(r"\]\(([^)#]+)\)", document.read_text("utf-8")):

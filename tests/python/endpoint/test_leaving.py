@@ -15,7 +15,7 @@ from coroutine_tests import on_a_loop
 from servers.dialects import DONE, delta, openai_text
 from servers.http_models import model
 from servers.model_answers import HI, read
-from servers.raw import Connection, RawServer, Script, deaf_server, occurred, raw_server
+from servers.raw import Connection, RawServer, Script, unresponsive_server, occurred, raw_server
 from servers.scripts import document, events, raw, refusal
 from servers.sse import TEST_TIMEOUT, Do
 from toolweave import FinishUpdate, TextDelta, TextMessage
@@ -139,7 +139,7 @@ def test_cancelling_a_request_while_it_connects_takes_effect_at_once() -> None:
             with pytest.raises(asyncio.CancelledError):
                 await asyncio.wait_for(task, 1.0)
 
-    with deaf_server() as port:
+    with unresponsive_server() as port:
         on_a_loop(main)(port)
 
 

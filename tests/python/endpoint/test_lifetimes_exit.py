@@ -25,8 +25,8 @@ WAYS = [
     "many_loops",
     "exit_in_task",
     "daemon",
-    "blind_daemon",
-    "blind_and_closed",
+    "readerless_daemon",
+    "readerless_and_closed",
 ]
 
 

@@ -14,7 +14,7 @@ from servers.http2 import Stream, http2_server
 from servers.http_models import SHORT, ask, failed, model, nothing_logged_shows_the_key
 from servers.model_answers import Read, read
 from servers.proxies import proxy
-from servers.raw import Connection, deaf_server, raw_server
+from servers.raw import Connection, unresponsive_server, raw_server
 from servers.scripts import events, refusal
 from servers.sse import Do
 from servers.tls import Authority
@@ -60,7 +60,7 @@ def test_a_host_that_has_no_address_is_an_error_that_names_it() -> None:
 
 
 def test_connecting_times_out() -> None:
-    with deaf_server() as port:
+    with unresponsive_server() as port:
         came = answer_of(f"http://127.0.0.1:{port}", connect_timeout=SHORT)
     assert failed(came, "0.2 s", f"127.0.0.1:{port}").transient is True
 

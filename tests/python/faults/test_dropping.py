@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fault_scenarios.dropped_clients import drop, start_over
+from fault_scenarios.dropped_clients import drop, reread_from_start
 from killable_servers import TEST_TIMEOUT
 
 
@@ -23,6 +23,6 @@ def test_a_client_that_is_dropped_repeatedly_receives_everything_once(
 def test_a_dropped_client_of_the_ai_sdk_receives_the_run_from_its_start(
     tmp_path: Path,
 ) -> None:
-    starting = start_over(f"sqlite:///{tmp_path / 'chats.db'}", tmp_path, rounds=15)
+    starting = reread_from_start(f"sqlite:///{tmp_path / 'chats.db'}", tmp_path, rounds=15)
     times, _ = asyncio.run(asyncio.wait_for(starting, TEST_TIMEOUT))
     assert times >= 3

@@ -15,7 +15,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client import ClientRequestContext, IncomingMessage
 
-from mcp_processes import SERVE_TOOLS, SERVERS, appears, our_server
+from mcp_processes import SERVE_TOOLS, SERVERS, appears, toolweave_server
 from toolweave import ToolCall, ToolResult, cli
 from toolweave.executor import ToolExecutor, ToolProgress
 from toolweave.mcp import connect_http, connect_stdio
@@ -26,7 +26,7 @@ WAYS = [("stdio", "auto"), ("stdio", "legacy"), ("http", "auto"), ("http", "lega
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with our_server() as url:
+    with toolweave_server() as url:
         yield url
 
 

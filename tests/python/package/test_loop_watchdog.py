@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from loop_watchdog import LoopHeldError, Watchdog, watching
+from loop_watchdog import LoopBlockedError, Watchdog, watching
 
 SHORT, LONG = 0.001, 0.06
 
@@ -53,7 +53,7 @@ def test_a_callback_that_holds_the_loop_is_named(
     with watching(watchdog):
         way(lambda: spin(LONG))
     assert watchdog.longest >= LONG
-    with pytest.raises(LoopHeldError, match="main" if way is by_step else "lambda"):
+    with pytest.raises(LoopBlockedError, match="main" if way is by_step else "lambda"):
         watchdog.check()
     watchdog.check()
 

@@ -9,7 +9,7 @@ import pytest
 
 import toolweave as tw
 from calculator_scenes import (
-    WatchedStore,
+    RecordingStore,
     call,
     manager_of,
     model_of,
@@ -43,7 +43,7 @@ ENTER = call("Places")
 
 @on_a_loop
 async def test_a_run_pauses_for_its_client_and_resumes_with_the_result() -> None:
-    store = WatchedStore()
+    store = RecordingStore()
     manager = asking(ENTER, WHERE + call("ping"), "You are in Oslo.", store=store)
     steps = []
     async for step in manager.stream("Where am I?", conversation="c"):
@@ -179,7 +179,7 @@ async def test_unexpected_results_are_an_error_that_names_the_pending_ones() -> 
 
 @on_a_loop
 async def test_a_resumed_run_enters_the_scenes_left_in_the_queue() -> None:
-    store = WatchedStore()
+    store = RecordingStore()
     plan = {
         "answer": None,
         "steps": [
@@ -204,7 +204,7 @@ async def test_a_resumed_run_enters_the_scenes_left_in_the_queue() -> None:
 @pytest.mark.parametrize("queue", [{}, 5, {"mode": "direct", "queue": [1], "done": []}, None])
 @on_a_loop
 async def test_a_conversation_continues_without_a_readable_queue(queue: Any) -> None:
-    store = WatchedStore()
+    store = RecordingStore()
     manager = asking(ENTER, WHERE, ENTER, "Oslo.", store=store)
     paused = await result_of(manager, "Where am I?", conversation="c")
     stored = store.saved[-1]

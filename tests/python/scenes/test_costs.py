@@ -13,7 +13,7 @@ import toolweave as tw
 from calculator_scenes import (
     ADD,
     ENTER,
-    WatchedStore,
+    RecordingStore,
     call,
     manager_of,
     model_of,
@@ -234,7 +234,7 @@ async def test_the_budget_is_checked_after_each_reply_before_its_tools() -> None
 
 @on_a_loop
 async def test_a_call_over_budget_has_a_result_that_says_so() -> None:
-    store = WatchedStore()
+    store = RecordingStore()
     manager = priced_manager(usage_reply(ADD, 5, 5), budget=9, conversations=store)
     result = await result_of(manager, "15 + 27?", scene="Calculator")
     assert result.stop_reason is SceneStopReason.BUDGET
@@ -267,7 +267,7 @@ async def test_spending_exactly_the_budget_does_not_exceed_it() -> None:
 )
 @on_a_loop
 async def test_a_budget_is_for_a_request_or_for_a_conversation(scope: Any, reason: str) -> None:
-    store = WatchedStore()
+    store = RecordingStore()
     manager = priced_manager(
         usage_reply("One.", 3, 3),
         usage_reply("Two.", 3, 3),
@@ -329,7 +329,7 @@ def test_a_step_is_written_as_json_has_it() -> None:
 
 @on_a_loop
 async def test_a_rate_limited_request_loads_and_saves_nothing() -> None:
-    store = WatchedStore()
+    store = RecordingStore()
     limiter = RateLimiter(RateLimit(1, per=60, on_limit="refuse"))
     manager = manager_of("Hello!", "Hello!", rate_limiter=limiter, conversations=store)
     assert (await result_of(manager, "Hi!", user="ann")).text == "Hello!"

@@ -9,7 +9,7 @@ import pytest
 from calculator_scenes import (
     ADD,
     ENTER,
-    WatchedStore,
+    RecordingStore,
     call,
     manager_of,
     model_of,
@@ -37,7 +37,7 @@ async def asynchronously(value: Any) -> Any:
 async def test_an_unauthorized_request_changes_nothing(
     verdict: Any, message: str, is_async: bool
 ) -> None:
-    store = WatchedStore()
+    store = RecordingStore()
     manager = manager_of("Hello!", conversations=store)
     await result_of(manager, "Hi!", conversation="c")
     store.loaded.clear()
@@ -73,7 +73,7 @@ async def test_an_authorized_request_runs() -> None:
 
 @on_a_loop
 async def test_a_request_can_be_denied_or_answered_without_the_model() -> None:
-    store = WatchedStore()
+    store = RecordingStore()
     manager = manager_of("From the model.", conversations=store)
 
     @manager.before
@@ -121,7 +121,7 @@ async def test_a_run_can_be_ended_after_a_scene() -> None:
 
 @on_a_loop
 async def test_a_run_denied_after_a_scene_is_not_saved() -> None:
-    store = WatchedStore()
+    store = RecordingStore()
     manager = manager_of(ENTER, "The password is 1234.", conversations=store)
     manager.after_scene(lambda _, outcome: "password" not in outcome.text)
     result = await result_of(manager, "Tell me!")
@@ -131,7 +131,7 @@ async def test_a_run_denied_after_a_scene_is_not_saved() -> None:
 
 @on_a_loop
 async def test_the_terminal_hook_runs_once_and_can_append() -> None:
-    store = WatchedStore()
+    store = RecordingStore()
     manager = manager_of("Hello!", conversations=store)
     received: list[tuple[str, str]] = []
 
@@ -162,7 +162,7 @@ async def test_failed_tools_do_not_end_a_run() -> None:
 @pytest.mark.parametrize("verdict", [Deny(), Answer("No.")])
 @on_a_loop
 async def test_a_terminal_hook_can_only_append(verdict: Any) -> None:
-    store = WatchedStore()
+    store = RecordingStore()
     manager = manager_of("Hello!", conversations=store)
     manager.on_terminal(lambda _, __: verdict)
     steps = await steps_of(manager, "Hi!")
@@ -224,7 +224,7 @@ async def test_a_conversation_without_a_user_belongs_to_no_user() -> None:
 
 @on_a_loop
 async def test_only_its_user_can_continue_a_conversation() -> None:
-    store = WatchedStore()
+    store = RecordingStore()
     manager = manager_of("Hello!", "Hello again!", "Hello all!", conversations=store)
     await result_of(manager, "I am Ann.", conversation="c", user="ann")
     for user in ("bob", None):

@@ -13,7 +13,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import toolweave as tw
-from calculator_scenes import Calculator, WatchedStore, call
+from calculator_scenes import Calculator, RecordingStore, call
 from coroutine_tests import TEST_TIMEOUT
 from toolweave import Scene, SceneManager, SceneRun, SceneStatus, SceneStep, SceneStopReason
 from toolweave.costs import Price
@@ -97,7 +97,7 @@ options = st.fixed_dictionaries(
 TOOLS = Scene("Calculator").service(Calculator(), methods={"add": "Add", "fail": "Fail"}).toolset
 
 
-def scripted_manager(script: list[Any], store: WatchedStore, **options: Any) -> SceneManager:
+def scripted_manager(script: list[Any], store: RecordingStore, **options: Any) -> SceneManager:
     manager = SceneManager(
         # A script that is over is a model that fails.
         ScriptedModel(*script, *[tw.ModelError("silence")] * 40, name="m"),
@@ -114,7 +114,7 @@ def scene_of(options: dict[str, Any]) -> str | None:
     return "calculator" if options["mode"] == "scene" else None
 
 
-def check(steps: list[SceneStep], run: SceneRun, store: WatchedStore) -> None:
+def check(steps: list[SceneStep], run: SceneRun, store: RecordingStore) -> None:
     result = run.result
     assert result is not None
     *before, last = steps
@@ -182,7 +182,7 @@ def test_every_run_has_one_last_step_and_consistent_totals(
     script: list[Any], options: dict[str, Any]
 ) -> None:
     async def main() -> None:
-        store = WatchedStore()
+        store = RecordingStore()
         manager = scripted_manager(script, store, **options)
         async with manager.open("Go.", scene=scene_of(options)) as run:
             steps = [step async for step in run]
@@ -198,7 +198,7 @@ def test_a_run_stopped_at_any_time_has_one_last_step(
     script: list[Any], options: dict[str, Any], turns: int
 ) -> None:
     async def main() -> None:
-        store = WatchedStore()
+        store = RecordingStore()
         run = scripted_manager(script, store, **options).open("Go.", scene=scene_of(options))
         steps: list[SceneStep] = []
 
@@ -227,7 +227,7 @@ def test_leaving_a_stream_at_any_step_stops_everything(
     script: list[Any], options: dict[str, Any], count: int
 ) -> None:
     async def main() -> None:
-        stream = scripted_manager(script, WatchedStore(), **options).stream(
+        stream = scripted_manager(script, RecordingStore(), **options).stream(
             "Go.", scene=scene_of(options)
         )
         seen = 0
@@ -245,7 +245,7 @@ def test_leaving_a_stream_at_any_step_stops_everything(
 @pytest.mark.parametrize("mode", ["direct", "planning", "chaining"])
 def test_conversations_continue_after_any_run(mode: str) -> None:
     async def main() -> None:
-        store = WatchedStore()
+        store = RecordingStore()
         script: list[Any] = [
             tw.ModelError("down"),
             [call("Nope")],

@@ -11,7 +11,7 @@ import toolweave as tw
 from calculator_scenes import (
     ADD,
     ENTER,
-    WatchedStore,
+    RecordingStore,
     call,
     manager_of,
     model_of,
@@ -248,7 +248,7 @@ async def test_a_run_has_a_timeout() -> None:
 async def test_a_failed_model_is_an_error_step_and_never_a_message(
     error: Exception, message: str
 ) -> None:
-    store = WatchedStore()
+    store = RecordingStore()
     manager = manager_of(ENTER, ADD, ["It is p", error], conversations=store)
     steps = await steps_of(manager, "15 + 27?", conversation="c")
     assert told(steps)[-2:] == [("Error", message), ("Completed", "")]
@@ -341,7 +341,7 @@ async def test_an_unprintable_exception_is_an_error_too() -> None:
 
 @on_a_loop
 async def test_a_failing_store_is_an_error_after_the_answer() -> None:
-    store = WatchedStore()
+    store = RecordingStore()
     store.failing = OSError("disk full")
     steps = await steps_of(manager_of("Hello!", conversations=store), "Hi!")
     assert told(steps) == [
@@ -383,14 +383,14 @@ class SlowTool:
             self.stopped = True
 
 
-def slow_manager(slow: SlowTool, store: WatchedStore | None = None) -> SceneManager:
+def slow_manager(slow: SlowTool, store: RecordingStore | None = None) -> SceneManager:
     manager = SceneManager(ScriptedModel("<S/>", "<wait/>"), conversations=store)
     return manager.scene("S").service(slow).manager
 
 
 @on_a_loop
 async def test_a_cancelled_run_says_so_and_saves_its_messages() -> None:
-    slow, store = SlowTool(), WatchedStore()
+    slow, store = SlowTool(), RecordingStore()
     async with slow_manager(slow, store).open("Go.", conversation="c") as run:
         steps = asyncio.ensure_future(collect(run))
         await slow.started.wait()
@@ -482,7 +482,7 @@ async def test_a_run_has_one_reader() -> None:
 async def test_a_save_in_progress_completes_when_a_run_is_cancelled() -> None:
     saving, go = asyncio.Event(), asyncio.Event()
 
-    class Slowly(WatchedStore):
+    class Slowly(RecordingStore):
         async def save(self, conversation: Conversation) -> None:
             saving.set()
             await go.wait()

@@ -7,7 +7,7 @@ import json
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from stored_runs import BOOK, BOOKED, OWNER, begin, carry_out, reply, text, with_store
+from stored_runs import BOOK, BOOKED, OWNER, begin, perform_writes, reply, text, with_store
 from toolweave import Conversation
 from toolweave.store import MessageStore, PurgeResult, StoreConversations
 
@@ -56,7 +56,7 @@ def test_an_export_has_everything_of_a_chat_and_of_no_other(store_url: str) -> N
 
     async def scenario(store: MessageStore) -> None:
         await begin(store)
-        await carry_out(store, reply("g"))
+        await perform_writes(store, reply("g"))
         await store.add_pending("c", "k", kind="deferred", call=BOOK)
         await store.finish_run("r", OWNER, "completed")
         await store.write("c", events=[text("x")] * 1200)
@@ -86,7 +86,7 @@ def test_an_export_has_everything_of_a_chat_and_of_no_other(store_url: str) -> N
 def test_nothing_of_a_deleted_chat_is_left(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await begin(store)
-        await carry_out(store, reply("g"))
+        await perform_writes(store, reply("g"))
         await store.add_pending("c", "k", kind="deferred", call=BOOK)
         await store.create_chat("other")
         await StoreConversations(store).save(Conversation("c"))

@@ -24,7 +24,7 @@ from stored_runs import (
     FETCH,
     OWNER,
     begin,
-    carry_out,
+    perform_writes,
     reply,
     results_of,
     with_store,
@@ -82,7 +82,7 @@ async def fill(store: MessageStore) -> None:
     await store.add_pending("other", "other", kind="approval", call=BOOK)
     await begin(store)
     # The first reply is stored completely, the second up to its first result.
-    await carry_out(store, [*reply("g1"), *reply("g2")[:5]])
+    await perform_writes(store, [*reply("g1"), *reply("g2")[:5]])
     keys = {WAITING.id: "deferred", COME.id: "come"}
     deferred = ToolCallMessage(
         [WAITING, COME], id="deferred", run_id="r", metadata={METADATA: keys}

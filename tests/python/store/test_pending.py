@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from store_processes import StoreProcess
-from stored_runs import BOOK, OWNER, TEST_TIMEOUT, begin, carry_out, with_store
+from stored_runs import BOOK, OWNER, TEST_TIMEOUT, begin, perform_writes, with_store
 from toolweave import ChatNotFoundError, Outcome, SchemaError, StoreError, ToolCall, ValidationError
 from toolweave.store import MessageStore, PendingInput
 
@@ -103,7 +103,7 @@ def test_pending_inputs_of_a_write_are_pending(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await begin(store)
         asks = PendingInput("k", "approval", BOOK)
-        await carry_out(store, [{"pending": [asks], "started": [BOOK]}])
+        await perform_writes(store, [{"pending": [asks], "started": [BOOK]}])
         [awaited] = await store.pending("c")
         assert awaited.run_id == "r"
         await store.finish_run("r", OWNER, "completed")

@@ -19,7 +19,7 @@ from stored_runs import (
     answered,
     begin,
     called,
-    carry_out,
+    perform_writes,
     reply,
     results_of,
     with_store,
@@ -65,7 +65,7 @@ def test_a_run_is_recovered_completely_wherever_it_broke_off(store_url: str) -> 
     async def scenario(store: MessageStore) -> None:
         for count in range(len(WRITES) + 1):
             await begin(store)
-            await carry_out(store, WRITES[:count])
+            await perform_writes(store, WRITES[:count])
             await store.recover(now=EXPIRED)
             started = {c.id for each in WRITES[9:count] for c in each.get("started", ())}
             check_end(await store.events("c"), await store.load("c"), started)
@@ -109,7 +109,7 @@ def check_end(events: list[dict[str, Any]], history: History, started: set[str])
 def test_a_stored_result_is_published_by_recovery(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await begin(store)
-        await carry_out(
+        await perform_writes(
             store,
             [
                 {"events": [called(BOOK, generation="g")]},
@@ -139,7 +139,7 @@ def test_a_stored_result_is_published_by_recovery(store_url: str) -> None:
 def test_an_unreported_tool_call_is_recovered(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await begin(store)
-        await carry_out(store, [{"started": [BOOK, FETCH], "generation_id": "g"}])
+        await perform_writes(store, [{"started": [BOOK, FETCH], "generation_id": "g"}])
         await store.recover(now=EXPIRED)
         history = await store.load("c")
         [_, message] = history.messages
@@ -154,7 +154,7 @@ def test_a_deferred_result_stays_pending_after_recovery(store_url: str) -> None:
     async def scenario(store: MessageStore) -> None:
         await begin(store)
         write = {"events": [called(BOOK, generation="g")], "started": [BOOK], "generation_id": "g"}
-        await carry_out(store, [write])
+        await perform_writes(store, [write])
         await store.add_pending("c", "k", kind="deferred", call=BOOK, run_id="r")
         await store.add_pending("c", "a", kind="approval", call=BOOK, run_id="r")
         await store.recover(now=EXPIRED)
@@ -179,7 +179,7 @@ def test_an_owner_with_an_expired_lease_cannot_write(store_url: str) -> None:
         await store.recover(now=EXPIRED)
         late = {"events": [answered(BOOKED, "g")], "finished": [(BOOK, BOOKED)]}
         with pytest.raises(RunLostError):
-            await carry_out(store, [late])
+            await perform_writes(store, [late])
         with pytest.raises(RunLostError):
             await store.finish_run("r", OWNER, "completed")
         assert not await store.renew("r", OWNER)
@@ -208,7 +208,7 @@ def test_two_processes_that_recover_at_once_end_a_run_once(store_url: str) -> No
     async def prepare() -> None:
         async with MessageStore(store_url) as store:
             await begin(store)
-            await carry_out(store, WRITES[:13])
+            await perform_writes(store, WRITES[:13])
 
     asyncio.run(prepare())
     processes = [

@@ -93,7 +93,7 @@ async def drop(url: str, folder: Path, form: str, rounds: int) -> tuple[int, int
     return client.drops, len(client.payloads)
 
 
-async def start_over(url: str, folder: Path, rounds: int) -> tuple[int, int]:
+async def reread_from_start(url: str, folder: Path, rounds: int) -> tuple[int, int]:
     """Read a run as clients of the AI SDK do, which receive it from the start each time.
 
     Returns:

@@ -34,7 +34,7 @@ def is_result(event: Event) -> bool:
     return bool(event["kind"] == "tool_result")
 
 
-async def kill_everywhere(url: str, folder: Path, seed: int) -> tuple[int, int]:
+async def kill_at_all_points(url: str, folder: Path, seed: int) -> tuple[int, int]:
     """Kill a server with runs at all points, and let another one take over.
 
     Returns:

@@ -113,7 +113,7 @@ class Points:
             await asyncio.Event().wait()
 
 
-class HoldingStore(MessageStore):
+class PausingStore(MessageStore):
     """A store with points before and after everything that a run writes."""
 
     runs: dict[str, Points]
@@ -139,7 +139,7 @@ class HoldingStore(MessageStore):
         return written
 
 
-class HoldingJournal:
+class PausingJournal:
     """A journal with points around it."""
 
     def __init__(self, journal: Journal, points: Points) -> None:
@@ -186,7 +186,7 @@ def agent_of(turn: Turn, plan: Plan, points: Points, effects: int) -> Agent:
     return Agent(model, [note], max_iterations=MANY)
 
 
-def responder_of(config: Config, store: HoldingStore) -> Callable[[Turn], ResponderRun]:
+def responder_of(config: Config, store: PausingStore) -> Callable[[Turn], ResponderRun]:
     """Return the responder."""
     effects = os.open(config.effects, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
@@ -197,7 +197,7 @@ def responder_of(config: Config, store: HoldingStore) -> Callable[[Turn], Respon
         points = Points(turn.chat_id, plan.hold if config.holds else None)
         if config.holds:
             store.runs[turn.run_id] = points
-            journal = HoldingJournal(turn.journal, points)
+            journal = PausingJournal(turn.journal, points)
             turn = dataclasses.replace(turn, journal=journal)
         return AgentResponder(agent_of(turn, plan, points, effects))(turn)
 
@@ -215,7 +215,7 @@ def main() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     ahead = config.ahead
-    store = HoldingStore(config.url, clock=lambda: time.time() + ahead, **config.options)
+    store = PausingStore(config.url, clock=lambda: time.time() + ahead, **config.options)
     store.runs = {}
     app = chat_app(store, responder_of(config, store), limits=WebLimits(**config.limits))
     bound = socket.socket()

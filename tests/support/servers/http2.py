@@ -26,7 +26,7 @@ Act = Callable[[H2Connection], object]
 class Stream:
     """One request, and the interface for its script."""
 
-    def __init__(self, number: int, acts: _Acts, fields: list[tuple[str, str]]) -> None:
+    def __init__(self, number: int, acts: _Actions, fields: list[tuple[str, str]]) -> None:
         self.number = number
         self.fields = fields
         self.body = b""
@@ -67,7 +67,7 @@ def _cut(_: H2Connection) -> None:
     raise ConnectionAbortedError
 
 
-class _Acts:
+class _Actions:
     """Actions for the thread of a connection, because TLS sockets are not thread-safe."""
 
     def __init__(self) -> None:
@@ -101,7 +101,7 @@ class Http2Server:
         return self.raw.url
 
 
-class _Talk:
+class _ConnectionThread:
     """A handler of one connection."""
 
     def __init__(self, connection: Connection, server: Http2Server, script: StreamScript) -> None:
@@ -109,7 +109,7 @@ class _Talk:
         self._server = server
         self._script = script
         self._h2 = H2Connection(H2Configuration(client_side=False, header_encoding="utf-8"))
-        self._acts = _Acts()
+        self._acts = _Actions()
         self._streams: dict[int, Stream] = {}
         self._threads: list[threading.Thread] = []
 
@@ -181,7 +181,7 @@ def http2_server(
     """
 
     def talk(connection: Connection) -> None:
-        _Talk(connection, server, script).serve()
+        _ConnectionThread(connection, server, script).serve()
 
     with raw_server(lambda *_: None, greeting=talk, tls=tls) as raw:
         server = Http2Server(raw)

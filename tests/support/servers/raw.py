@@ -318,7 +318,7 @@ def raw_server(
 
 
 @contextmanager
-def deaf_server() -> Iterator[int]:
+def unresponsive_server() -> Iterator[int]:
     """Yield the port of a server that never accepts connections."""
     with closing(socket.socket()) as listening:
         listening.bind(("127.0.0.1", 0))
