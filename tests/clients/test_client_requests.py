@@ -34,9 +34,7 @@ def posted() -> Posted:
 
 
 @pytest.mark.parametrize("version", AI_SDK)
-def test_only_the_last_message_of_a_use_chat_request_is_read(
-    posted: Posted, version: str
-) -> None:
+def test_only_the_last_message_of_a_use_chat_request_is_read(posted: Posted, version: str) -> None:
     bodies = posted["ai-sdk"][version]
     for doing, text, count in (("first", "First.", 1), ("second", "Second.", 3)):
         assert len(bodies[doing]["messages"]) == count
@@ -70,9 +68,7 @@ def test_use_chat_answers_a_question(posted: Posted, version: str) -> None:
 
 
 @pytest.mark.parametrize("version", AG_UI)
-def test_only_the_last_message_of_an_ag_ui_request_is_read(
-    posted: Posted, version: str
-) -> None:
+def test_only_the_last_message_of_an_ag_ui_request_is_read(posted: Posted, version: str) -> None:
     read = read_ag_ui_request(posted["ag-ui"][version]["first"])
     assert (read.thread_id, read.text, read.message_id) == ("chat", "First.", "m1")
     assert read.run_id

@@ -114,7 +114,9 @@ def texts(message: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("flow", ["talk", "talk sparingly"])
 @pytest.mark.parametrize("version", AI_SDK)
-def test_use_chat_asks_and_continues_after_an_answer(tmp_path: Path, version: str, flow: str) -> None:
+def test_use_chat_asks_and_continues_after_an_answer(
+    tmp_path: Path, version: str, flow: str
+) -> None:
     first, second = play(tmp_path, "ai-sdk", version, flow, talker)
     assert (first["status"], first["error"]) == ("ready", None)
     _, answer = first["messages"]
@@ -141,9 +143,7 @@ def test_use_chat_that_reconnects_during_a_run_receives_all_of_it(
 
 
 @pytest.mark.parametrize("version", AI_SDK)
-def test_use_chat_resumes_nothing_without_a_run(
-    tmp_path: Path, version: str
-) -> None:
+def test_use_chat_resumes_nothing_without_a_run(tmp_path: Path, version: str) -> None:
     talk = play(tmp_path, "ai-sdk", version, "talk", talker)
     (idle,) = play(tmp_path, "ai-sdk", version, "idle", talker)
     assert talk[-1]["messages"]

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import httpx
 
 
-class Cutting:
+class CuttingProxy:
     """A proxy that cuts every connection to a server after so many bytes.
 
     Args:
@@ -51,9 +51,9 @@ class Cutting:
 
 
 @asynccontextmanager
-async def cutting(server: httpx.URL, length: int) -> AsyncIterator[tuple[str, Cutting]]:
+async def cutting(server: httpx.URL, length: int) -> AsyncIterator[tuple[str, CuttingProxy]]:
     """Run a proxy in front of a server, and yield its address."""
-    proxy = Cutting(server.port or 0, length)
+    proxy = CuttingProxy(server.port or 0, length)
     listener = await asyncio.start_server(proxy.pass_on, "127.0.0.1", 0)
     try:
         yield f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}", proxy

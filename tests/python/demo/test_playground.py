@@ -286,9 +286,7 @@ def test_arguments_are_repaired() -> None:
         ("timeout", "timeout", "carrier"),
     ],
 )
-def test_a_failure_is_a_result_that_the_model_answers(
-    name: str, code: str, expected: str
-) -> None:
+def test_a_failure_is_a_result_that_the_model_answers(name: str, code: str, expected: str) -> None:
     outcome = replayed(name)
     [result] = results(outcome)
     assert result.is_error

@@ -15,7 +15,7 @@ from coroutine_tests import on_a_loop
 from servers.dialects import DONE, delta, openai_text
 from servers.http_models import model
 from servers.model_answers import HI, read
-from servers.raw import Connection, RawServer, Script, unresponsive_server, occurred, raw_server
+from servers.raw import Connection, RawServer, Script, occurred, raw_server, unresponsive_server
 from servers.scripts import document, events, raw, refusal
 from servers.sse import TEST_TIMEOUT, Do
 from toolweave import FinishUpdate, TextDelta, TextMessage

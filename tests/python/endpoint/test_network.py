@@ -14,7 +14,7 @@ from servers.http2 import Stream, http2_server
 from servers.http_models import SHORT, ask, failed, model, nothing_logged_shows_the_key
 from servers.model_answers import Read, read
 from servers.proxies import proxy
-from servers.raw import Connection, unresponsive_server, raw_server
+from servers.raw import Connection, raw_server, unresponsive_server
 from servers.scripts import events, refusal
 from servers.sse import Do
 from servers.tls import Authority

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from chat_servers import TEST_TIMEOUT, QUICK, all_events, app_of, new_chat, say, serve
+from chat_servers import QUICK, TEST_TIMEOUT, all_events, app_of, new_chat, say, serve
 from toolweave import Agent, ModelRetry, SceneManager, ToolContext, ToolError, tool
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel

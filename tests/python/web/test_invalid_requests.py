@@ -13,7 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_servers import TEST_TIMEOUT, QUICK, app_of, finished, new_chat, on_a_server, say, serve_agent
+from chat_servers import (
+    QUICK,
+    TEST_TIMEOUT,
+    app_of,
+    finished,
+    new_chat,
+    on_a_server,
+    say,
+    serve_agent,
+)
 from toolweave import Agent, Message
 from toolweave.tools import RateLimit
 from toolweave.web import HttpError, WebLimits

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chat_servers import TEST_TIMEOUT, QUICK
+from chat_servers import QUICK, TEST_TIMEOUT
 from effort import effort
 from toolweave import (
     Agent,

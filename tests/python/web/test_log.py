@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from chat_servers import TEST_TIMEOUT, QUICK
+from chat_servers import QUICK, TEST_TIMEOUT
 from effort import effort
 from event_snapshots import FINAL, calls_of, snapshot_of
 from run_scripts import ECHOES, agent_scripts, calculator_manager, scene_pieces

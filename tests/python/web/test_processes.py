@@ -14,7 +14,16 @@ from pathlib import Path
 import httpx
 import pytest
 
-from chat_servers import TEST_TIMEOUT, all_events, finished, new_chat, on_a_server, say, text_of, until
+from chat_servers import (
+    TEST_TIMEOUT,
+    all_events,
+    finished,
+    new_chat,
+    on_a_server,
+    say,
+    text_of,
+    until,
+)
 
 SERVER = textwrap.dedent(
     """

@@ -14,8 +14,8 @@ import pytest
 from typing_extensions import Self
 
 from chat_servers import (
-    TEST_TIMEOUT,
     QUICK,
+    TEST_TIMEOUT,
     Event,
     all_events,
     finished,

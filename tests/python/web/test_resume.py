@@ -14,8 +14,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from chat_servers import (
-    TEST_TIMEOUT,
     QUICK,
+    TEST_TIMEOUT,
     Event,
     all_events,
     app_of,

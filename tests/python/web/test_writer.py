@@ -9,7 +9,7 @@ from typing import Any
 
 from typing_extensions import Self
 
-from chat_servers import TEST_TIMEOUT, QUICK
+from chat_servers import QUICK, TEST_TIMEOUT
 from toolweave import TextDelta, ToolCall, ToolResult
 from toolweave.lifecycle import StreamEventMapper, TurnEvent
 from toolweave.store import MessageStore, WriteResult

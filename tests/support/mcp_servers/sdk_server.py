@@ -128,7 +128,7 @@ async def order(answer: Annotated[ElicitationResult[Size], Resolve(ask_size)]) -
     return answer.action
 
 
-class Meeting:
+class Barrier:
     """A barrier for two calls."""
 
     def __init__(self) -> None:
@@ -142,7 +142,7 @@ class Meeting:
         await self._both.wait()
 
 
-asking, answered = Meeting(), Meeting()
+asking, answered = Barrier(), Barrier()
 
 
 @server.tool()
