@@ -64,10 +64,10 @@ class ToolBox:
         """
         # The only data are long-term means of the month.
         table: dict[str, list[int]] = _data("climate.json")
-        wanted = _folded(location.split(",")[0])
+        wanted = _normalized(location.split(",")[0])
         await asyncio.sleep(self._step)
         for city, means in table.items():
-            if _folded(city) == wanted:
+            if _normalized(city) == wanted:
                 mean: float = means[self.today.month - 1]
                 degrees = f"{mean:g} °C"
                 if unit == "fahrenheit":
@@ -119,7 +119,7 @@ class ToolBox:
         if numberOfPeople > left:
             raise ToolFailed(f"{name} has {left} seats left on {day}")
         self._booked[name, day] += numberOfPeople
-        letters = "".join(ch for ch in _folded(name) if ch.isalnum())[:3].upper()
+        letters = "".join(ch for ch in _normalized(name) if ch.isalnum())[:3].upper()
         code = f"{letters}-{day:%m%d}-{self._booked[name, day]:02d}"
         return f"booked: {name}, {numberOfPeople} people, {day:%A %Y-%m-%d} {clock:%H:%M}, {code}"
 
@@ -195,9 +195,9 @@ class ToolBox:
 
 def _restaurant(wish: str) -> dict[str, Any]:
     table: list[dict[str, Any]] = _data("restaurants.json")
-    wanted = _folded(wish)
+    wanted = _normalized(wish)
     for place in table:
-        if _folded(place["name"]) == wanted:
+        if _normalized(place["name"]) == wanted:
             return place
     known = _listed(place["name"] for place in table)
     raise ToolFailed(f"no restaurant {wish!r}; there are {known}")
@@ -219,7 +219,7 @@ def _format_number(value: Decimal) -> str:
     return f"{value.normalize(_ARITHMETIC):f}"
 
 
-def _folded(text: str) -> str:
+def _normalized(text: str) -> str:
     """Normalize a name for comparison: without case, accents and surrounding space."""
     bare = unicodedata.normalize("NFKD", text.strip().casefold())
     return "".join(ch for ch in bare if not unicodedata.combining(ch))

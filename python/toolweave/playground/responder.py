@@ -90,12 +90,12 @@ class Playground:
 
     def __call__(self, turn: Turn) -> RawTextRun:
         """Start the run of a turn."""
-        asked = _asked((*turn.history, *turn.messages))
+        asked = _last_user_text((*turn.history, *turn.messages))
         if self._model is not None:
-            return self._live(turn, self._model, asked)
+            return self._run_live(turn, self._model, asked)
         scenario = scenario_for(asked)
         if scenario is None:
-            return self._unknown(turn, asked)
+            return self._unrecorded(turn, asked)
         if scenario.kind == "scenes":
             return RawTextRun(self._scenes(turn, scenario))
         if scenario.kind == "selection":
@@ -103,7 +103,7 @@ class Playground:
             return RawTextRun(self._replay(turn, scenario, router), lambda: router.select(asked))
         return RawTextRun(self._replay(turn, scenario))
 
-    def _live(self, turn: Turn, model: ChatModel, asked: str) -> RawTextRun:
+    def _run_live(self, turn: Turn, model: ChatModel, asked: str) -> RawTextRun:
         router = self._router
         name: str = getattr(model, "name", "model")
         today = datetime.date.today()  # noqa: DTZ011 - the user's date
@@ -116,24 +116,24 @@ class Playground:
                 instructions=instructions(today),
                 approver=self._approver,
             )
-            return _opened(agent, turn)
+            return _open_agent_run(agent, turn)
 
         # Continuing a run needs no selection.
         if router is None or not turn.messages:
             return RawTextRun(open_run)
         return RawTextRun(open_run, lambda: router.select(asked))
 
-    def _unknown(self, turn: Turn, asked: str) -> RawTextRun:
+    def _unrecorded(self, turn: Turn, asked: str) -> RawTextRun:
         """Answer that no reply is recorded."""
         router = self._router
         if router is None:
-            return RawTextRun(self._replay(turn, _by_hand(asked, UNKNOWN)))
+            return RawTextRun(self._replay(turn, _hand_written(asked, UNKNOWN)))
 
         def open_run(on_text: OnText, selection: Selection | None) -> OpenedRun:
             chosen = "No tool fits."
             if selection is not None and selection.tool is not None:
                 chosen = f"It would be {selection.tool.name}, which was not run."
-            scenario = _by_hand(asked, ROUTED.replace("{chosen}", chosen))
+            scenario = _hand_written(asked, ROUTED.replace("{chosen}", chosen))
             return self._replay(turn, scenario)(on_text, selection)
 
         return RawTextRun(open_run, lambda: router.select(asked))
@@ -157,7 +157,7 @@ class Playground:
                 instructions=instructions(RECORDED_ON),
                 approver=self._approver,
             )
-            run, deferred = _opened(agent, turn)
+            run, deferred = _open_agent_run(agent, turn)
             runs.append(run)
             return run, deferred
 
@@ -207,7 +207,7 @@ def instructions(today: datetime.date) -> str:
     )
 
 
-def _opened(agent: Agent, turn: Turn) -> tuple[AgentRun, DeferredResults]:
+def _open_agent_run(agent: Agent, turn: Turn) -> tuple[AgentRun, DeferredResults]:
     run = agent.open(
         turn.messages or None,
         history=turn.history,
@@ -218,7 +218,7 @@ def _opened(agent: Agent, turn: Turn) -> tuple[AgentRun, DeferredResults]:
     return run, agent.executor.deferred
 
 
-def _asked(messages: Sequence[Message]) -> str:
+def _last_user_text(messages: Sequence[Message]) -> str:
     """Return the text of the last user message."""
     for message in reversed(messages):
         if isinstance(message, TextMessage) and message.role is Role.USER:
@@ -226,5 +226,5 @@ def _asked(messages: Sequence[Message]) -> str:
     return ""
 
 
-def _by_hand(asked: str, text: str) -> Scenario:
+def _hand_written(asked: str, text: str) -> Scenario:
     return Scenario("unknown", "unknown", asked, "agent", ((Alternative(None, text),),))

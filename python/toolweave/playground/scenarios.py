@@ -43,7 +43,7 @@ class Alternative:
     reply: RecordedReply | str
     """The reply; a text if it is hand-written."""
 
-    def fits(self, results: Sequence[str]) -> bool:
+    def matches(self, results: Sequence[str]) -> bool:
         """Return true if the condition holds for these results."""
         return self.text is None or any(self.text in result for result in results)
 
@@ -110,7 +110,7 @@ class Scenario:
         """
         if turn < len(self.turns):
             for each in self.turns[turn]:
-                if each.fits(results):
+                if each.matches(results):
                     return each.reply_to(self.prompt, results)
         return written(self.prompt, NOT_RECORDED)
 
@@ -132,12 +132,12 @@ def scenario_for(prompt: str) -> Scenario | None:
 
     Prompts of recordings without a scenario are found as well.
     """
-    wanted = _folded(prompt)
+    wanted = _normalized(prompt)
     for scenario in scenarios():
-        if _folded(scenario.prompt) == wanted:
+        if _normalized(scenario.prompt) == wanted:
             return scenario
     for recording in recordings():
-        if _folded(recording.prompt) == wanted:
+        if _normalized(recording.prompt) == wanted:
             return _of_recording(recording)
     return None
 
@@ -169,7 +169,7 @@ def written(prompt: str, text: str) -> RecordedReply:
     )
 
 
-def _folded(prompt: str) -> str:
+def _normalized(prompt: str) -> str:
     return " ".join(prompt.casefold().split())
 
 

@@ -79,7 +79,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Serving:
+class RunningServer:
     """A running server."""
 
     url: str
@@ -106,7 +106,9 @@ async def serve(settings: Settings, model: ChatModel | None, out: TextIO) -> Non
 
 
 @asynccontextmanager
-async def serving(settings: Settings, model: ChatModel | None) -> AsyncGenerator[Serving, None]:
+async def serving(
+    settings: Settings, model: ChatModel | None
+) -> AsyncGenerator[RunningServer, None]:
     """Serve the playground during a block.
 
     Raises:
@@ -124,7 +126,7 @@ async def serving(settings: Settings, model: ChatModel | None) -> AsyncGenerator
                 store,
                 _responder(settings, model),
                 page=_page(settings, model),
-                allowed_hosts=_hosts(settings.host),
+                allowed_hosts=_allowed_hosts(settings.host),
             )
             config = uvicorn.Config(
                 app, log_level="warning", lifespan="on", timeout_graceful_shutdown=GRACEFUL_SHUTDOWN
@@ -132,8 +134,8 @@ async def serving(settings: Settings, model: ChatModel | None) -> AsyncGenerator
             server = uvicorn.Server(config)
             task = asyncio.get_running_loop().create_task(server.serve([listener]))
             try:
-                await _started(server, task)
-                yield Serving(_address(settings.host, listener), store, task)
+                await _wait_until_started(server, task)
+                yield RunningServer(_address(settings.host, listener), store, task)
             finally:
                 server.should_exit = True
                 await asyncio.wait([task])
@@ -141,7 +143,7 @@ async def serving(settings: Settings, model: ChatModel | None) -> AsyncGenerator
             task.result()
 
 
-async def _started(server: uvicorn.Server, task: asyncio.Task[None]) -> None:
+async def _wait_until_started(server: uvicorn.Server, task: asyncio.Task[None]) -> None:
     while not server.started:
         await asyncio.wait([task], timeout=0.01)
         if task.done():
@@ -169,7 +171,7 @@ def _address(host: str, listener: socket.socket) -> str:
     return f"http://{shown}:{listener.getsockname()[1]}"
 
 
-def _hosts(host: str) -> Sequence[str] | None:
+def _allowed_hosts(host: str) -> Sequence[str] | None:
     """Return the allowed host names: only local ones if the server is local."""
     return LOOPBACK if host in LOOPBACK else None
 
