@@ -34,7 +34,7 @@ def run() -> Section | None:
     for name, sizes in figures.items():
         ordered = sorted(sizes, key=_length)
         rows.append([name, ", ".join(f"{size}: {sizes[size]:.3f}" for size in ordered)])
-        targets.append(Target(f"{name}, microseconds a token", MOST, max(sizes.values())))
+        targets.append(Target(f"{name}, microseconds per token", MOST, max(sizes.values())))
     for size, (judged, serde) in values.items():
         rows.append([f"building a value, {size}", f"{judged:.2f} us; serde_json {serde:.2f} us"])
         targets.append(
@@ -42,9 +42,9 @@ def run() -> Section | None:
         )
     return Section(
         "In Rust",
-        "`cargo bench`: framing and scanning alone, microseconds a token of 4 characters, mean of "
-        "wall-clock samples (criterion). Nothing is copied or kept.",
-        ["", "microseconds a token"],
+        "`cargo bench`: framing and scanning alone, microseconds per token of 4 characters, mean "
+        "of wall-clock samples (criterion). Nothing is copied or kept.",
+        ["", "microseconds per token"],
         rows,
         targets,
     )

@@ -185,7 +185,7 @@ def streams(*, quick: bool = False) -> Section:
             "p50",
             "p99",
             "longest",
-            "KiB a stream",
+            "KiB per stream",
             "processor",
             "lost; twice; out of order",
         ],

@@ -179,7 +179,7 @@ def run(effort: Effort) -> Section:
                 [f"load {label}", *(f"{value * 1e3:,.2f}" for value in (toolweave, etree, nlweb))]
             )
             targets.append(
-                Target(f"loading {label}, in times of `ET.parse`", 0.35, toolweave / etree)
+                Target(f"loading {label}, relative to `ET.parse`", 0.35, toolweave / etree)
             )
         cold, warm = looking_up(effort, folder)
     rows.append(["`tools_for`, 200 of 10,000, first time", f"{cold / 1e3:.4f}", "-", "-"])
@@ -190,7 +190,7 @@ def run(effort: Effort) -> Section:
     rows.append(["select among 6 tools, instant scorer", f"{few / 1e3:.3f}", "-", "-"])
     rows.append(["select among 600 tools, instant scorer", f"{many / 1e3:.2f}", "-", "-"])
     targets.append(Target("selection among 6 tools, microseconds", 100, few))
-    targets.append(Target("a tool among 600, in times of one among 6", 1.1, many / 600 / (few / 6)))
+    targets.append(Target("a tool among 600, relative to one among 6", 1.1, many / 600 / (few / 6)))
     return Section(
         title="Registry and selection",
         note="Milliseconds. The standard library reads the same files: the XML alone, and with "

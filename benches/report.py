@@ -74,7 +74,7 @@ def conditions() -> str:
         f"`{command.strip()}` on {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}: "
         f"{platform.python_implementation()} {platform.python_version()}, "
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
-        "CPU time, least of several runs taken in turns."
+        "CPU time, minimum of several interleaved runs."
     )
 
 

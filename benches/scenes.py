@@ -376,7 +376,7 @@ CONTESTANTS = [
     Contestant(
         "openai-agents `Runner.run_streamed`", "openai-agents", openai_streamed(), streams=True
     ),
-    Contestant("a loop around `asyncio.gather`, nothing else", None, by_hand()),
+    Contestant("a loop around `asyncio.gather` only", None, by_hand()),
 ]
 
 
@@ -419,20 +419,20 @@ def run(effort: Effort) -> Section:
     others = [each for each in CONTESTANTS if each.package not in (None, "toolweave")]
     targets: list[Target] = []
     for what, name, streams in (
-        ("a run, in the best other one", AGENT_RUN, False),
-        ("a streamed run, in the best other one", AGENT_STREAM, True),
-        ("a streamed run of scenes, in the best other streamed one", SCENES, True),
-        ("the same, in the best other one that is not streamed", SCENES, False),
+        ("a run, relative to the best of the others", AGENT_RUN, False),
+        ("a streamed run, relative to the best of the others", AGENT_STREAM, True),
+        ("a streamed run of scenes, relative to the best streamed run of the others", SCENES, True),
+        ("the same, relative to the best run of the others that is not streamed", SCENES, False),
     ):
         best = min(per_run[each.name] for each in others if each.streams is streams)
         targets.append(Target(what, 0.25, per_run[name] / best))
     return Section(
-        "The loop",
-        f"CPU microseconds of a run with a model that answers at once: {TURNS} replies with "
+        "Agent loop",
+        f"CPU microseconds of a run with a model that replies immediately: {TURNS} replies with "
         f"{CALLS} calls each of a trivial async tool, then the answer. Per run and per turn; for "
         "runs that emit events, their number, and the number per second of CPU time. Tracing is "
-        "off, and the model reports usage, so that no contestant estimates tokens.",
-        ["", "run", "turn", "events", "events a second"],
+        "off, and the model reports usage, so that no library estimates tokens.",
+        ["", "run", "turn", "events", "events per second"],
         rows,
         targets,
     )

@@ -83,9 +83,10 @@ def replies(effort: Effort) -> Section:
         "Streaming",
         "Microseconds per token of 4 characters. `>`: stopped at its budget, so this is a lower "
         "bound; `n/r`: not run, because a shorter reply exceeded the budget; `-`: reads only "
-        "JSON, and is given only the arguments. Growth is the largest slope of time against "
-        "length on a log-log plot; 1 is linear. Targets exclude the time to build the value of "
-        "the call, which every parser needs.",
+        "JSON, and is given only the arguments. A floor is a method in Rust that takes a token and "
+        "returns (a) an empty tuple, (b) a tuple of one event. Growth is the largest slope of time "
+        "against length on a log-log plot; 1 is linear. Targets exclude the time to build the "
+        "value of the call, which every parser needs.",
         ["", *(f"{case} {size}" for case, size in columns), "growth"],
         rows,
         targets(effort, results, cases),
@@ -132,14 +133,14 @@ def targets(effort: Effort, results: Results, cases: dict[str, list[Reply]]) -> 
 
     found = [
         Target(
-            "text token through `push`, in floors (b)",
+            "text token through `push`, relative to floor (b)",
             1.5,
             ratio(peers.PUSH, peers.FLOOR_EVENT, "text"),
         )
     ]
     found += [
         Target(
-            f"argument token with its `ToolCallDelta` ({case}), in floors (b)",
+            f"argument token with its `ToolCallDelta` ({case}), relative to floor (b)",
             1.8,
             ratio(peers.PUSH, peers.FLOOR_EVENT, case),
         )
@@ -147,15 +148,15 @@ def targets(effort: Effort, results: Results, cases: dict[str, list[Reply]]) -> 
     ]
     found += [
         Target(
-            f"argument token with `deltas=False` ({case}), in floors (a)",
+            f"argument token with `deltas=False` ({case}), relative to floor (a)",
             1.5,
             ratio(peers.PUSH_WITHOUT_DELTAS, peers.FLOOR_NOTHING, case),
         )
         for case in ("string", "array")
     ]
-    found.append(Target("held-back token, in floors (a)", 1.5, held_back(effort)))
+    found.append(Target("held-back token, relative to floor (a)", 1.5, held_back(effort)))
     found += [
-        Target(f"{name} ({case}), in floors (b)", 0.5, ratio(peer, peers.FLOOR_EVENT, case))
+        Target(f"{name} ({case}), relative to floor (b)", 0.5, ratio(peer, peers.FLOOR_EVENT, case))
         for name, peer in (("`push_many`", peers.PUSH_MANY), ("`parse_stream`", peers.PARSE_LIST))
         for case in cases
     ]

@@ -179,7 +179,7 @@ def main() -> None:
         for part, cost in sorted(taken.items(), key=lambda item: -item[1])
     ]
     rows.append(["all", f"{total / tokens:,.0f}", "100%"])
-    print(table([f"`{given.reader}`", "instructions a token", "share"], rows))
+    print(table([f"`{given.reader}`", "instructions per token", "share"], rows))
     if given.rest:
         of_part: dict[str, list[tuple[float, str]]] = defaultdict(list)
         for (name, module), function in functions.items():

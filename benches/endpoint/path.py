@@ -12,10 +12,10 @@ from endpoint.control import in_process, provider
 from report import Section
 
 RUNNERS = {
-    "bare": "bytes from a socket, and a look for the tag in them",
+    "bare": "bytes from a socket, searched for the tag",
     "use-http": f"`NaturalToolUse(HttpModel)` (toolweave {version('toolweave')})",
     "agent-http": f"`Agent(HttpModel)` (toolweave {version('toolweave')})",
-    "use-openai": f"before: `NaturalToolUse(OpenAIModel)` (openai {version('openai')})",
+    "use-openai": f"for comparison: `NaturalToolUse(OpenAIModel)` (openai {version('openai')})",
 }
 
 

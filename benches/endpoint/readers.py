@@ -279,7 +279,7 @@ READERS = {
     "httpx": Reader("httpx, lines and `json`", "httpx", bare_httpx),
     "aiohttp": Reader("aiohttp, lines and `json`", "aiohttp", bare_aiohttp),
     "litellm": Reader("LiteLLM `acompletion`", "litellm", litellm),
-    "bare": Reader("bytes from asyncio, and nothing else", None, bare),
+    "bare": Reader("bytes from asyncio only", None, bare),
 }
 APART = ("litellm",)
 """Contestants with an environment of their own."""

@@ -148,7 +148,7 @@ def targets(results: dict[Load, dict[str, Measured]]) -> list[Target]:
             user = measured[name].user
             for peer, limit in (("openai", 0.1), ("aiohttp", 0.5)):
                 of_peer = f"that of {READERS[peer].label}"
-                what = f"{label}, {load} streams: user CPU a token, in {of_peer}"
+                what = f"{label}, {load} streams: user CPU per token, relative to {of_peer}"
                 found.append(Target(what, limit, user / measured[peer].user))
     for name in TOOLWEAVE_READERS:
         for load, measured in results.items():
