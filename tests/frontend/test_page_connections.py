@@ -152,7 +152,9 @@ def test_a_page_that_was_offline_catches_up_once_online(
     page.expect_as_stored()
 
 
-def test_tabs_with_one_chat_stay_synchronized(scripted: ScriptedServer, open_page: OpenPage) -> None:
+def test_tabs_with_one_chat_stay_synchronized(
+    scripted: ScriptedServer, open_page: OpenPage
+) -> None:
     scripted.replies(
         "Share.", ["Here: ", call("TransferMoney", to="both", euros=1)], [pause("s"), "Shared."]
     )

@@ -8,9 +8,7 @@ from paging import OpenPage, expect_state
 from serving import ScriptedServer, call, pause
 
 
-def test_a_conversation_is_shown_completely(
-    scripted: ScriptedServer, open_page: OpenPage
-) -> None:
+def test_a_conversation_is_shown_completely(scripted: ScriptedServer, open_page: OpenPage) -> None:
     name = "the north of the whole country"
     text = call("ReadStation", city=name)
     cut = text.index(" north")
@@ -135,7 +133,9 @@ def test_repairs_are_shown_path_by_path(scripted: ScriptedServer, open_page: Ope
     page.expect_end()
 
 
-def test_a_call_that_cannot_run_reports_the_reason(scripted: ScriptedServer, open_page: OpenPage) -> None:
+def test_a_call_that_cannot_run_reports_the_reason(
+    scripted: ScriptedServer, open_page: OpenPage
+) -> None:
     scripted.replies("Pay nobody.", [call("TransferMoney", to="Ada", euros=-5)], ["Then not."])
     page = open_page(scripted)
     page.say("Pay nobody.")
