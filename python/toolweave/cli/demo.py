@@ -86,11 +86,11 @@ def run(options: argparse.Namespace) -> int:
     if options.model is None:
         for name in ("model_name", "api_key_env"):
             if getattr(options, name) is not None:
-                raise InputError(f"--{name.replace('_', '-')} goes with --model URL")
+                raise InputError(f"--{name.replace('_', '-')} requires --model URL")
     if options.tools is None:
         for name in ("type", "allow_handlers"):
             if getattr(options, name) is not None:
-                raise InputError(f"--{name.replace('_', '-')} goes with --tools FILE")
+                raise InputError(f"--{name.replace('_', '-')} requires --tools FILE")
     try:
         from ..playground import server
     except ImportError as err:

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     if options.chat is not None and options.store is None:
-        raise InputError("--chat ID goes with --store URL")
+        raise InputError("--chat ID requires --store URL")
     tools = [] if options.tools is None else read_contracts(options.tools)
     messages = read_transcript(options.file, options.format, tools)
     write_utf8()

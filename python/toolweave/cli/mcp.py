@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     except ImportError as err:
         raise InputError(str(err)) from None
     if (options.tools is None) == (options.registry is None):
-        raise InputError("tools are of a module or of a registry: MODULE[:NAME] or --registry FILE")
+        raise InputError("give either MODULE[:NAME] or --registry FILE")
     add_cwd_to_path()
     where = options.tools or options.registry
     tools = _registry_toolset(

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     if options.model is None:
         for name in ("model_name", "api_key_env", "prompt"):
             if getattr(options, name) is not None:
-                raise InputError(f"--{name.replace('_', '-')} goes with --model URL")
+                raise InputError(f"--{name.replace('_', '-')} requires --model URL")
     elif options.model_name is None:
         raise InputError("--model URL needs --model-name NAME")
     elif options.list or options.all or options.only:

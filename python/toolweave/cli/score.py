@@ -89,10 +89,10 @@ def run(options: argparse.Namespace) -> int:
     if options.examples == (options.query is not None):
         raise InputError("give either a QUERY or --examples")
     if options.limit is not None and not options.examples:
-        raise InputError("--limit goes with --examples")
+        raise InputError("--limit requires --examples")
     methods = _methods(options.strategy or ["choose"])
     if not options.examples and len(methods) > 1:
-        raise InputError("for one QUERY there is one --strategy; compare several with --examples")
+        raise InputError("a QUERY takes one --strategy; compare several with --examples")
     registry = read_registry(options.file)
     if options.examples:
         asyncio.run(_measure(registry, methods, options))
@@ -286,7 +286,7 @@ async def _scorer(options: argparse.Namespace, stack: AsyncExitStack) -> Scorer:
     if model is None or model == WORDS:
         for name in ("model_name", "api_key_env"):
             if getattr(options, name) is not None:
-                raise InputError(f"--{name.replace('_', '-')} goes with --model URL")
+                raise InputError(f"--{name.replace('_', '-')} requires --model URL")
     if model == WORDS:
         from ..selection.words import WordScorer
 

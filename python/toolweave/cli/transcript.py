@@ -58,7 +58,7 @@ def read_transcript(path: str, form: str, tools: Sequence[FunctionContract] = ()
         )
     entries = _entries(text, path) if is_json else TranscriptEntries(list(_turns(text, path)))
     if not entries.messages:
-        raise InputError(f"{name_of(path)} holds no messages")
+        raise InputError(f"{name_of(path)} has no messages")
     try:
         return _messages(entries, _format(entries) if form == "auto" else form, tools)
     except (MessageError, TypeError) as err:
@@ -116,8 +116,8 @@ def _entries(text: str, path: str) -> TranscriptEntries:
     messages = members.get("messages")
     if not isinstance(messages, list):
         raise InputError(
-            f"{name_of(path)} holds no transcript; expected a list of messages, an object with the "
-            'member "messages", or a message a line'
+            f"{name_of(path)} is not a transcript; expected a list of messages, an object with the "
+            'member "messages", or one message per line'
         )
     return TranscriptEntries(messages, members.get("system"))
 

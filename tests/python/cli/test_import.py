@@ -250,9 +250,9 @@ def test_a_failed_import_stores_nothing(tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("content", "form", "says"),
     [
-        ("[]", "auto", "holds no messages"),
-        ("", "auto", "holds no messages"),
-        ("## user\n\n", "auto", "holds no messages"),
+        ("[]", "auto", "has no messages"),
+        ("", "auto", "has no messages"),
+        ("## user\n\n", "auto", "has no messages"),
         ("{}", "auto", 'the member "messages"'),
         ('{"messages": 7}', "auto", "expected a list of messages"),
         ("[{]", "auto", "is not JSON: "),
@@ -285,7 +285,7 @@ def test_an_invalid_transcript_is_reported_with_its_position(
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--chat", "c"], "--chat ID goes with --store URL"),
+        (["--chat", "c"], "--chat ID requires --store URL"),
         (["--store", "mysql://x/y"], "SQLite or PostgreSQL"),
         (["--store", "nonsense"], "the URL of the store must be like"),
         (["--store", "sqlite://", "--chat", "c" * 256], "--chat ID must be 1 to 255"),
