@@ -214,4 +214,4 @@ def check_known(given: Iterable[str], known: Iterable[str]) -> None:
     names = sorted(known)
     for each in given:
         if each not in names:
-            raise TypeError(f"there is no option {each!r}; there are {', '.join(names)}")
+            raise TypeError(f"an option must be one of {', '.join(names)}, got {each!r}")

@@ -79,8 +79,8 @@ def load_registry() -> ToolRegistry:
     folder = os.environ.get("NLWEB_CONFIG_DIR") or getattr(_config(), "config_directory", None)
     if not folder:
         raise RegistryError(
-            "there is no tools.xml to take the tools from: neither NLWEB_CONFIG_DIR nor NLWeb's "
-            "configuration says where; load one and give it to toolweave.nlweb.configure(registry)"
+            "tools.xml cannot be found: neither NLWEB_CONFIG_DIR nor NLWeb's configuration names "
+            "its folder; load a registry and pass it to toolweave.nlweb.configure(registry)"
         )
     path = Path(os.path.expandvars(str(folder))).expanduser() / "tools.xml"
     try:
@@ -152,7 +152,7 @@ def _ask_llm() -> Callable[..., Awaitable[Any]]:
     found = getattr(module, "ask_llm", None)
     if not callable(found):
         raise ModelError(
-            "there is no NLWeb here whose model could be asked; give one with "
+            "NLWeb is not loaded, so it has no model to ask; pass a model with "
             "toolweave.nlweb.configure(scorer=...)",
             "nlweb",
         )

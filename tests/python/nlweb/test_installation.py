@@ -146,7 +146,7 @@ def test_tools_are_loaded_from_the_configuration_folder(
     nlweb: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NLWEB_CONFIG_DIR")
-    with pytest.raises(RegistryError, match=r"there is no tools\.xml to take the tools from"):
+    with pytest.raises(RegistryError, match=r"tools\.xml cannot be found"):
         load_registry()
     nlweb.config_directory = str(tmp_path / "config")
     assert [entry.name for entry in load_registry().tools_for("Recipe")] == ["search", "details"]
@@ -288,9 +288,9 @@ def test_without_nlweb_the_error_names_what_to_configure(caplog: pytest.LogCaptu
     handler = Handler()
     asyncio.run(make_selector(Registry({}, [SEARCH, tool("other", handler="a.B")]))(handler).do())
     justification = handler.tool_routing_results[0]["result"]["justification"]
-    assert "give one with toolweave.nlweb.configure(scorer=...)" in justification
+    assert "pass a model with toolweave.nlweb.configure(scorer=...)" in justification
     assert chosen(Handler()) == []
-    assert "give it to toolweave.nlweb.configure(registry)" in caplog.text
+    assert "pass it to toolweave.nlweb.configure(registry)" in caplog.text
 
 
 def test_a_configuration_applies_from_the_next_query_and_to_no_other_class() -> None:
@@ -327,7 +327,7 @@ def test_invalid_arguments_are_refused_at_once(registry: Any, scorer: Any, polic
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"handler_timout": 3.0}, "no option 'handler_timout'; there are allowed_hosts, "),
+        ({"handler_timout": 3.0}, "an option must be one of allowed_hosts, "),
         ({"handler_timeout": "3"}, "handler_timeout must be a number above 0, or None, got '3'"),
         ({"decontextualization_timeout": -1.0}, "must be a number above 0, or None, got -1.0"),
         ({"allowed_hosts": "example.org"}, "must be a list"),

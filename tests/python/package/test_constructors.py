@@ -389,7 +389,7 @@ STORE = MessageStore("sqlite://")
         ),
         (
             lambda: Agent(model, [add], timout=3),
-            "there is no option 'timout'; there are approval_timeout, approver, cache, ",
+            "an option must be one of approval_timeout, approver, cache, ",
         ),
         (
             lambda: toolweave.ToolExecutor([], timeout="60"),
