@@ -169,7 +169,7 @@ async def items(
         if empty and not kind.startswith("text/event-stream"):
             server = server_label(str(stream.response.url))
             raise ModelError(
-                f"{server} answered with {kind or 'something'}, which is no stream; "
+                f"{server} answered with {kind or 'no content type'}, which is not a stream; "
                 "is the base URL the right one?",
                 provider,
             )
@@ -203,8 +203,12 @@ def checked_tool_choice(options: ModelOptions, tools: Sequence[FunctionContract]
         return choice if tools else None
     names = [contract.name for contract in tools]
     if not tools or (choice != "required" and choice not in names):
-        have = f"the tools are {', '.join(names)}" if tools else "there are no tools"
-        raise ValueError(f"tool_choice is {choice!r}, but {have}")
+        wanted = (
+            f"'auto', 'none', 'required' or a tool ({', '.join(names)})"
+            if tools
+            else "'auto' or 'none' without tools"
+        )
+        raise ValueError(f"tool_choice must be {wanted}, got {choice!r}")
     return choice
 
 

@@ -171,7 +171,7 @@ def test_a_response_that_is_not_a_stream_is_an_error_that_says_so(name: str, kin
     assert error is not None
     path = "messages" if name == "anthropic" else "chat/completions"
     assert str(error).endswith(
-        f"/v1/{path} answered with {kind}, which is no stream; is the base URL the right one?"
+        f"/v1/{path} answered with {kind}, which is not a stream; is the base URL the right one?"
     )
 
 
@@ -206,9 +206,7 @@ def test_a_key_from_the_environment_that_cannot_be_sent_is_not_shown(
 @each_client
 @settings(max_examples=effort(2))
 @given(places=st.lists(st.integers(0, 5000), min_size=3, max_size=40))
-def test_a_reply_is_the_same_however_its_bytes_are_split(
-    name: str, places: list[int]
-) -> None:
+def test_a_reply_is_the_same_however_its_bytes_are_split(name: str, places: list[int]) -> None:
     pieces = ["zwölf ", "🌍", "\u2028", "\r\n", "data: [DONE]\n\n"]
     whole = b"".join(sent(name, *pieces, end="stop"))
     edges = sorted({0, len(whole), *(place % len(whole) for place in places)})

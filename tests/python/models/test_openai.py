@@ -306,8 +306,8 @@ def test_native_tools_can_be_switched_off() -> None:
 @pytest.mark.parametrize(
     ("tools", "options", "says"),
     [
-        ([ADD], ModelOptions(tool_choice="Sub"), "tool_choice is 'Sub', but the tools are Add"),
-        ([], ModelOptions(tool_choice="required"), "'required', but there are no tools"),
+        ([ADD], ModelOptions(tool_choice="Sub"), r"'required' or a tool \(Add\), got 'Sub'"),
+        ([], ModelOptions(tool_choice="required"), "'none' without tools, got 'required'"),
         ([], ModelOptions(extra={"stream": False}), "`extra` must not set 'stream'"),
     ],
 )

@@ -139,7 +139,7 @@ class NaturalToolUseModel(WrapperModel):
         Raises:
             NotImplementedError: Always.
         """
-        raise NotImplementedError("NaturalToolUseModel serves no batches; run the agent instead")
+        raise NotImplementedError("NaturalToolUseModel does not support batches; run the agent")
 
     def _text_request(
         self,
