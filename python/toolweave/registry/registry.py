@@ -128,7 +128,9 @@ class ToolRegistry:
         if not sources:
             raise TypeError("sources must be at least one file, folder or URL, got none")
         if isinstance(allowed_hosts, str):
-            raise TypeError(f"allowed_hosts must be a list of hosts; for one, [{allowed_hosts!r}]")
+            raise TypeError(
+                f"allowed_hosts must be a list of hosts, as in [{allowed_hosts!r}], got one string"
+            )
         check_count("max_bytes", max_bytes, 1)
         places = tuple(as_source(place, allowed_hosts, max_bytes) for place in sources)
         registry = ToolRegistry(base_url=base_url)
@@ -233,7 +235,8 @@ class ToolRegistry:
         """
         if isinstance(allowed_handlers, str):
             raise TypeError(
-                f"allowed_handlers must be a list of prefixes; for one, [{allowed_handlers!r}]"
+                f"allowed_handlers must be a list of prefixes, as in [{allowed_handlers!r}], "
+                "got one string"
             )
         state, documents, parts = self._state, self._documents, self._parts
         if len(documents) < 2:

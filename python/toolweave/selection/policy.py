@@ -83,13 +83,13 @@ class SelectionPolicy:
         given = cast("object", self.allowed_handlers)
         if isinstance(given, str):
             raise TypeError(
-                f"allowed_handlers must be a tuple of prefixes; for one, write ({given!r},)"
+                f"allowed_handlers must be a tuple of prefixes, as in ({given!r},), got one string"
             )
         check_iterable("allowed_handlers", given, "a tuple of prefixes")
         prefixes = tuple(cast("tuple[object, ...]", given))
         for prefix in prefixes:
             if not isinstance(prefix, str) or not prefix:
-                raise TypeError(f"allowed_handlers must hold dotted prefixes, got {prefix!r}")
+                raise TypeError(f"allowed_handlers must contain dotted prefixes, got {prefix!r}")
         object.__setattr__(self, "allowed_handlers", prefixes)
 
     def _check_number(self, name: str) -> None:

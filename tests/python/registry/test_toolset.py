@@ -381,8 +381,8 @@ def test_a_registry_of_a_module_is_served_with_its_handlers(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "tools are of a module or of a registry: MODULE[:NAME] or --registry FILE"),
-        (["json", "--registry", "tools.xml"], "tools are of a module or of a registry"),
+        ([], "give either MODULE[:NAME] or --registry FILE"),
+        (["json", "--registry", "tools.xml"], "give either MODULE[:NAME] or --registry FILE"),
         (["--registry", "none.xml"], "cannot read none.xml: No such file or directory"),
         (["--registry", "broken.xml"], "toolweave lint broken.xml shows where"),
         (["tools_here", "--type", "Recipe"], "--type is for tools of a registry"),

@@ -126,8 +126,8 @@ def test_an_invalid_answer_of_a_scorer_is_an_error_of_its_tools(scorer: Any, mes
         ({"attempts": 0}, ValueError, "attempts must be at least 1, got 0"),
         ({"examples": -1}, ValueError, "examples must be at least 0, got -1"),
         ({"fallback": 3}, TypeError, "fallback must be the name of a tool or None, got 3"),
-        ({"allowed_handlers": "shop"}, TypeError, r"for one, write \('shop',\)"),
-        ({"allowed_handlers": [""]}, TypeError, "must hold dotted prefixes, got ''"),
+        ({"allowed_handlers": "shop"}, TypeError, r"as in \('shop',\), got one string"),
+        ({"allowed_handlers": [""]}, TypeError, "must contain dotted prefixes, got ''"),
     ],
 )
 def test_an_invalid_policy_is_refused(
