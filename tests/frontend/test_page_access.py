@@ -116,7 +116,7 @@ def test_a_narrow_screen_shows_everything_without_horizontal_scrolling(
         assert box["x"] + box["width"] <= NARROW["width"]
 
     page.page.get_by_role("button", name="Timeline, selection, raw text").click()
-    drawer = page.page.get_by_role("dialog", name="Behind the words")
+    drawer = page.page.get_by_role("dialog", name="Run details")
     for tab in ("Selection", "Raw text", "Timeline"):
         drawer.get_by_role("tab", name=tab).click()
         expect_no_sideways(page)

@@ -108,17 +108,17 @@ def test_a_deferred_result_is_delivered_after_the_run(
     card = page.calls
     expect_state(card, "deferred")
     page.expect_end()
-    expect(page.conversation).to_contain_text("Waiting for results that come later.")
+    expect(page.conversation).to_contain_text("Waiting for deferred results.")
     page.page.reload()
     expect_state(card, "deferred")
-    card.get_by_text("Give the result by hand").click()
+    card.get_by_text("Enter the result manually").click()
     card.get_by_role("textbox", name="Answer").fill("Tuesday")
     card.get_by_role("button", name="Answer").click()
     expect_state(card, "success")
     expect(card).to_contain_text("Tuesday")
     expect(page.texts).to_have_text("Tuesday it is.")
     page.expect_end()
-    expect(page.conversation).not_to_contain_text("Waiting for results that come later.")
+    expect(page.conversation).not_to_contain_text("Waiting for deferred results.")
 
 
 def test_a_run_that_is_stopped_shows_its_calls_as_interrupted(

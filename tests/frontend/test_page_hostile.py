@@ -113,7 +113,7 @@ def test_the_page_stays_responsive_with_five_megabytes(
     expect_bounded(page)
     part = page.calls.get_by_role("status")
     expect(part).to_contain_text("part 1 of 12")
-    page.calls.get_by_role("button", name="On").click()
+    page.calls.get_by_role("button", name="Next").click()
     expect(part).to_contain_text("part 2 of 12")
     expect_bounded(page)
     with page.page.expect_download() as download:

@@ -109,7 +109,7 @@ def test_scenes(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:
     page = opened(open_page, fresh)
     play_scenario(page, "scenes")
     page.expect_end()
-    expect(page.show("Timeline")).to_contain_text("Run over")
+    expect(page.show("Timeline")).to_contain_text("Run completed")
     take(page, "playground-scenes")
 
 
