@@ -163,7 +163,7 @@ class Summarizer:
         except ModelError as error:
             _log.warning("a summary could not be made", extra={"messages": len(old)})
             return ShortenedConversation(tuple(read), None, 0, None, error=error)
-        _log.info("messages were summed up", extra={"messages": len(old)})
+        _log.info("messages were summarized", extra={"messages": len(old)})
         start = 0
         while start < len(kept) and kept[start].role is Role.SYSTEM:
             start += 1

@@ -319,7 +319,7 @@ class AgentRun(Run["AgentEvent"]):
         system = [] if instructions is None else [TextMessage(instructions, role=Role.SYSTEM)]
         messages = self._messages
         if empty is not None:
-            _log.info("an empty reply is asked for once more", extra={"run_id": self._run_id})
+            _log.info("an empty reply is requested once more", extra={"run_id": self._run_id})
             # Providers reject turns that have only reasoning.
             before = len(messages) - len(empty.messages)
             messages = [*messages[:before], empty.reminder]

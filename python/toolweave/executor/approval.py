@@ -126,7 +126,7 @@ async def _ask(
     if allowed is False:
         return "denied", reason, decided_by
     _log.warning(
-        "an approver answered neither with an Approval nor with a bool",
+        "an approver returned neither an Approval nor a bool",
         extra={**_log_fields(shown), "answer": type(answer).__name__},
     )
     return "error", _FAILED, None

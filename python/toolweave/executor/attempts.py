@@ -29,7 +29,7 @@ async def invoke_with_retries(execution: Execution, policy: RetryPolicy) -> Any:
             pause = _pause_after(execution, error, policy)
             if pause is None:
                 raise
-            _log.info("a tool is tried again", extra=execution.log_fields(pause=pause))
+            _log.info("a tool is retried", extra=execution.log_fields(pause=pause))
         execution.attempt += 1
         scheduler = execution.run.scheduler
         scheduler.suspend(execution)

@@ -205,7 +205,7 @@ class Execution:
             return bool(needed(self.call))
         except Exception as error:  # noqa: BLE001 - in doubt, approval is required
             _log.warning(
-                "approval is asked for, as it is not known whether it is needed",
+                "approval is required, since requires_approval raised an exception",
                 exc_info=error,
                 extra=self.log_fields(),
             )

@@ -138,7 +138,7 @@ class JournalEntry:
             error = RuntimeError(f"the journal was cancelled while it wrote: {error}".rstrip(": "))
         execution.run.deferred_calls.discard(execution)
         _log.error(
-            "a journal failed, and the run with it",
+            "a journal failed, which ends the run",
             exc_info=error,
             extra=execution.log_fields(error_type=type(error).__name__),
         )
@@ -159,7 +159,7 @@ class JournalEntry:
     def abandon(self, result: ToolResult) -> None:
         """Abandon a journal that does not answer, and finish the call."""
         execution = self._execution
-        _log.error("a journal does not answer and is given up", extra=execution.log_fields())
+        _log.error("a journal does not answer and is abandoned", extra=execution.log_fields())
         execution.run.deferred_calls.discard(execution)
         execution.run.finish(execution, result)
         if self._writing is not None:

@@ -438,7 +438,7 @@ class ToolRun(Run["ToolEvent"]):
         if entry is not None and entry.opening:
             entry.abandon(execution.stopped_result())
             return
-        _log.error("a tool ignores its cancellation and is given up", extra=execution.log_fields())
+        _log.error("a tool ignores its cancellation and is abandoned", extra=execution.log_fields())
         if execution.task is not None:
             self.detach(execution.task)
         if entry is None:

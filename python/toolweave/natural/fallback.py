@@ -148,7 +148,7 @@ class Fallback:
             return None
         parsed = prepared.parser.native_call(call_id, name, arguments)
         if not isinstance(parsed, ToolCall):
-            _log.warning("the fallback rewrote a reply as a bad call", extra={"tool": name})
+            _log.warning("the fallback rewrote a reply as an invalid call", extra={"tool": name})
             return None
         _log.info("the fallback has found a call in a plain reply", extra={"tool": name})
         repair = Repair("", "fallback", text[:_MAX_RECORDED_CHARS], answer[:_MAX_RECORDED_CHARS])
@@ -179,10 +179,12 @@ class Fallback:
                                 break
                 span.set(tracing.RESPONSE_FINISH_REASONS, [finish.value])
         except Exception:  # noqa: BLE001 - the call stays invalid
-            _log.warning("the fallback could not be asked", exc_info=True)
+            _log.warning("a request to the fallback failed", exc_info=True)
             return None
         if finish is not FinishReason.STOP:
-            _log.warning("the fallback gave no whole answer", extra={"finish_reason": finish.value})
+            _log.warning(
+                "the reply of the fallback is incomplete", extra={"finish_reason": finish.value}
+            )
             return None
         text = "".join(pieces)
         thoughts = _THOUGHTS.match(text)

@@ -337,7 +337,7 @@ class NaturalToolUseParser:
             if self._rewrites_plain:
                 text.append(event.text)
         elif isinstance(event, FabricatedResult):
-            _log.warning("the model made up a result", extra={"tool": event.name})
+            _log.warning("the model fabricated a result", extra={"tool": event.name})
         elif isinstance(event, InvalidToolCall):
             repaired = (
                 None if self._fallback is None else await self._fallback.repair(event, prepared)

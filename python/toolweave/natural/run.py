@@ -442,7 +442,7 @@ class ReplyRun(Run["ToolUseEvent"]):
             if self._model is not None:
                 _, running = await asyncio.wait([self._model], timeout=_CANCEL_GRACE)
                 if running:
-                    _log.error("a model ignores its cancellation and is given up")
+                    _log.error("a model ignores its cancellation and is abandoned")
 
     # The end.
 

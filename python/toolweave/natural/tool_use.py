@@ -201,7 +201,7 @@ class FunctionCalling:
         self, messages: Messages, reply: ReplyRun, options: ModelOptions | None
     ) -> ReplyRun:
         """Open another run for a conversation, after an empty reply."""
-        _log.info("an empty reply is asked for once more", extra={"agent": self.name})
+        _log.info("an empty reply is requested once more", extra={"agent": self.name})
         return self.open([*as_messages(messages), reply.reminder], options=options)
 
 

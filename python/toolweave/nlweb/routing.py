@@ -263,7 +263,7 @@ class Routing:
         except ImportError as error:
             # Now, since NLWeb's dispatcher would discard what search needs before it fails.
             _log.warning(
-                "the tool that was chosen cannot run, so it is search: %s",
+                "the selected tool cannot run, so search is used: %s",
                 entry.name,
                 exc_info=error,
                 extra={"tool": entry.name},

@@ -94,7 +94,7 @@ class ToolSelector:
         try:
             return await self.routing.route(handler)
         except Exception as error:  # noqa: BLE001 - search answers the query
-            _log.error("no tool could be selected, so it is search", exc_info=error)
+            _log.error("no tool could be selected, so search is used", exc_info=error)
             return RoutingResult(query_of(handler), [])
         finally:
             QUERY_PARAMS.reset(token)

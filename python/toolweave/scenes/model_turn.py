@@ -125,7 +125,7 @@ class ModelTurn:
         """
         reply = await self._run_once(messages, with_tools, options)
         if reply.is_empty and max_requests > 1 and self._state.costs.budget_error is None:
-            _log.info("an empty reply is asked for once more", extra={"run_id": self._state.run_id})
+            _log.info("an empty reply is requested once more", extra={"run_id": self._state.run_id})
             self._is_admitted, self._texts = None, None
             reply = await self._run_once([*messages, reply.reminder], with_tools, options)
         return reply

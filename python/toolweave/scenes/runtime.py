@@ -133,7 +133,7 @@ class SceneRuntime:
                 SceneStatus.ERROR,
                 model_failure_text(error),
                 error=full_text(error),
-                reference=log_failure(error, "a conversation could not be summed up"),
+                reference=log_failure(error, "a conversation could not be summarized"),
             )
         state.messages = list(shortened.messages)
         state.conversation.summary = shortened.summary or state.conversation.summary

@@ -62,7 +62,8 @@ class AnswerResolver:
         value = await self._with_decider(chat_id, key, value, waiting.get(key), user_id)
         outcome = await self._store.resolve(key, value, chat_id=chat_id, is_error=is_error)
         _log.info(
-            "an answer has come", extra={"chat_id": chat_id, "key": key, "outcome": outcome.value}
+            "an answer was received",
+            extra={"chat_id": chat_id, "key": key, "outcome": outcome.value},
         )
         awaited = waiting.get(key)
         if outcome is not Outcome.RESOLVED or awaited is None:

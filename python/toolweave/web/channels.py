@@ -195,7 +195,7 @@ class ChatChannel:
                 await self._watch_once()
             except Exception as error:  # noqa: BLE001, PERF203 - any failure may be temporary
                 _log.warning(
-                    "a chat cannot be watched just now",
+                    "a chat cannot be watched at the moment",
                     exc_info=error,
                     extra={"chat_id": self.chat_id},
                 )

@@ -169,7 +169,7 @@ class ChatRun:
             self._requested_reason = self._requested_reason or reason
             return
         self._requested_reason = reason
-        _log.info("a run is told to stop", extra=self._log_fields(reason=reason))
+        _log.info("a run is being stopped", extra=self._log_fields(reason=reason))
         loop = asyncio.get_running_loop()
         loop.call_later(self._limits.stop_grace, self._abandon)
         if self._responder_run is not None:
@@ -184,7 +184,7 @@ class ChatRun:
 
     def _abandon(self) -> None:
         if self._task is not None and not self._finishing:
-            _log.error("a run does not stop and is given up", extra=self._log_fields())
+            _log.error("a run does not stop and is abandoned", extra=self._log_fields())
             self.is_abandoned = True
             self._task.cancel()
 
@@ -246,7 +246,7 @@ class ChatRun:
         if self._cancel_task is not None:
             _, unfinished = await asyncio.wait([self._cancel_task], timeout=self._limits.stop_grace)
             for each in unfinished:
-                _log.error("a reply does not stop and is given up", extra=self._log_fields())
+                _log.error("a reply does not stop and is abandoned", extra=self._log_fields())
                 each.cancel()
 
     # The end.

@@ -194,7 +194,7 @@ class ChatRuns:
                 # A run of this process resumes the chat when it ends.
                 self._awaiting_resume.add(chat_id)
             _log.info(
-                "a chat does not go on by itself",
+                "a chat is not resumed",
                 extra={"chat_id": chat_id, "error_type": type(error).__name__},
             )
             return None
@@ -223,7 +223,7 @@ class ChatRuns:
                 )
             except (StoreError, asyncio.TimeoutError) as error:
                 _log.warning(
-                    "runs could not be kept alive just now",
+                    "the leases of runs could not be renewed",
                     extra={"runs": len(runs), "error_type": type(error).__name__},
                 )
                 continue
@@ -242,7 +242,7 @@ class ChatRuns:
                     )
             except StoreError as error:
                 _log.warning(
-                    "dead runs cannot be looked for just now",
+                    "dead runs could not be recovered",
                     extra={"error_type": type(error).__name__},
                 )
             await asyncio.sleep(self._limits.lease / 2)

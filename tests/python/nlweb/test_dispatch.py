@@ -78,7 +78,7 @@ def test_a_tool_that_cannot_run_is_not_selected_and_search_keeps_its_items(
     assert handler.searched == [["soup", "salad"]]
     assert not handler.abort_fast_track_event.is_set()
     assert handler.messages[0]["selected_tool"] == "search"
-    assert "the tool that was chosen cannot run, so it is search" in caplog.text
+    assert "the selected tool cannot run, so search is used" in caplog.text
 
 
 def test_nlweb_searches_even_if_there_is_no_search_tool() -> None:

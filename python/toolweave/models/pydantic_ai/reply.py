@@ -130,7 +130,7 @@ def _append_event(
 
 def log_fabricated_result(event: FabricatedResult) -> None:
     """Log that a fabricated result is omitted."""
-    _logger.warning("the model made up a result, which is left out", extra={"tool": event.name})
+    _logger.warning("the model fabricated a result, which is omitted", extra={"tool": event.name})
 
 
 def finish_reason(reason: FinishReason | None, *, has_calls: bool) -> FinishReason | None:
