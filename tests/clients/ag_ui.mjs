@@ -1,16 +1,16 @@
-// The client of AG-UI that CopilotKit and others are made of.
+// The AG-UI client that CopilotKit and others build on.
 
 const packages = { "0.0.59": "@ag-ui/client-0.0.59", "1.0.0": "@ag-ui/client-1.0.0" };
 
 export const versions = Object.keys(packages);
 
-/** An agent of that version; the options are those of its `HttpAgent`. */
+/** Create an agent of a version, with options of its `HttpAgent`. */
 export async function openAgent(version, options) {
   const { HttpAgent } = await import(packages[version]);
   return new HttpAgent(options);
 }
 
-/** Runs the agent; what went wrong is part of the answer, and so is all that it warns of. */
+/** Run the agent; the result includes errors and warnings. */
 export async function run(agent, parameters = {}) {
   const seen = { error: null, warnings: [], custom: [], steps: [], result: null };
   const { warn, error } = console;
@@ -33,7 +33,7 @@ export async function run(agent, parameters = {}) {
   return { ...seen, interrupts, messages: structuredClone(agent.messages) };
 }
 
-/** Reads a recorded stream as the answer to the last of these messages. */
+/** Read a recorded stream as the reply to the last of these messages. */
 export async function readRecorded(version, body, messages) {
   const agent = await openAgent(version, {
     url: "http://recorded/",

@@ -1,5 +1,4 @@
-// The chat that `useChat` is made of, without React around it: its own transport, its own reading
-// of the stream, its own messages.
+// The chat class behind `useChat`, without React: its transport, its stream parser and its messages.
 
 const packages = { 5: "ai-5", 6: "ai-6", 7: "ai-7" };
 
@@ -21,7 +20,7 @@ class State {
     this.#messages = messages;
     for (const look of this.#watchers) look();
   }
-  /** Waits until the messages are as wanted. */
+  /** Wait until a condition on the messages holds. */
   when(wanted) {
     return new Promise((resolve) => {
       const look = () => {
@@ -48,7 +47,7 @@ class State {
   }
 }
 
-/** A chat of that version; `transport` are the options of its `DefaultChatTransport`. */
+/** Create a chat of a version; `transport` has options of its `DefaultChatTransport`. */
 export async function openChat(version, { id, messages = [], transport, onData }) {
   const ai = await import(packages[version]);
   const state = new State(messages);
@@ -62,11 +61,11 @@ export async function openChat(version, { id, messages = [], transport, onData }
     state,
     transport: new ai.DefaultChatTransport(transport),
     onData,
-    onError: () => {}, // it stays in `chat.error`
+    onError: () => {}, // it is kept in `chat.error`
   });
 }
 
-/** What a page would show of a chat. */
+/** Return the state of a chat that a page shows. */
 export function shown(chat) {
   return {
     status: chat.status,
@@ -75,7 +74,7 @@ export function shown(chat) {
   };
 }
 
-/** Reads a recorded stream as the answer to a question. */
+/** Read a recorded stream as the reply to a question. */
 export async function readRecorded(version, body) {
   const data = [];
   const chat = await openChat(version, {

@@ -1,7 +1,7 @@
-// What the clients post: the bodies of their requests, as they leave them.
+// The request bodies of the clients.
 //
 // From standard input: {"ask": a stream in which a call waits for approval, by protocol}. To
-// standard output: {"<protocol>": {"<version>": {"<what was done>": body}}}.
+// standard output: {"<protocol>": {"<version>": {"<action>": body}}}.
 
 import { json } from "node:stream/consumers";
 

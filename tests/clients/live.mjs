@@ -1,7 +1,7 @@
-// Talks to a running server with one version of a client.
+// Runs one version of a client against a server.
 //
-// From standard input: {"protocol", "version", "base", "chatId", "flow"}. To standard output: what
-// the client shows after each thing that the person at it does.
+// From standard input: {"protocol", "version", "base", "chatId", "flow"}. To standard output: the
+// state of the client after each action of its user.
 
 import { json } from "node:stream/consumers";
 
@@ -19,7 +19,7 @@ async function post(path, body = {}) {
   return { status: response.status, body: await response.json() };
 }
 
-// The chat that `useChat` is made of.
+// The chat class behind `useChat`.
 
 const tools = (messages) =>
   messages.flatMap(({ parts }) => parts).filter(({ type }) => type === "dynamic-tool");
@@ -28,7 +28,7 @@ const states = (messages) =>
 
 async function openChat({ messages, ...options } = {}) {
   const transport = {
-    // Where `useChat` looks for a stream to resume follows from where it posts to.
+    // `useChat` derives the URL of the stream to resume from this one.
     api: `${base}/ai-sdk/chat`,
     ...options,
   };
@@ -70,7 +70,7 @@ const chatFlows = {
     await before.when((messages) => tools(messages).some(({ input }) => input !== undefined));
     await before.stop();
     await sent;
-    // The page is loaded again: it has what the person said, and nothing of the answer.
+    // After a reload the page has the user's message, and nothing of the reply.
     const after = await openChat({
       ...sparing,
       messages: before.messages.filter(({ role }) => role === "user"),
@@ -97,7 +97,7 @@ const chatFlows = {
     const waiting = aiSdk.shown(chat);
     const { key } = states(chat.messages)[0].data;
     const answer = await post(`/chats/${chatId}/answers/${key}`, { result: "booked" });
-    // The answer makes the server go on, which is another run, and may take a moment.
+    // The answer makes the server continue in a new run, which may take a moment.
     const { id } = chat.messages.at(-1);
     const isNew = (messages) => messages.at(-1).id !== id;
     const released = chat.when(isNew).then(() => post("/release"));
@@ -109,7 +109,7 @@ const chatFlows = {
     const chat = await openChat();
     const sent = chat.sendMessage({ text: "Wait for it." });
     await chat.when((messages) => tools(messages).some(({ input }) => input !== undefined));
-    // The message of a run has its id.
+    // The id of the message is that of its run.
     const answer = await post(`/chats/${chatId}/runs/${chat.messages.at(-1).id}/stop`);
     await sent;
     return [aiSdk.shown(chat), answer];
@@ -122,13 +122,13 @@ const chatFlows = {
   },
 };
 
-// The client that CopilotKit is made of.
+// The client that CopilotKit builds on.
 
 async function openAgent(options = {}) {
   return await agUi.openAgent(version, { url: `${base}/ag-ui`, threadId: chatId, ...options });
 }
 
-// The protocol has no request to come back: the events of the chat are read in its words.
+// The protocol has no request to resume, so the events of the chat are read in its format.
 const watching = {
   url: `${base}/chats/${chatId}/events?format=ag-ui`,
   fetch: (url, { headers, signal }) => fetch(url, { headers, signal }),
@@ -154,7 +154,7 @@ const agentFlows = {
     const last = Math.max(...log.matchAll(/^id: *(\d+)$/gm).map(([, id]) => Number(id)));
     const { key } = waiting.custom.find(({ value }) => value.state === "deferred").value;
     const answer = await post(`/chats/${chatId}/answers/${key}`, { result: "booked" });
-    // The answer makes the server go on, which is another run, and may take a moment.
+    // The answer makes the server continue in a new run, which may take a moment.
     let seen;
     do {
       const watcher = await openAgent({ ...watching, url: `${watching.url}&after=${last}` });

@@ -1,7 +1,7 @@
 // Reads recorded streams with every version of their client.
 //
 // From standard input: {"<name>": {"protocol": "ai-sdk" | "ag-ui", "body": "...", "messages": []}}.
-// To standard output: {"<name>": {"<version>": what the client made of it}}.
+// To standard output: {"<name>": {"<version>": the state of the client after it}}.
 
 import { text } from "node:stream/consumers";
 
