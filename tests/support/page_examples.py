@@ -1,7 +1,7 @@
 """The Python blocks of Markdown pages, standalone or with a stated context.
 
-The paragraph right before a block may say that it `goes on from the block above` or `goes on from
-the first block`, and which names are there, as in "Given a `model`:".
+The paragraph right before a block may say that it `continues the block above` or `continues the
+first block`, and which names are defined, as in "Given a `model`:".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from markdown_blocks import Block, blocks
 
-_GOES_ON = re.compile(r"\bgoes on\s+from\s+the\s+(block\s+above|first\s+block)\b", re.IGNORECASE)
+_CONTINUES = re.compile(r"\bcontinues\s+the\s+(block\s+above|first\s+block)\b", re.IGNORECASE)
 _GIVEN = re.compile(r"\bgiven\b(.*)", re.IGNORECASE | re.DOTALL)
 
 
@@ -26,19 +26,19 @@ class Example:
     """A block and the context that the text before it states."""
 
     block: Block
-    goes_on_from: Example | None
+    predecessor: Example | None
     given: frozenset[str]
 
     @property
     def bound(self) -> frozenset[str]:
-        """The names that are bound after the block, including those of its base."""
-        before = self.goes_on_from.bound if self.goes_on_from else frozenset[str]()
+        """The names that are bound after the block, including those of its predecessor."""
+        before = self.predecessor.bound if self.predecessor else frozenset[str]()
         return _names(self.block.code)[0] | self.given | before
 
     @property
     def needed(self) -> frozenset[str]:
         """The names that neither the block nor its base binds."""
-        before = self.goes_on_from.bound if self.goes_on_from else frozenset[str]()
+        before = self.predecessor.bound if self.predecessor else frozenset[str]()
         return _names(self.block.code)[1] - before
 
     def run(self, page: str, **given: Any) -> Any:
@@ -52,8 +52,8 @@ class Example:
             The namespace, and a coroutine to await if the block contains `await`.
         """
         namespace, _ = (
-            self.goes_on_from.run(page, **given)
-            if self.goes_on_from
+            self.predecessor.run(page, **given)
+            if self.predecessor
             else ({"__name__": "__page__"}, None)
         )
         namespace.update({name: given[name] for name in self.given})
@@ -67,7 +67,7 @@ def examples(markdown: str) -> list[Example]:
     """Return the Python blocks of a page, in order.
 
     Raises:
-        ValueError: The first block says that it goes on from another.
+        ValueError: The first block continues another.
     """
     lines = markdown.splitlines()
     found: list[Example] = []
@@ -75,9 +75,9 @@ def examples(markdown: str) -> list[Example]:
         if block.language not in ("python", "py"):
             continue
         before = _paragraph(lines[: block.line - 2])
-        marker = _GOES_ON.search(before)
+        marker = _CONTINUES.search(before)
         if marker and not found:
-            raise ValueError(f"the block in line {block.line} has none to go on from")
+            raise ValueError(f"the block in line {block.line} has no block to continue")
         base = found[0 if "first" in marker[1].lower() else -1] if marker else None
         given = _GIVEN.search(before)
         names = re.findall(r"`([A-Za-z_]\w*)`", given[1]) if given else []

@@ -40,13 +40,13 @@ Given a `model`:
 model.run(twice)
 ```
 
-It goes on from the block above.
+It continues the block above.
 
 ```python
 print(model)
 ```
 
-It goes on from the first
+It continues the first
 block, given `word`:
 
 ```python
@@ -64,8 +64,8 @@ print(later, word, asyncio)
 
 
 def test_a_first_block_cannot_continue_another() -> None:
-    with pytest.raises(ValueError, match="line 4 has none to go on from"):
-        examples("It goes on from the block above.\n\n```python\nx = 1\n```\n")
+    with pytest.raises(ValueError, match="line 4 has no block to continue"):
+        examples("It continues the block above.\n\n```python\nx = 1\n```\n")
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -40,9 +40,9 @@ def test_the_python_blocks_print_their_documented_output(page: list[Block]) -> N
             continue
         example = alone[block.line]
         before = io.StringIO()
-        if example.goes_on_from is not None:
+        if example.predecessor is not None:
             with contextlib.redirect_stdout(before):
-                example.goes_on_from.run(str(PAGE))
+                example.predecessor.run(str(PAGE))
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             example.run(str(PAGE))
