@@ -95,8 +95,8 @@ def _play(options: argparse.Namespace) -> None:
 
 
 async def _play_all(chosen: Sequence[Recording], known: int, speed: float | None) -> None:
-    from ..play.printer import LEGEND, EventPrinter
     from ..play.player import Player
+    from ..play.printer import LEGEND, EventPrinter
     from ..play.screens import LineKind
 
     with _screen() as screen:
@@ -136,8 +136,8 @@ def _ask(options: argparse.Namespace) -> None:
 
 
 async def _ask_model(model: OpenAIModel | Endpoint, where: str, prompt: str) -> None:
-    from ..play.printer import EventPrinter
     from ..play.player import Player
+    from ..play.printer import EventPrinter
 
     async with aclosing(model):
         with _screen() as screen:

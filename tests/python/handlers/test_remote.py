@@ -164,7 +164,11 @@ def test_events_are_read_with_any_line_ending(
         ("http://example.org:81/ask", ["example.org"], r"allowed_hosts=['example.org:81']"),
         ("http://example.org.evil.net/", ["example.org"], "leads to example.org.evil.net"),
         ("http://evil.net#example.org", ["example.org"], "leads to evil.net"),
-        ("http://example.org@evil.net/", ["example.org", "evil.net"], "must not contain a user name or password"),
+        (
+            "http://example.org@evil.net/",
+            ["example.org", "evil.net"],
+            "contain a user name or password",
+        ),
         ("https://example.org:80/", ["example.org"], "leads to example.org:80"),
         ("http://[::1]/ask", ["example.org"], r"allowed_hosts=['[::1]']"),
         ("file:///etc/passwd", ["", "example.org"], "must be an absolute http or https URL"),
