@@ -120,6 +120,8 @@ def python(text: str) -> Source:
                 source.names.append((line, name))
             case ast.Expr(value=ast.Constant(value=str(written)), lineno=line):
                 source.docstrings.append(Docstring(line, written))
+            case _:
+                pass
     return source
 
 

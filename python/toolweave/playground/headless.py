@@ -54,7 +54,7 @@ async def play(settings: Settings, model: ChatModel | None, out: TextIO) -> int:
         async with serving(settings, model) as server:
             played = "" if model is not None else f", replies {pace(settings.speed)}"
             view.write(LineKind.TITLE, f"one conversation over {server.url}{played}")
-            conversation = Conversation(PlaygroundClient(server.url), view)
+            conversation = HeadlessConversation(PlaygroundClient(server.url), view)
             try:
                 await asyncio.to_thread(conversation.run)
                 found = await check(server.store, conversation.chat_id, conversation.events)
@@ -71,7 +71,7 @@ async def play(settings: Settings, model: ChatModel | None, out: TextIO) -> int:
     return 1 if found else 0
 
 
-class Conversation:
+class HeadlessConversation:
     """A conversation with a dropped connection, an approval and an answer.
 
     Args:
