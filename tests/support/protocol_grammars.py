@@ -30,7 +30,7 @@ class Grammar:
 
     def __init__(self) -> None:
         self.ended = False
-        self.ended: set[str] = set()
+        self.complete_calls: set[str] = set()
         self.results: dict[str, dict[str, Any]] = {}
 
     def read(self, payload: str) -> dict[str, Any]:
@@ -85,7 +85,9 @@ class UiMessageStream(Grammar):
         elif type_ == "finish-step":
             assert self.in_step
             assert not self.open
-            assert all(c in self.ended for c, step in self.calls.items() if step == self.step)
+            assert all(
+                c in self.complete_calls for c, step in self.calls.items() if step == self.step
+            )
             self.in_step = False
         elif type_ in ("finish", "abort", "error"):
             assert not self.in_step
@@ -131,15 +133,15 @@ class UiMessageStream(Grammar):
         elif type_.startswith("tool-input"):
             assert self.calls[call] == self.step
             assert self.in_step
-            assert call not in self.ended
+            assert call not in self.complete_calls
             if type_ == "tool-input-delta":
                 assert chunk["inputTextDelta"]
                 self.inputs[call] = self.inputs.get(call, "") + chunk["inputTextDelta"]
             else:
-                self.ended.add(call)
+                self.complete_calls.add(call)
         else:
             # Later argument deltas would overwrite anything else.
-            assert call in self.ended
+            assert call in self.complete_calls
             assert call not in self.results, f"twice: {chunk}"
             if type_ == "tool-approval-request":
                 self.approvals.add(chunk["approvalId"])
@@ -216,7 +218,7 @@ class AgUiStream(Grammar):
                 assert named[1] not in self.calls
                 self.calls[named[1]] = event["toolCallName"]
             elif type_ == "TOOL_CALL_END":
-                self.ended.add(named[1])
+                self.complete_calls.add(named[1])
         elif end == "CONTENT":
             assert (what, event["messageId"]) in self.open
             assert event["delta"]
@@ -228,6 +230,6 @@ class AgUiStream(Grammar):
             assert event["delta"]
             self.inputs[call] = self.inputs.get(call, "") + event["delta"]
         elif type_ == "TOOL_CALL_RESULT":
-            assert event["toolCallId"] in self.ended
+            assert event["toolCallId"] in self.complete_calls
             assert event["toolCallId"] not in self.results, f"twice: {event}"
             self.results[event["toolCallId"]] = event
