@@ -20,7 +20,7 @@ from calculator_scenes import (
     native,
     result_of,
     steps_of,
-    told,
+    statuses_of,
 )
 from coroutine_tests import on_a_loop
 from toolweave import RateLimit, RetryPolicy, SceneManager, SceneStatus, SceneStep, SceneStopReason
@@ -179,7 +179,7 @@ async def test_a_stream_that_fails_before_its_first_piece_is_tried_again() -> No
     manager = SceneManager(chain, prices=PRICES, streaming=True)
     manager.scene("Calculator")
     steps = await steps_of(manager, "15 + 27?")
-    assert told(steps) == [
+    assert statuses_of(steps) == [
         ("ExecutingScene", "Entering scene: Calculator"),
         ("Streaming", "42."),
         ("Running", "42."),
@@ -222,7 +222,7 @@ async def test_the_budget_is_checked_after_each_reply_before_its_tools() -> None
     (skipped,) = [s for s in await steps_of(verbose, "?") if s.status == "ToolSkipped"]
     assert (skipped.function, skipped.arguments) == ("Add", {"a": 15, "b": 27})
     sentence = "Budget of 9 USD exceeded: 12 USD spent by the request"
-    assert told(steps) == [
+    assert statuses_of(steps) == [
         ("ExecutingScene", "Entering scene: Calculator"),
         ("Error", sentence),
         ("Completed", ""),
@@ -247,7 +247,7 @@ async def test_a_call_over_budget_has_a_result_that_says_so() -> None:
 @on_a_loop
 async def test_an_answer_over_budget_is_still_an_answer() -> None:
     steps = await steps_of(priced_manager(usage_reply("Hello!", 5, 5), budget="9.99"), "Hi!")
-    assert told(steps) == [
+    assert statuses_of(steps) == [
         ("Running", "Hello!"),
         ("Error", "Budget of 9.99 USD exceeded: 10 USD spent by the request"),
         ("Completed", "Hello!"),
@@ -415,7 +415,7 @@ async def test_long_conversations_are_summarized_with_their_calls() -> None:
     )
     await result_of(manager, "15 + 27?", conversation="c")
     steps = await steps_of(manager, "And again?", conversation="c")
-    assert ("Summarizing", "Summarizing cached conversation") in told(steps)
+    assert ("Summarizing", "Summarizing cached conversation") in statuses_of(steps)
     assert sum(step.cost or 0 for step in steps) == steps[-1].total_cost >= Decimal(8)
     (request,) = summing.requests
     assert 'Add: {"a": 15, "b": 27}' in request.messages[-1].text
@@ -437,7 +437,7 @@ async def test_a_failed_summary_leaves_the_conversation_unchanged() -> None:
     )
     await result_of(manager, "One?", conversation="c")
     steps = await steps_of(manager, "Two?", conversation="c")
-    assert told(steps) == [
+    assert statuses_of(steps) == [
         ("Error", "OpenAI API error: 503 Service Unavailable"),
         ("Running", "Two."),
         ("Completed", "Two."),

@@ -15,7 +15,7 @@ from calculator_scenes import (
     model_of,
     result_of,
     steps_of,
-    told,
+    statuses_of,
 )
 from coroutine_tests import on_a_loop
 from toolweave import SceneRequest, SceneResult, SceneStopReason
@@ -51,7 +51,7 @@ async def test_an_unauthorized_request_changes_nothing(
     received: list[SceneResult] = []
     manager.on_terminal(received.append)
     steps = await steps_of(manager, "Hi!", conversation="c", user="bob", verbose=True)
-    assert told(steps) == [
+    assert statuses_of(steps) == [
         ("Initializing", "Initializing context"),
         ("Error", message),
         ("Completed", ""),
@@ -81,7 +81,7 @@ async def test_a_request_can_be_denied_or_answered_without_the_model() -> None:
         return {"a": Answer("Closed."), "b": Deny("Not you.")}.get(request.user or "")
 
     steps = await steps_of(manager, "Open?", user="a", conversation="c")
-    assert told(steps) == [("Running", "Closed."), ("Completed", "Closed.")]
+    assert statuses_of(steps) == [("Running", "Closed."), ("Completed", "Closed.")]
     assert [message.text for message in store.saved[-1].messages] == ["Open?", "Closed."]
     denied = await result_of(manager, "Open?", user="b", conversation="c")
     assert (denied.error, denied.stop_reason.value) == ("Not you.", "unauthorized")
@@ -100,7 +100,7 @@ async def test_a_hook_can_append_to_the_answer_of_a_scene() -> None:
         return Append("Without VAT.")
 
     steps = await steps_of(manager, "15 + 27?")
-    assert told(steps)[-3:] == [
+    assert statuses_of(steps)[-3:] == [
         ("Running", "42."),
         ("Running", "Without VAT."),
         ("Completed", "42.\n\nWithout VAT."),
@@ -141,7 +141,7 @@ async def test_the_terminal_hook_runs_once_and_can_append() -> None:
         return Append("Bye.")
 
     steps = await steps_of(manager, "Hi!")
-    assert told(steps) == [
+    assert statuses_of(steps) == [
         ("Running", "Hello!"),
         ("Running", "Bye."),
         ("Completed", "Hello!\n\nBye."),
@@ -198,7 +198,7 @@ async def test_a_hook_that_raises_ends_the_run_in_an_error() -> None:
         raise LookupError("no directory")
 
     steps = await steps_of(manager, "Hi!")
-    assert told(steps) == [("Error", "Execution failed: no directory"), ("Completed", "")]
+    assert statuses_of(steps) == [("Error", "Execution failed: no directory"), ("Completed", "")]
     assert steps[1].stop_reason is SceneStopReason.ERROR
 
 

@@ -18,7 +18,7 @@ from calculator_scenes import (
     native,
     result_of,
     steps_of,
-    told,
+    statuses_of,
 )
 from coroutine_tests import collect, on_a_loop
 from toolweave import SceneManager, SceneStatus, SceneStopReason
@@ -50,7 +50,7 @@ async def test_tools_of_one_reply_run_concurrently_and_keep_their_order_in_histo
     manager = SceneManager(ScriptedModel("<S/>", "<first/> and <second/>", "Both."))
     manager.scene("S").tool(first).tool(second)
     steps = await steps_of(manager, "Go.")
-    assert [message for _, message in told(steps)] == [
+    assert [message for _, message in statuses_of(steps)] == [
         "Entering scene: S",
         "Executing tool: first",
         "and",
@@ -162,7 +162,7 @@ async def test_the_default_limit_is_ten_iterations() -> None:
     calls = [call("Add", f'{{"a": {number}, "b": 0}}') for number in range(10)]
     manager = manager_of(ENTER, *calls)
     steps = await steps_of(manager, "Count!")
-    assert told(steps)[-2:] == [
+    assert statuses_of(steps)[-2:] == [
         ("Error", "Maximum tool call iterations (10) reached"),
         ("Completed", ""),
     ]
@@ -177,7 +177,7 @@ async def test_at_the_limit_a_last_answer_without_tools_can_be_requested() -> No
         ENTER, ADD, "As far as I know, 42.", max_iterations=1, answer_at_limit=True
     )
     steps = await steps_of(manager, "15 + 27?")
-    assert told(steps)[-3:] == [
+    assert statuses_of(steps)[-3:] == [
         ("Error", "Maximum tool call iterations (1) reached"),
         ("Running", "As far as I know, 42."),
         ("Completed", "As far as I know, 42."),
@@ -194,7 +194,7 @@ async def test_calls_in_the_answer_at_the_limit_do_not_run(is_native: bool) -> N
     replies = [native("Calculator"), native("Add", a=15, b=27)] if is_native else [ENTER, ADD]
     limits = {"max_iterations": 1, "answer_at_limit": True}
     steps = await steps_of(manager_of(*replies, last, is_native=is_native, **limits), "15 + 27?")
-    assert told(steps)[-3:] == [
+    assert statuses_of(steps)[-3:] == [
         ("Error", "Maximum tool call iterations (1) reached"),
         ("Running", "I add."),
         ("Completed", "I add."),
@@ -205,7 +205,7 @@ async def test_calls_in_the_answer_at_the_limit_do_not_run(is_native: bool) -> N
 @on_a_loop
 async def test_repeated_calls_end_a_scene_and_new_arguments_do_not() -> None:
     steps = await steps_of(manager_of(ENTER, ADD, ADD, ADD), "15 + 27?")
-    assert told(steps)[-2] == ("Error", "The same tool calls gave the same results 3 times")
+    assert statuses_of(steps)[-2] == ("Error", "The same tool calls gave the same results 3 times")
     assert steps[-1].stop_reason is SceneStopReason.MAX_ITERATIONS
     others = [call("Add", f'{{"a": {number}, "b": 0}}') for number in range(4)]
     assert (await result_of(manager_of(ENTER, *others, "Done."), "Count!")).text == "Done."
@@ -221,7 +221,7 @@ async def test_a_run_has_a_timeout() -> None:
     manager = SceneManager(ScriptedModel("<S/>", "<slow/>"), run_timeout=0.01)
     manager.scene("S").tool(slow)
     steps = await steps_of(manager, "Go.")
-    assert told(steps)[-2:] == [
+    assert statuses_of(steps)[-2:] == [
         ("Error", "The run took longer than 0.01 seconds"),
         ("Completed", ""),
     ]
@@ -251,7 +251,7 @@ async def test_a_failed_model_is_an_error_step_and_never_a_message(
     store = RecordingStore()
     manager = manager_of(ENTER, ADD, ["It is p", error], conversations=store)
     steps = await steps_of(manager, "15 + 27?", conversation="c")
-    assert told(steps)[-2:] == [("Error", message), ("Completed", "")]
+    assert statuses_of(steps)[-2:] == [("Error", message), ("Completed", "")]
     assert steps[-2].fatal
     assert steps[-2].error == (str(error) or message)
     assert steps[-1].stop_reason is SceneStopReason.ERROR
@@ -294,7 +294,7 @@ async def test_no_call_of_a_broken_reply_starts() -> None:
 async def test_a_truncated_answer_is_a_failure(reply: Any, message: str, text: str) -> None:
     # An empty reply is asked for once more.
     steps = await steps_of(manager_of(ENTER, reply, reply), "15 + 27?")
-    assert told(steps)[-2:] == [("Error", message), ("Completed", text)]
+    assert statuses_of(steps)[-2:] == [("Error", message), ("Completed", text)]
     assert steps[-1].stop_reason is SceneStopReason.ERROR
 
 
@@ -303,7 +303,7 @@ async def test_the_text_of_a_stream_without_finish_reason_is_emitted_once() -> N
     model = ScriptedModel(ENTER, ["It is ", "42.", tw.FinishUpdate("missing")])
     manager = SceneManager(model)
     manager.scene("Calculator")
-    assert told(await steps_of(manager, "15 + 27?", streaming=True))[1:] == [
+    assert statuses_of(await steps_of(manager, "15 + 27?", streaming=True))[1:] == [
         ("Streaming", "It is "),
         ("Streaming", "42."),
         ("Running", "It is 42."),
@@ -320,7 +320,7 @@ async def test_an_exception_of_an_actor_is_an_error_before_the_last_step() -> No
 
     manager.scenes["Calculator"].actor(broken)
     steps = await steps_of(manager, "15 + 27?")
-    assert told(steps)[-2:] == [
+    assert statuses_of(steps)[-2:] == [
         ("Error", "Execution failed: the database is down"),
         ("Completed", ""),
     ]
@@ -336,7 +336,7 @@ class UnprintableError(Exception):
 @on_a_loop
 async def test_an_unprintable_exception_is_an_error_too() -> None:
     steps = await steps_of(manager_of(UnprintableError()), "Hi!")
-    assert told(steps) == [("Error", "Execution failed: UnprintableError"), ("Completed", "")]
+    assert statuses_of(steps) == [("Error", "Execution failed: UnprintableError"), ("Completed", "")]
 
 
 @on_a_loop
@@ -344,7 +344,7 @@ async def test_a_failing_store_is_an_error_after_the_answer() -> None:
     store = RecordingStore()
     store.failing = OSError("disk full")
     steps = await steps_of(manager_of("Hello!", conversations=store), "Hi!")
-    assert told(steps) == [
+    assert statuses_of(steps) == [
         ("Running", "Hello!"),
         ("Error", "Execution failed: disk full"),
         ("Completed", "Hello!"),
@@ -398,7 +398,7 @@ async def test_a_cancelled_run_says_so_and_saves_its_messages() -> None:
         assert slow.stopped
         seen = await steps
     interrupted = "Tool 'wait' was interrupted before it finished; it may have had effects."
-    assert told(seen)[-3:] == [
+    assert statuses_of(seen)[-3:] == [
         ("FunctionRequest", "Executing tool: wait"),
         ("Error", f"Error executing tool: {interrupted}"),
         ("Completed", ""),

@@ -20,7 +20,7 @@ from calculator_scenes import (
     native,
     result_of,
     steps_of,
-    told,
+    statuses_of,
 )
 from coroutine_tests import on_a_loop
 from toolweave import SceneManager, SceneStopReason
@@ -83,7 +83,7 @@ def test_an_ambiguous_name_matches_nothing() -> None:
 async def test_a_differently_written_name_enters_the_scene(written: str) -> None:
     manager = manager_of(written, "8 degrees.")
     steps = await steps_of(manager, "And the weather?")
-    assert told(steps)[0] == ("ExecutingScene", "Entering scene: Weather Report")
+    assert statuses_of(steps)[0] == ("ExecutingScene", "Entering scene: Weather Report")
     assert steps[0].scene == "Weather Report"
 
 
@@ -142,7 +142,7 @@ async def test_a_tag_unlike_any_scene_is_an_answer() -> None:
 @on_a_loop
 async def test_a_second_unknown_scene_ends_the_run() -> None:
     steps = await steps_of(manager_of(call("Chess"), call("Chess")), "Play!")
-    assert told(steps) == [("Error", "Scene 'Chess' not found"), ("Completed", "")]
+    assert statuses_of(steps) == [("Error", "Scene 'Chess' not found"), ("Completed", "")]
     assert steps[0].fatal
     assert steps[1].stop_reason is SceneStopReason.ERROR
 
@@ -192,7 +192,7 @@ async def test_a_named_scene_is_entered_at_once() -> None:
 async def test_a_named_scene_must_exist(options: Any, message: str) -> None:
     manager = manager_of()
     steps = await steps_of(manager, "Play!", **options)
-    assert told(steps) == [("Error", message), ("Completed", "")]
+    assert statuses_of(steps) == [("Error", message), ("Completed", "")]
     assert not model_of(manager).requests
 
 
@@ -213,7 +213,7 @@ async def test_a_plan_runs_in_the_order_of_its_dependencies() -> None:
         mode="planning",
     )
     steps = await steps_of(manager, "Plan my trip.")
-    assert [message for _, message in told(steps)] == [
+    assert [message for _, message in statuses_of(steps)] == [
         "Entering scene: Calculator",
         "Executing tool: Add",
         "Tool Add executed: 42.0",
@@ -297,7 +297,7 @@ async def test_an_invalid_plan_is_requested_once_more(problem: str) -> None:
     assert "This plan cannot be used." in again
     assert problem in again
     steps = await steps_of(manager_of(bad, bad, mode="planning"), "15 + 27?")
-    assert told(steps) == [("Error", failure), ("Completed", "")]
+    assert statuses_of(steps) == [("Error", failure), ("Completed", "")]
     assert steps[0].fatal
     assert steps[1].stop_reason is SceneStopReason.ERROR
 
@@ -375,7 +375,7 @@ async def test_a_chain_has_a_limit() -> None:
         ENTER, "1.", more(True), ENTER, "2.", more(True), mode="chaining", max_scenes=2
     )
     steps = await steps_of(manager, "Count!")
-    assert told(steps)[-2:] == [("Error", "Maximum scene limit (2) reached"), ("Completed", "2.")]
+    assert statuses_of(steps)[-2:] == [("Error", "Maximum scene limit (2) reached"), ("Completed", "2.")]
     assert steps[-1].stop_reason is SceneStopReason.MAX_ITERATIONS
 
 
@@ -394,7 +394,7 @@ async def test_a_run_enters_at_most_max_scenes(mode: Any) -> None:
 @on_a_loop
 async def test_verbose_runs_emit_lifecycle_steps() -> None:
     manager = manager_of(ENTER, ADD, "42.", verbose=True)
-    assert told(await steps_of(manager, "15 + 27?")) == [
+    assert statuses_of(await steps_of(manager, "15 + 27?")) == [
         ("Initializing", "Initializing context"),
         ("LoadingCache", "Loading from cache"),
         ("ExecutingMainActors", "Executing main actors"),
@@ -423,7 +423,7 @@ async def test_verbose_runs_emit_lifecycle_steps() -> None:
 async def test_streaming_runs_emit_pieces_of_text() -> None:
     manager = manager_of(ENTER, ["I add. ", ADD], ["It ", "is ", "42."], streaming=True)
     steps = await steps_of(manager, "15 + 27?")
-    assert told(steps) == [
+    assert statuses_of(steps) == [
         ("ExecutingScene", "Entering scene: Calculator"),
         ("Streaming", "I add. "),
         ("Running", "I add."),

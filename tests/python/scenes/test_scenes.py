@@ -23,7 +23,7 @@ from calculator_scenes import (
     native,
     result_of,
     steps_of,
-    told,
+    statuses_of,
 )
 from coroutine_tests import on_a_loop
 from toolweave import Scene, SceneManager, SceneStatus, SceneStopReason, Toolset
@@ -44,7 +44,7 @@ async def test_the_documented_stream_has_five_events(is_native: bool) -> None:
     manager = SceneManager(model)
     manager.scene("Calculator", CALCULATOR).service(WholeNumbers())
     steps = await steps_of(manager, "What is 15 + 27?")
-    assert told(steps) == DOCUMENTED_STEPS
+    assert statuses_of(steps) == DOCUMENTED_STEPS
     assert [step.status for step in steps] == [
         SceneStatus.EXECUTING_SCENE,
         SceneStatus.FUNCTION_REQUEST,
@@ -115,7 +115,7 @@ async def test_a_result_describes_the_whole_run() -> None:
 @on_a_loop
 async def test_an_answer_without_a_scene_is_the_answer() -> None:
     steps = await steps_of(manager_of("Hello!"), "Hi!")
-    assert told(steps) == [("Running", "Hello!"), ("Completed", "Hello!")]
+    assert statuses_of(steps) == [("Running", "Hello!"), ("Completed", "Hello!")]
 
 
 @on_a_loop

@@ -19,7 +19,7 @@ from calculator_scenes import (
     model_of,
     native,
     steps_of,
-    told,
+    statuses_of,
 )
 from coroutine_tests import TEST_TIMEOUT, on_a_loop
 from effort import effort
@@ -225,7 +225,7 @@ async def test_a_tool_is_not_called_where_scenes_are_chosen(name: str) -> None:
     steps, read = await run_steps(markup, ENTER, "Done.")
     assert f"Tool '{name}' not found." in read[1]
     assert "The scenes are: Calculator, Weather_Report." in read[1]
-    assert told(steps)[0] == ("Error", f"Tool '{name}' not found")
+    assert statuses_of(steps)[0] == ("Error", f"Tool '{name}' not found")
     assert steps[-1].message == "Done."
     steps, _ = await run_steps(markup, markup)
     assert (steps[-1].message, steps[-1].stop_reason) == (markup, "completed")
@@ -239,7 +239,7 @@ async def test_a_misspelled_scene_anywhere_in_a_reply_is_no_answer() -> None:
     assert "Scene 'Calculater' not found. Did you mean 'Calculator'?" in read[1]
     assert steps[-1].message == "Done."
     steps, _ = await run_steps(markup, markup)
-    assert told(steps)[-2:] == [("Error", "Scene 'Calculater' not found"), ("Completed", "")]
+    assert statuses_of(steps)[-2:] == [("Error", "Scene 'Calculater' not found"), ("Completed", "")]
 
 
 @on_a_loop
