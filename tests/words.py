@@ -48,8 +48,8 @@ NO_VERBS = frozenset({"as", "always", "plus", "this", "less", "process"})
 
 WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 BACKTICKED = re.compile(r"`([a-z]+)`")
-# Twins by design: blocking and asyncio, ours and the drop-in for NLWeb's.
-TWICE = frozenset({"ChatClient", "ToolSelector"})
+# Duplicated by design: toolweave's selector and the drop-in replacement for NLWeb's.
+TWICE = frozenset({"ToolSelector"})
 # The tables themselves, past releases, and decisions, which may quote what they replaced.
 OTHER_PROSE = ("CHANGELOG.md", "docs/glossary.md", "docs/decisions/", "tests/recorded/")
 

@@ -184,7 +184,7 @@ def test_a_failed_conversation_is_reported_with_exit_code_1(
     def run(_: object) -> None:
         raise ClientError("the server hung up")
 
-    monkeypatch.setattr(headless.Conversation, "run", run)
+    monkeypatch.setattr(headless.HeadlessConversation, "run", run)
     assert main(["demo"]) == 1
     assert "failed the server hung up" in capsys.readouterr().out
 
