@@ -19,8 +19,8 @@ from calculator_scenes import (
     model_of,
     native,
     result_of,
-    steps_of,
     statuses_of,
+    steps_of,
 )
 from coroutine_tests import on_a_loop
 from toolweave import RateLimit, RetryPolicy, SceneManager, SceneStatus, SceneStep, SceneStopReason

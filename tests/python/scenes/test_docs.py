@@ -42,7 +42,5 @@ def test_all_hooks_are_explained() -> None:
 
 
 def test_all_statuses_are_explained() -> None:
-    documented = {
-        name for row in rows("Statuses") for name in re.findall(r"`([A-Z]\w+)`", row[0])
-    }
+    documented = {name for row in rows("Statuses") for name in re.findall(r"`([A-Z]\w+)`", row[0])}
     assert documented == {status.value for status in SceneStatus}

@@ -14,8 +14,8 @@ from calculator_scenes import (
     manager_of,
     model_of,
     result_of,
-    steps_of,
     statuses_of,
+    steps_of,
 )
 from coroutine_tests import on_a_loop
 from toolweave import SceneRequest, SceneResult, SceneStopReason

@@ -17,8 +17,8 @@ from calculator_scenes import (
     model_of,
     native,
     result_of,
-    steps_of,
     statuses_of,
+    steps_of,
 )
 from coroutine_tests import collect, on_a_loop
 from toolweave import SceneManager, SceneStatus, SceneStopReason
@@ -336,7 +336,10 @@ class UnprintableError(Exception):
 @on_a_loop
 async def test_an_unprintable_exception_is_an_error_too() -> None:
     steps = await steps_of(manager_of(UnprintableError()), "Hi!")
-    assert statuses_of(steps) == [("Error", "Execution failed: UnprintableError"), ("Completed", "")]
+    assert statuses_of(steps) == [
+        ("Error", "Execution failed: UnprintableError"),
+        ("Completed", ""),
+    ]
 
 
 @on_a_loop

@@ -19,8 +19,8 @@ from calculator_scenes import (
     model_of,
     native,
     result_of,
-    steps_of,
     statuses_of,
+    steps_of,
 )
 from coroutine_tests import on_a_loop
 from toolweave import SceneManager, SceneStopReason
@@ -375,7 +375,10 @@ async def test_a_chain_has_a_limit() -> None:
         ENTER, "1.", more(True), ENTER, "2.", more(True), mode="chaining", max_scenes=2
     )
     steps = await steps_of(manager, "Count!")
-    assert statuses_of(steps)[-2:] == [("Error", "Maximum scene limit (2) reached"), ("Completed", "2.")]
+    assert statuses_of(steps)[-2:] == [
+        ("Error", "Maximum scene limit (2) reached"),
+        ("Completed", "2."),
+    ]
     assert steps[-1].stop_reason is SceneStopReason.MAX_ITERATIONS
 
 

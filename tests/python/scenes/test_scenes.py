@@ -22,8 +22,8 @@ from calculator_scenes import (
     model_of,
     native,
     result_of,
-    steps_of,
     statuses_of,
+    steps_of,
 )
 from coroutine_tests import on_a_loop
 from toolweave import Scene, SceneManager, SceneStatus, SceneStopReason, Toolset

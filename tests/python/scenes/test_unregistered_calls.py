@@ -18,8 +18,8 @@ from calculator_scenes import (
     manager_of,
     model_of,
     native,
-    steps_of,
     statuses_of,
+    steps_of,
 )
 from coroutine_tests import TEST_TIMEOUT, on_a_loop
 from effort import effort
