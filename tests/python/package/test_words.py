@@ -93,4 +93,4 @@ def test_strings_and_uses_are_not_names() -> None:
 def test_a_private_class_may_not_have_the_name_of_a_public_one() -> None:
     assert list(words.twins({"Reply": ["a.py:1 Reply", "b.py:2 _Reply"]}))
     assert not list(words.twins({"Reply": ["a.py:1 _Reply", "b.py:2 _Reply"]}))
-    assert not list(words.twins({"ChatClient": ["a.py:1 ChatClient", "b.py:2 ChatClient"]}))
+    assert not list(words.twins({"ToolSelector": ["a.py:1 ToolSelector", "b.py:2 ToolSelector"]}))
