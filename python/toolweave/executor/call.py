@@ -164,7 +164,9 @@ class Execution:
                     else invoke_with_retries(self, plan.retries)
                 )
                 outcome = await self._succeeded(value)
-        except BaseException as error:  # noqa: BLE001 - every call has a result
+        except BaseException as error:
+            if isinstance(error, GeneratorExit) and self._is_destroyed():
+                raise
             outcome = self.error_result(error)
         if self.span is not None and isinstance(outcome, ToolResult):
             self.span.result(outcome)
@@ -172,6 +174,15 @@ class Execution:
             self.run.finish(self, outcome)
         else:
             await self.journal_entry.close(outcome)
+
+    def _is_destroyed(self) -> bool:
+        """Return True if the task of the call is destroyed because its event loop is gone."""
+        if self.task is None:
+            return False
+        try:
+            return asyncio.current_task() is not self.task
+        except RuntimeError:
+            return True
 
     async def serve_traced(self) -> None:
         """Run `serve` in a trace span."""
