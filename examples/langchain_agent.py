@@ -20,7 +20,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 
-from toolweave.models.langchain import AnswerInvalidCalls, NaturalChatModel
+from toolweave.integrations.langchain import AnswerInvalidCalls, NaturalChatModel
 from toolweave.testing import ScriptedModel
 
 

@@ -22,7 +22,7 @@ from collections.abc import AsyncIterator
 
 from toolweave import ToolAggregateMessage, ToolCall
 from toolweave.executor import ToolExecutor, ToolProgress
-from toolweave.mcp import connect_stdio, serve_stdio
+from toolweave.integrations.mcp import connect_stdio, serve_stdio
 from toolweave.tools import tool
 
 

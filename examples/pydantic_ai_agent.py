@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from toolweave.models.pydantic_ai import NaturalToolUseModel
+from toolweave.integrations.pydantic_ai import NaturalToolUseModel
 
 CALLS = '<temperature>{"city": "Oslo"}</temperature><temperature>{"city": "Bergen"}</temperature>'
 REPLIES = [

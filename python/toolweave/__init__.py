@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib as _importlib
 import logging as _logging
 from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import TypeAlias as _TypeAlias
 
 from ._core import (
     Consolidator,
@@ -69,6 +68,9 @@ from ._core import (
     to_openai,
     type_name,
 )
+from ._messages import Message, Update
+from ._options import ParserOptions, Tools
+from ._streams import Event, parse_stream
 from .exceptions import (
     ChatBusyError,
     ChatLimitError,
@@ -109,8 +111,6 @@ from .kinds import (
     SceneStopReason,
     StopReason,
 )
-from .options import ParserOptions, Tools
-from .streams import Event, parse_stream
 
 if _TYPE_CHECKING:
     from .agent import Agent, AgentEvent, AgentResult, AgentRun
@@ -158,22 +158,6 @@ if _TYPE_CHECKING:
     from .selection import Score, Selection, SelectionPolicy, ToolSelector
     from .summary import Summarizer
     from .tools import RateLimit, RetryPolicy, Tool, ToolContext, ToolOptions, Toolset, tool
-
-Message: _TypeAlias = (
-    TextMessage
-    | ReasoningMessage
-    | ToolCallMessage
-    | ToolResultMessage
-    | ToolAggregateMessage
-    | UsageMessage
-    | UnknownMessage
-)
-"""One entry of a conversation."""
-
-Update: _TypeAlias = (
-    TextDelta | ReasoningDelta | ToolCallUpdate | ToolCall | ToolResult | UsageUpdate | FinishUpdate
-)
-"""A piece of a reply, or the result of one of its calls. A `Joiner` joins them into messages."""
 
 __all__ = [
     "Agent",

@@ -4,8 +4,8 @@ from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, TypeVar, 
 from typing_extensions import Self, Unpack, disjoint_base
 
 from . import AgentEvent, Event, Message, Update
+from ._options import ParserOptions, Tools
 from .kinds import ErrorCode, FinishReason, MessageKind, Role
-from .options import ParserOptions, Tools
 
 __all__ = [
     "Consolidator",

@@ -26,11 +26,11 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ._aio.loops import running_loop
 from ._checks import check_callable, check_count, check_number, check_type
-from ._loops import running_loop
 from .exceptions import RateLimitedError
-from .executor.rate_limit import TokenBucket
-from .tools.options import RateLimit
+from .executor._rate_limit import TokenBucket
+from .tools._options import RateLimit
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable

@@ -17,18 +17,17 @@ from ._checks import (
 )
 
 if TYPE_CHECKING:
-    from . import (
-        Event,
+    from ._core import (
         FinishUpdate,
         FunctionContract,
         InvalidToolCall,
-        Message,
         Parser,
         ToolCall,
         ToolResult,
-        Update,
         UsageUpdate,
     )
+    from ._messages import Message, Update
+    from ._streams import Event
 
 
 class HasModelDump(Protocol):

@@ -37,7 +37,7 @@ from .protocols import ModelOptions
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from . import Message
+    from ._messages import Message
     from .protocols import Messages, Model
 
 __all__ = ["ShortenedConversation", "Summarizer"]

@@ -38,7 +38,8 @@ from .models.recording import StreamRecorder
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from . import FunctionContract, Message, Update
+    from ._core import FunctionContract
+    from ._messages import Message, Update
     from .protocols import ModelOptions
 
 __all__ = ["ModelRequest", "RecordingObserver", "ScriptedModel", "StreamRecorder"]

@@ -1,6 +1,6 @@
 """OpenTelemetry spans of models, agents and tools, for applications that use tracing.
 
-Spans of models and agents record metrics as well, see `toolweave.metrics`. Without a tracer
+Spans of models and agents record metrics as well, see `toolweave._metrics`. Without a tracer
 provider, the functions here cost next to nothing and import nothing. Spans contain messages,
 arguments and results only if `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` or
 `capture_content` enables it.
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ._core import __version__
 from ._exception_text import exception_text
-from .metrics import measured
+from ._metrics import measured
 
 if TYPE_CHECKING:
     from types import TracebackType

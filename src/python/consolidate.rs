@@ -196,7 +196,7 @@ fn is_executor_event(piece: &Bound<'_, PyAny>) -> PyResult<bool> {
         "ToolDeferred",
     ];
     let py = piece.py();
-    let events = py.import("toolweave.executor.events")?;
+    let events = py.import("toolweave.executor")?;
     for name in EVENTS {
         if piece.is_instance(&events.getattr(name)?)? {
             return Ok(true);

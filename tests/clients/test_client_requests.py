@@ -8,11 +8,11 @@ import pytest
 
 from encoded_runs import encode, framed
 from toolweave.exceptions import MessageError
-from toolweave.web.encoders.ag_ui import AgUiEncoder
-from toolweave.web.encoders.ag_ui_request import read_ag_ui_request
-from toolweave.web.encoders.ai_sdk import AiSdkEncoder
-from toolweave.web.encoders.ai_sdk_request import read_ai_sdk_request
-from toolweave.web.encoders.requests import SubmittedAnswer
+from toolweave.web._encoders.ag_ui import AgUiEncoder
+from toolweave.web._encoders.ag_ui_request import read_ag_ui_request
+from toolweave.web._encoders.ai_sdk import AiSdkEncoder
+from toolweave.web._encoders.ai_sdk_request import read_ai_sdk_request
+from toolweave.web._encoders.requests import SubmittedAnswer
 from web_clients import AG_UI, AI_SDK, node
 from web_scenarios import SCENARIOS
 

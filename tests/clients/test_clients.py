@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from encoded_runs import encode, framed
-from toolweave.web.encoders.ag_ui import AgUiEncoder
-from toolweave.web.encoders.ai_sdk import AiSdkEncoder
-from toolweave.web.encoders.json_fields import to_text
+from toolweave.web._encoders.ag_ui import AgUiEncoder
+from toolweave.web._encoders.ai_sdk import AiSdkEncoder
+from toolweave.web._encoders.json_fields import to_text
 from web_clients import AG_UI, AI_SDK, Shown, ag_ui_calls, node, ui_calls
 from web_scenarios import SCENARIOS, Scenario
 

@@ -41,7 +41,7 @@ from toolweave import (
 )
 from toolweave.store import MessageStore
 from toolweave.web import Page, Suggestion, Turn, WebLimits, ask_in_chat, chat_app
-from toolweave.web.raw_text import OnText, OpenedRun, RawTextModel, RawTextRun
+from toolweave.web._raw_text import OnText, OpenedRun, RawTextModel, RawTextRun
 
 LIMITS = WebLimits(batch=0.005, shutdown_grace=0.0, requests=None)
 SIZES = {

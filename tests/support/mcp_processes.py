@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from toolweave.mcp import MCPTools, connect_stdio
+from toolweave.integrations.mcp import MCPTools, connect_stdio
 
 SERVERS = Path(__file__).parent / "mcp_servers"
 SDK_SERVER = str(SERVERS / "sdk_server.py")

@@ -12,7 +12,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.tools import ToolDefinition
 
 from openai_endpoint import Endpoint
-from toolweave.models.pydantic_ai import NaturalToolUseModel
+from toolweave.integrations.pydantic_ai import NaturalToolUseModel
 
 CALL = '<add>\n```json\n{"a": 15, "b": 27}\n```\n</add>'
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from toolweave.executor import threads
+from toolweave.executor import _threads as threads
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from typing_extensions import assert_type
 
 from toolweave import ToolAggregateMessage, ToolCall
 from toolweave.exceptions import TransientToolError
-from toolweave.executor.deferred import Deferred, DeferredResults, PendingResult, Resolution
-from toolweave.executor.pools import run_blocking
+from toolweave.executor._deferred import Deferred, DeferredResults, PendingResult, Resolution
+from toolweave.executor._pools import run_blocking
 from toolweave.kinds import Outcome
 
 

@@ -7,7 +7,14 @@ from starlette.applications import Starlette
 from typing_extensions import assert_type
 
 from toolweave.executor import ToolExecutor
-from toolweave.mcp import MCPTools, ToolProblem, connect_http, connect_stdio, http_app, serve_stdio
+from toolweave.integrations.mcp import (
+    MCPTools,
+    ToolProblem,
+    connect_http,
+    connect_stdio,
+    http_app,
+    serve_stdio,
+)
 from toolweave.tools import Toolset
 
 

@@ -19,11 +19,11 @@ from toolweave import (
     Update,
     UsageUpdate,
 )
+from toolweave.integrations.litellm import LiteLLMModel
 from toolweave.models import as_messages, as_model, complete
 from toolweave.models.anthropic import AnthropicModel
 from toolweave.models.fallback import FallbackModel, capture_model
 from toolweave.models.http import HttpLimits, HttpModel
-from toolweave.models.litellm import LiteLLMModel
 from toolweave.models.openai import OpenAIModel
 from toolweave.models.recording import RecordedReply
 from toolweave.models.replay import ReplayModel

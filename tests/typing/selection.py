@@ -27,15 +27,15 @@ from toolweave.selection import (
     ToolSource,
     as_scorer,
 )
-from toolweave.selection.calls import (
+from toolweave.selection._calls import (
     CallLimits,
     CallListener,
     CallScheduler,
     SupportsTransport,
     Transport,
 )
-from toolweave.selection.native import NativeScorer
-from toolweave.selection.tasks import TaskTransport
+from toolweave.selection._native import NativeScorer
+from toolweave.selection._tasks import TaskTransport
 
 
 async def texts(prompt: str, schema: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from typing_extensions import assert_type
 
 from toolweave import ConversationStore, Message, Outcome, TextMessage, ToolCall, ToolResult
-from toolweave.executor.deferred import Resolution
+from toolweave.executor._deferred import Resolution
 from toolweave.store import (
     Chat,
     History,

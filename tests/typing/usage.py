@@ -16,14 +16,14 @@ from typing_extensions import assert_type
 
 import toolweave
 from toolweave import ContractError, FunctionContract, Limits, Message, Repair
-from toolweave.models import as_model
-from toolweave.models.langchain import (
+from toolweave.integrations.langchain import (
     LangChainModel,
     NaturalChatModel,
     from_langchain,
     to_langchain,
 )
-from toolweave.models.pydantic_ai import NaturalToolUseModel
+from toolweave.integrations.pydantic_ai import NaturalToolUseModel
+from toolweave.models import as_model
 from toolweave.protocols import ChatModel
 
 

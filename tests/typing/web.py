@@ -27,9 +27,9 @@ from toolweave.web import (
     ask_in_chat,
     chat_app,
 )
-from toolweave.web.encoders.ag_ui import AgUiEncoder
-from toolweave.web.encoders.ai_sdk import AiSdkEncoder
-from toolweave.web.encoders.native import NativeEncoder
+from toolweave.web._encoders.ag_ui import AgUiEncoder
+from toolweave.web._encoders.ai_sdk import AiSdkEncoder
+from toolweave.web._encoders.native import NativeEncoder
 
 approver: Approver = ask_in_chat
 

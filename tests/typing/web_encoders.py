@@ -7,11 +7,11 @@ from typing import TypedDict
 
 from typing_extensions import assert_type
 
-from toolweave.web.encoders import Encoder
-from toolweave.web.encoders.ag_ui import AgUiEncoder
-from toolweave.web.encoders.ag_ui_request import AgUiRequest, read_ag_ui_request
-from toolweave.web.encoders.ai_sdk import AiSdkEncoder, AiSdkVersion
-from toolweave.web.encoders.ai_sdk_request import (
+from toolweave.web._encoders import Encoder
+from toolweave.web._encoders.ag_ui import AgUiEncoder
+from toolweave.web._encoders.ag_ui_request import AgUiRequest, read_ag_ui_request
+from toolweave.web._encoders.ai_sdk import AiSdkEncoder, AiSdkVersion
+from toolweave.web._encoders.ai_sdk_request import (
     AiSdkRequest,
     read_ai_sdk_request,
     read_ai_sdk_version,

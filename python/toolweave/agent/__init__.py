@@ -16,7 +16,7 @@ messages so far even if the run is cancelled or the model fails.
 
 from __future__ import annotations
 
-from .agent import Agent
-from .run import AgentEvent, AgentResult, AgentRun
+from ._agent import Agent
+from ._run import AgentEvent, AgentResult, AgentRun
 
 __all__ = ["Agent", "AgentEvent", "AgentResult", "AgentRun"]

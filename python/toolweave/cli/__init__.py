@@ -11,9 +11,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import __version__
-from . import contracts, demo, importing, lint, mcp, parse, play, score, tools
-from .inputs import InputError
+from .._core import __version__
+from . import _contracts as contracts
+from . import _demo as demo
+from . import _importing as importing
+from . import _lint as lint
+from . import _mcp as mcp
+from . import _parse as parse
+from . import _play as play
+from . import _score as score
+from . import _tools as tools
+from ._inputs import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

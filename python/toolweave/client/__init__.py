@@ -19,13 +19,13 @@ that cannot be reached, raises a `ChatRequestError`.
 
 from __future__ import annotations
 
-from .. import extras
+from .. import _extras as extras
 
 extras.require("httpx", "client")
 
-from .aio import AsyncChatClient, AsyncChatEvents  # noqa: E402 - after the check of the extra
-from .blocking import ChatClient, ChatEvents  # noqa: E402
-from .exchanges import AnswerOutcome, MessageReceipt  # noqa: E402
+from ._aio import AsyncChatClient, AsyncChatEvents  # noqa: E402 - after the check of the extra
+from ._blocking import ChatClient, ChatEvents  # noqa: E402
+from ._exchanges import AnswerOutcome, MessageReceipt  # noqa: E402
 
 __all__ = [
     "AnswerOutcome",

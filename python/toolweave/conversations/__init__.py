@@ -18,8 +18,8 @@ between loading and saving, so that concurrent requests do not overwrite each ot
 
 from __future__ import annotations
 
-from .conversation import Conversation, Interaction
-from .memory import MemoryConversations
-from .store import ConversationStore
+from ._conversation import Conversation, Interaction
+from ._memory import MemoryConversations
+from ._store import ConversationStore
 
 __all__ = ["Conversation", "ConversationStore", "Interaction", "MemoryConversations"]

@@ -19,10 +19,10 @@ report usage.
 
 from __future__ import annotations
 
-from .estimate import estimate_tokens, estimate_usage
-from .meter import Budget, Cost, CostDelta, CostMeter, Usage
-from .prices import Price, PriceTable
-from .published import PublishedPrices, published_prices
+from ._estimate import estimate_tokens, estimate_usage
+from ._meter import Budget, Cost, CostDelta, CostMeter, Usage
+from ._prices import Price, PriceTable
+from ._published import PublishedPrices, published_prices
 
 __all__ = [
     "Budget",

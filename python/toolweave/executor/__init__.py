@@ -18,8 +18,8 @@ caller is cancelled. Events can be streamed while the calls run.
 from __future__ import annotations
 
 from ..kinds import Outcome
-from .deferred import Deferred, DeferredResults, PendingResult
-from .events import (
+from ._deferred import Deferred, DeferredResults, PendingResult
+from ._events import (
     ToolApproval,
     ToolApprovalRequested,
     ToolDeferred,
@@ -28,8 +28,8 @@ from .events import (
     ToolQuestion,
     ToolStarted,
 )
-from .executor import ToolExecutor
-from .run import ToolRun
+from ._executor import ToolExecutor
+from ._run import ToolRun
 
 __all__ = [
     "Deferred",

@@ -19,10 +19,10 @@ with ``do()``, or a function, or a `Tool`.
 
 from __future__ import annotations
 
-from .loading import load_handler
-from .remote import MAX_RESPONSE_BYTES
-from .run import HandlerOptions, HandlerRun, run_handler
-from .target import find_handler
+from ._loading import load_handler
+from ._remote import MAX_RESPONSE_BYTES
+from ._run import HandlerOptions, HandlerRun, run_handler
+from ._target import find_handler
 
 __all__ = [
     "MAX_RESPONSE_BYTES",

@@ -21,7 +21,7 @@ if they arrive out of order, with gaps or twice; see `docs/lifecycle.md`.
 from __future__ import annotations
 
 from .._core import StreamReducer, check_stream_event
-from .events import (
+from ._events import (
     ErrorStreamEvent,
     RawStreamEvent,
     ReasoningStreamEvent,
@@ -37,7 +37,7 @@ from .events import (
     ToolStateStreamEvent,
     UsageStreamEvent,
 )
-from .mapper import RawText, StreamEventMapper, TurnEvent
+from ._mapper import RawText, StreamEventMapper, TurnEvent
 
 __all__ = [
     "ErrorStreamEvent",

@@ -22,9 +22,9 @@ replies, and `toolweave.testing` has scripted ones.
 
 from __future__ import annotations
 
-from .conversation import as_messages
-from .direct import as_model, complete
-from .function import FunctionModel
-from .streaming import closing
+from ._conversation import as_messages
+from ._direct import as_model, complete
+from ._function import FunctionModel
+from ._streaming import closing
 
 __all__ = ["FunctionModel", "as_messages", "as_model", "closing", "complete"]

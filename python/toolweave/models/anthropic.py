@@ -23,8 +23,8 @@ from .._core import (
     UsageUpdate,
     to_anthropic,
 )
-from ..extras import require
-from .clients import (
+from .._extras import require
+from ._clients import (
     ClientModel,
     Clients,
     Stream,
@@ -35,15 +35,16 @@ from .clients import (
     failure,
     items,
 )
-from .serialization import serialize_request
-from .streaming import closing, count, field, finish_update, map_errors, read_reply, text
+from ._serialization import serialize_request
+from ._streaming import closing, count, field, finish_update, map_errors, read_reply, text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
     from anthropic import AsyncAnthropic
 
-    from .. import FinishUpdate, FunctionContract, Message, Update
+    from .._core import FinishUpdate, FunctionContract
+    from .._messages import Message, Update
     from ..protocols import ModelOptions
 
 _FINISH = {

@@ -26,11 +26,11 @@ from typing import TYPE_CHECKING, cast
 from .._checks import check_callable, check_type
 from .._core import FinishUpdate, UsageUpdate
 from ..exceptions import ModelError
-from ..executor.retry import delay
+from ..executor._retry import delay
 from ..kinds import FinishReason
-from ..tools.options import RetryPolicy
-from .direct import as_model
-from .streaming import closing
+from ..tools._options import RetryPolicy
+from ._direct import as_model
+from ._streaming import closing
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from .. import FunctionContract, Message, Update
+    from .._core import FunctionContract
+    from .._messages import Message, Update
     from ..protocols import ChatModel, Model, ModelOptions
 
 _log = logging.getLogger("toolweave.models")

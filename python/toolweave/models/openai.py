@@ -16,8 +16,8 @@ import os
 from typing import TYPE_CHECKING, Any, cast
 
 from .._checks import check_flag, check_methods, check_text
-from ..extras import require
-from .clients import (
+from .._extras import require
+from ._clients import (
     ClientModel,
     Clients,
     check_options,
@@ -26,11 +26,11 @@ from .clients import (
     failure,
     items,
 )
-from .completions import ChunkReader, build_request
-from .serialization import serialize_request
-from .servers import provider_for_url
-from .streaming import closing, map_errors, read_reply
-from .unsupported import log_unsupported, unsupported_parameter, without_parameters
+from ._completions import ChunkReader, build_request
+from ._serialization import serialize_request
+from ._servers import provider_for_url
+from ._streaming import closing, map_errors, read_reply
+from ._unsupported import log_unsupported, unsupported_parameter, without_parameters
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI, AsyncStream
     from openai.types.chat import ChatCompletionChunk
 
-    from .. import FunctionContract, Message, Update
+    from .._core import FunctionContract
+    from .._messages import Message, Update
     from ..protocols import ModelOptions
 
 _NO_KEY = "none"

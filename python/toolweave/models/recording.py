@@ -33,15 +33,16 @@ from .._core import (
     UsageUpdate,
 )
 from ..exceptions import ModelError
-from .conversation import as_messages
-from .direct import as_model
-from .streaming import closing
+from ._conversation import as_messages
+from ._direct import as_model
+from ._streaming import closing
 
 if TYPE_CHECKING:
     import os
     from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
-    from .. import FunctionContract, Message, Update
+    from .._core import FunctionContract
+    from .._messages import Message, Update
     from ..protocols import Model, ModelOptions
 
 

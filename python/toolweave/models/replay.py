@@ -33,7 +33,8 @@ from .recording import RecordedReply, load
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
 
-    from .. import FunctionContract, Message, Update
+    from .._core import FunctionContract
+    from .._messages import Message, Update
     from ..protocols import ModelOptions
 
 

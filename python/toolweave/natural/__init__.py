@@ -26,11 +26,11 @@ model answers.
 
 from __future__ import annotations
 
-from .options import ExecutorOptions, ToolUseOptions
-from .parser import NaturalToolUseParser, ParsedReply, ToolMode
-from .reader import ReplyEvent
-from .run import ReplyRun, ToolUseEvent
-from .tool_use import FunctionCalling, NaturalToolUse
+from ._options import ExecutorOptions, ToolUseOptions
+from ._parser import NaturalToolUseParser, ParsedReply, ToolMode
+from ._reader import ReplyEvent
+from ._run import ReplyRun, ToolUseEvent
+from ._tool_use import FunctionCalling, NaturalToolUse
 
 __all__ = [
     "ExecutorOptions",

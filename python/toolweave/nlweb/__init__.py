@@ -17,11 +17,11 @@ docs/nlweb.md lists the differences from NLWeb.
 
 from __future__ import annotations
 
-from .handler import NLWebHandler
-from .logs import show_warnings
-from .routing import RoutedTool, RoutingOptions
-from .runner import ToolRunner
-from .selector import ToolSelector, configure, init, make_selector
+from ._handler import NLWebHandler
+from ._logs import show_warnings
+from ._routing import RoutedTool, RoutingOptions
+from ._runner import ToolRunner
+from ._selector import ToolSelector, configure, init, make_selector
 
 __all__ = [
     "NLWebHandler",

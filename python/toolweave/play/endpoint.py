@@ -11,19 +11,21 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from .. import __version__
+from .._core import __version__
 from ..exceptions import ModelError
-from ..executor.pools import run_blocking
+from ..executor._pools import run_blocking
 from ..models import closing
-from ..models.clients import checked_key, redacted
-from ..models.completions import ChunkReader, build_request
-from ..models.streaming import field, read_reply
+from ..models._clients import checked_key, redacted
+from ..models._completions import ChunkReader, build_request
+from ..models._streaming import field, read_reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
-    from .. import FunctionContract, Message, ModelOptions, Update
+    from .._core import FunctionContract
+    from .._messages import Message, Update
     from ..models.openai import OpenAIModel
+    from ..protocols import ModelOptions
 
 TIMEOUT = 120.0
 """Seconds to wait for the next bytes."""

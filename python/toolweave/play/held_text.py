@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .. import Event, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStart
+from .._core import ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStart
+from .._streams import Event
 
 
 class HeldText:

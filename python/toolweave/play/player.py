@@ -8,16 +8,12 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from .. import (
-    Agent,
-    AgentResult,
+from .._core import (
     Discarded,
     FabricatedResult,
-    FinishReason,
     FinishUpdate,
     InvalidToolCall,
     ReasoningDelta,
-    StopReason,
     TextDelta,
     ToolCall,
     ToolCallDelta,
@@ -26,6 +22,8 @@ from .. import (
     consolidate,
     system_prompt,
 )
+from ..agent import Agent, AgentResult
+from ..kinds import FinishReason, StopReason
 from ..models import closing
 from .held_text import HeldText
 from .recordings import RECORDED_ON
@@ -35,8 +33,10 @@ from .tools import ToolBox
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from .. import ChatModel, FunctionContract, Message, ModelOptions, Update
+    from .._core import FunctionContract
+    from .._messages import Message, Update
     from ..natural import ToolUseEvent
+    from ..protocols import ChatModel, ModelOptions
     from .printer import EventPrinter
     from .recordings import Recording
 

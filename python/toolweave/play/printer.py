@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from .. import (
+from .._core import (
     Discarded,
     FabricatedResult,
     InvalidToolCall,
@@ -16,14 +16,14 @@ from .. import (
     ToolCall,
     ToolCallDelta,
     ToolCallStart,
-    ToolProgress,
     ToolResult,
-    ToolStarted,
 )
+from ..executor import ToolProgress, ToolStarted
 from .screens import Line, LineKind, Screen, visible
 
 if TYPE_CHECKING:
-    from .. import Event, Repair
+    from .._core import Repair
+    from .._streams import Event
     from ..executor import ToolEvent
 
 LEGEND: dict[LineKind, str] = {

@@ -12,7 +12,8 @@ from ..models.replay import ReplayModel
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
-    from .. import FunctionContract, Message, Update
+    from .._core import FunctionContract
+    from .._messages import Message, Update
     from ..protocols import ModelOptions
     from .scenarios import Scenario
 

@@ -31,7 +31,8 @@ from .tools import Tools
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from .. import FunctionContract, Message, Update
+    from .._core import FunctionContract
+    from .._messages import Message, Update
     from ..models.recording import RecordedReply
     from ..protocols import ChatModel
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from .._extras import require
 from ..exceptions import ToolweaveError
-from ..extras import require
 
 for _module in ("sqlalchemy", "alembic", "aiosqlite", "starlette", "sse_starlette", "uvicorn"):
     require(_module, "demo")
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from ..protocols import ChatModel
     from ..registry import ToolRegistry
-    from ..selection.policy import Strategy
+    from ..selection._policy import Strategy
 
 GRACEFUL_SHUTDOWN = 2
 """Seconds that open streams have to end when the server shuts down."""

@@ -23,8 +23,8 @@ and warnings with their positions.
 
 from __future__ import annotations
 
-from .registry import ToolRegistry
-from .toolset import MessageCollector
-from .watching import RegistryWatch, Reload
+from ._registry import ToolRegistry
+from ._toolset import MessageCollector
+from ._watching import RegistryWatch, Reload
 
 __all__ = ["MessageCollector", "RegistryWatch", "Reload", "ToolRegistry"]

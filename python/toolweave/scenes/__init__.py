@@ -32,14 +32,14 @@ costs, limits, hooks and client tools are described in ``docs/scenes.md``.
 from __future__ import annotations
 
 from ..kinds import SceneStatus, SceneStopReason
-from .actors import Actor
-from .hooks import Answer, Append, Deny, SceneOutcome
-from .manager import SceneManager
-from .options import GUARDRAILS
-from .request import ClientResult, SceneContext, SceneMode, SceneRequest, current_context
-from .run import SceneRun
-from .scene import Scene
-from .steps import ExecutedTool, SceneResult, SceneStep
+from ._actors import Actor
+from ._hooks import Answer, Append, Deny, SceneOutcome
+from ._manager import SceneManager
+from ._options import GUARDRAILS
+from ._request import ClientResult, SceneContext, SceneMode, SceneRequest, current_context
+from ._run import SceneRun
+from ._scene import Scene
+from ._steps import ExecutedTool, SceneResult, SceneStep
 
 __all__ = [
     "GUARDRAILS",

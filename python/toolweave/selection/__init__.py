@@ -26,13 +26,13 @@ comparison of the strategies.
 
 from __future__ import annotations
 
-from .limiter import CallLimiter
-from .policy import SelectionPolicy, Strategy
-from .result import Decision, Score, Selection
-from .scorer import Scorer, ScorerReply, ScorerRequest
-from .scorers import AnyScorer, as_scorer
-from .selector import ToolSelector
-from .sources import ToolSource
+from ._limiter import CallLimiter
+from ._policy import SelectionPolicy, Strategy
+from ._result import Decision, Score, Selection
+from ._scorer import Scorer, ScorerReply, ScorerRequest
+from ._scorers import AnyScorer, as_scorer
+from ._selector import ToolSelector
+from ._sources import ToolSource
 
 __all__ = [
     "AnyScorer",

@@ -17,13 +17,13 @@ Example:
 
 from __future__ import annotations
 
-from ..extras import require
+from .._extras import require
 
 require("sqlalchemy", "store")
 require("alembic", "store")
 
-from .conversations import StoreConversations  # noqa: E402 - after the check of its dependencies
-from .records import (  # noqa: E402
+from ._conversations import StoreConversations  # noqa: E402 - after the check of its dependencies
+from ._records import (  # noqa: E402
     Chat,
     History,
     PendingInput,
@@ -34,8 +34,8 @@ from .records import (  # noqa: E402
     StoreProblem,
     WriteResult,
 )
-from .store import MessageStore  # noqa: E402
-from .watching import Watch  # noqa: E402
+from ._store import MessageStore  # noqa: E402
+from ._watching import Watch  # noqa: E402
 
 __all__ = [
     "Chat",

@@ -20,11 +20,11 @@ always validated before the function runs.
 
 from __future__ import annotations
 
-from .context import ToolContext
-from .decorator import tool
-from .function import Tool
-from .options import RateLimit, RetryPolicy, ToolOptions
-from .toolset import Toolset
+from ._context import ToolContext
+from ._decorator import tool
+from ._function import Tool
+from ._options import RateLimit, RetryPolicy, ToolOptions
+from ._toolset import Toolset
 
 __all__ = [
     "RateLimit",

@@ -17,20 +17,20 @@ Serve it with ``uvicorn module:app``. The routes are described in `docs/web.md`.
 
 from __future__ import annotations
 
-from .. import extras
+from .. import _extras as extras
 
 for _module in ("starlette", "sse_starlette"):
     extras.require(_module, "web")
 
-from .app import chat_app  # noqa: E402 - after the check of what is installed
-from .approvals import ask_in_chat  # noqa: E402
-from .encoders import Encoder  # noqa: E402
-from .errors import HttpError  # noqa: E402
-from .formats import ENCODERS  # noqa: E402
-from .limits import WebLimits  # noqa: E402
-from .pages import Page, Suggestion  # noqa: E402
-from .responders import AgentResponder, Responder, ResponderRun, SceneResponder, Turn  # noqa: E402
-from .security import Authenticate  # noqa: E402
+from ._app import chat_app  # noqa: E402 - after the check of what is installed
+from ._approvals import ask_in_chat  # noqa: E402
+from ._encoders import Encoder  # noqa: E402
+from ._errors import HttpError  # noqa: E402
+from ._formats import ENCODERS  # noqa: E402
+from ._limits import WebLimits  # noqa: E402
+from ._pages import Page, Suggestion  # noqa: E402
+from ._responders import AgentResponder, Responder, ResponderRun, SceneResponder, Turn  # noqa: E402
+from ._security import Authenticate  # noqa: E402
 
 __all__ = [
     "ENCODERS",

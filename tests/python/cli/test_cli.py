@@ -12,7 +12,7 @@ import pytest
 
 import toolweave
 from toolweave.cli import main
-from toolweave.cli.parse import rechunk
+from toolweave.cli._parse import rechunk
 
 ADD: dict[str, Any] = {
     "name": "Add",

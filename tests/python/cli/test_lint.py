@@ -18,8 +18,8 @@ from rich.cells import cell_len
 from paths import SHARED
 from toolweave._core import Diagnostic
 from toolweave.cli import main
-from toolweave.cli.diagnostics import DiagnosticPrinter
-from toolweave.cli.excerpt import cell, excerpt
+from toolweave.cli._diagnostics import DiagnosticPrinter
+from toolweave.cli._excerpt import cell, excerpt
 
 REAL = SHARED / "data" / "nlweb"
 

@@ -15,7 +15,7 @@ from encoded_runs import EventLog
 from toolweave.client import AsyncChatClient, ChatClient
 from toolweave.exceptions import ChatRequestError
 from toolweave.lifecycle import StreamReducer
-from toolweave.web.sse import frame
+from toolweave.web._sse import frame
 
 LOG = EventLog().asked("Hi").started().text("g", 0, "Hel", "lo").finished().events
 URL = "http://chats.example/api/"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from effort import effort
-from toolweave.client.sse import EventParser, EventTooLongError, ServerSentEvent
+from toolweave.client._sse import EventParser, EventTooLongError, ServerSentEvent
 
 # The separators of `str.splitlines` that do not end a line of a stream.
 INSIDE = "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"

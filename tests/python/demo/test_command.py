@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from toolweave.cli import demo, main
+from toolweave.cli import _demo as demo
+from toolweave.cli import main
 from toolweave.playground import headless, server
 
 if TYPE_CHECKING:

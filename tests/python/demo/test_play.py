@@ -224,7 +224,7 @@ def test_without_rich_a_terminal_gets_plain_text_and_a_hint(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setattr("toolweave.cli.play.find_spec", lambda _name: None)
+    monkeypatch.setattr("toolweave.cli._play.find_spec", lambda _name: None)
     monkeypatch.setenv("TERM", "xterm")
     assert main(["play", "--fast", "--only", "add"]) == 0
     printed = capsys.readouterr()

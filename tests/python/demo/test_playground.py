@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from toolweave import FunctionContract
-    from toolweave.web.raw_text import RawTextRun
+    from toolweave.web._raw_text import RawTextRun
 
 EACH = pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)
 

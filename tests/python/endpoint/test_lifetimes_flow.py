@@ -29,7 +29,7 @@ from servers.scripts import events
 from servers.sse import TEST_TIMEOUT
 from toolweave import FinishUpdate, TextDelta, Update
 from toolweave.models.http import HttpLimits
-from toolweave.models.http.wakeup import open_wakeup
+from toolweave.models.http._wakeup import open_wakeup
 
 __all__ = ["warm"]
 pytestmark = pytest.mark.usefixtures("warm")

@@ -25,7 +25,7 @@ from servers.scripts import answer, document, events
 from servers.sse import Do
 from toolweave.agent import Agent
 from toolweave.exceptions import ModelError, ToolUseParsingError
-from toolweave.models.completions import ChunkReader
+from toolweave.models._completions import ChunkReader
 from toolweave.models.http import HttpModel
 from toolweave.models.openai import OpenAIModel
 from toolweave.natural import NaturalToolUse, NaturalToolUseParser

@@ -34,7 +34,7 @@ from toolweave import (
     Update,
     UsageUpdate,
 )
-from toolweave.models.completions import ChunkReader
+from toolweave.models._completions import ChunkReader
 
 ADD = FunctionContract("Add", "Adds.", {"type": "object"})
 

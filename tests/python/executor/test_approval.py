@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import pytest
 
 from toolweave import FunctionContract, ToolCall
-from toolweave.executor.approval import ApprovalRecord, decide
-from toolweave.executor.events import ToolApproval
+from toolweave.executor._approval import ApprovalRecord, decide
+from toolweave.executor._events import ToolApproval
 from toolweave.protocols import Approval
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolweave._single_flight import Follower, Hit, Leader, ResultCache
+from toolweave._aio.single_flight import Follower, Hit, Leader, ResultCache
 
 T = TypeVar("T")
 

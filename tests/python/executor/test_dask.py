@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster
 
 import pool_functions
 from toolweave.exceptions import PoolError
-from toolweave.executor.pools import run_blocking
+from toolweave.executor._pools import run_blocking
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from toolweave import ErrorCode, ToolAggregateMessage, ToolCall, ToolResult
 from toolweave.exceptions import ResultError, SchemaError, ValidationError
-from toolweave.executor.deferred import (
+from toolweave.executor._deferred import (
     METADATA,
     Deferred,
     DeferredResults,
@@ -180,7 +180,7 @@ def test_a_result_may_be_delivered_in_another_process() -> None:
     results.add(BOOK, "booking")
     program = (
         "import json, sys\n"
-        "from toolweave.executor.deferred import DeferredResults\n"
+        "from toolweave.executor._deferred import DeferredResults\n"
         "results = DeferredResults.from_dict(json.load(sys.stdin))\n"
         "assert results.resolve('booking', {'at': '20:00'}) == 'resolved'\n"
         "json.dump(results.to_dict(), sys.stdout)"

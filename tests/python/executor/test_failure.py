@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from toolweave import ErrorCode, InvalidToolCall, ToolResult, Violation
 from toolweave.exceptions import ModelRetry, ToolError, ToolFailed, TransientToolError
-from toolweave.executor import failure
-from toolweave.executor.failure import CallFailure
+from toolweave.executor import _failure as failure
+from toolweave.executor._failure import CallFailure
 
 PREFIX = "Error executing tool: "
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from effort import effort
 from toolweave import ToolError
-from toolweave.executor.failure import ErrorDetail, redact_secrets, tool_error
+from toolweave.executor._failure import ErrorDetail, redact_secrets, tool_error
 
 SECRETS = st.text(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~!$*+/%", min_size=8

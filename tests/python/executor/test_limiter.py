@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolweave.executor.limiter import ExecutionLimiter, Permit, ReplyQueue
+from toolweave.executor._limiter import ExecutionLimiter, Permit, ReplyQueue
 
 NAMES = ["a", "b", "c", "d"]
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from executor_events import call, codes, only, result_of, texts
 from memory_journal import MemoryJournal
 from toolweave import ToolResult
-from toolweave.event_queue import BACKLOG
+from toolweave._aio.event_queue import BACKLOG
+from toolweave._aio.runs import Run
 from toolweave.executor import ToolEvent, ToolExecutor, ToolProgress
 from toolweave.natural import NaturalToolUse
-from toolweave.runs import Run
 from toolweave.testing import ScriptedModel
 from toolweave.tools import RetryPolicy, Tool, ToolContext, tool
 from virtual_time import VirtualTimeLoop, now, run

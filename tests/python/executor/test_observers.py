@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolweave import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolResult
-from toolweave.executor.events import ToolApproval, ToolProgress, ToolStarted
-from toolweave.executor.observers import Observers
+from toolweave.executor._events import ToolApproval, ToolProgress, ToolStarted
+from toolweave.executor._observers import Observers
 
 T = TypeVar("T")
 

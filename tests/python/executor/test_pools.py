@@ -16,7 +16,7 @@ import pytest
 
 import pool_functions
 from toolweave.exceptions import PoolError
-from toolweave.executor.pools import run_blocking
+from toolweave.executor._pools import run_blocking
 
 T = TypeVar("T")
 

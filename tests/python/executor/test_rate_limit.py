@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolweave.executor.rate_limit import TokenBucket
-from toolweave.tools.options import RateLimit
+from toolweave.executor._rate_limit import TokenBucket
+from toolweave.tools._options import RateLimit
 
 
 class Clock:

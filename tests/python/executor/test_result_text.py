@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 from toolweave import TextMessage
 from toolweave.exceptions import ResultError
-from toolweave.executor import results
-from toolweave.executor.results import to_json_value, to_text, truncate
+from toolweave.executor import _results as results
+from toolweave.executor._results import to_json_value, to_text, truncate
 
 JSON = st.recursive(
     st.none()

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolweave.exceptions import ModelRetry, ToolError, ToolFailed, TransientToolError
-from toolweave.executor.retry import delay, is_transient
-from toolweave.tools.options import RetryPolicy
+from toolweave.executor._retry import delay, is_transient
+from toolweave.tools._options import RetryPolicy
 
 POLICIES = st.builds(
     RetryPolicy,

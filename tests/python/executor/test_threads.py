@@ -11,8 +11,8 @@ from concurrent.futures import CancelledError, Future
 
 import pytest
 
-from toolweave.executor import threads
-from toolweave.executor.threads import DaemonThreads
+from toolweave.executor import _threads as threads
+from toolweave.executor._threads import DaemonThreads
 
 
 def test_a_function_runs_in_a_thread_that_is_named_after_its_pool() -> None:

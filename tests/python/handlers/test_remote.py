@@ -18,7 +18,7 @@ from servers.sse import Answer, Do, Served, serving
 from toolweave._core import ToolEntry
 from toolweave.exceptions import HandlerError, ToolServerError
 from toolweave.handlers import run_handler
-from toolweave.handlers.remote import _ssl_context, event_data
+from toolweave.handlers._remote import _ssl_context, event_data
 from toolweave.registry import ToolRegistry
 
 ASKED = {"query": "crème brûlée", "site": "recipes"}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolweave.event_queue import EventQueue
+from toolweave._aio.event_queue import EventQueue
 
 T = TypeVar("T")
 

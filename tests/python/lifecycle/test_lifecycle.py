@@ -25,7 +25,8 @@ from toolweave.executor import (
     ToolQuestion,
     ToolStarted,
 )
-from toolweave.lifecycle import RawText, StreamEvent, StreamEventMapper, events
+from toolweave.lifecycle import RawText, StreamEvent, StreamEventMapper
+from toolweave.lifecycle import _events as events
 from toolweave.testing import ScriptedModel
 from toolweave.tools import tool
 from virtual_time import run as on_virtual_time

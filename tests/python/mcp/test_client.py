@@ -17,7 +17,7 @@ from mcp_processes import SDK_SERVER, appears, is_alive, plain_server, sdk_serve
 from toolweave import ToolCall, ToolResult
 from toolweave.exceptions import ToolServerError
 from toolweave.executor import ToolExecutor, ToolProgress, ToolQuestion
-from toolweave.mcp import MCPTools, connect_http, connect_stdio
+from toolweave.integrations.mcp import MCPTools, connect_http, connect_stdio
 
 PLAN = {
     "pages": [
@@ -355,7 +355,7 @@ def test_an_unreachable_url_is_an_error_that_says_so() -> None:
 
 
 def test_a_missing_sdk_is_an_error_that_says_so() -> None:
-    program = "import sys; sys.modules['mcp'] = None; import toolweave.mcp"
+    program = "import sys; sys.modules['mcp'] = None; import toolweave.integrations.mcp"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=False
     )

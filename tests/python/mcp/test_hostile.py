@@ -15,10 +15,10 @@ from loop_watchdog import Watchdog
 from mcp_processes import plain_server
 from toolweave import FunctionContract, ToolCall, ToolResult
 from toolweave.executor import ToolExecutor
-from toolweave.mcp import MCPTools
-from toolweave.mcp.definitions import MAX_DESCRIPTION_CHARS, MAX_TOOLS
-from toolweave.mcp.listing_filter import MAX_DEFINITION_BYTES
-from toolweave.tools.names import valid_tool_name
+from toolweave.integrations.mcp import MCPTools
+from toolweave.integrations.mcp._definitions import MAX_DESCRIPTION_CHARS, MAX_TOOLS
+from toolweave.integrations.mcp._listing_filter import MAX_DEFINITION_BYTES
+from toolweave.tools._names import valid_tool_name
 
 OBJECT = {"type": "object"}
 

@@ -18,9 +18,14 @@ from hypothesis import strategies as st
 from mcp_processes import plain_server
 from toolweave import ToolCall, Toolset
 from toolweave.executor import ToolExecutor
-from toolweave.mcp import connect_http
-from toolweave.mcp.definitions import build_tools
-from toolweave.mcp.depth import CUT_MARKER, MAX_DEPTH, limit_depth, limit_response_depth
+from toolweave.integrations.mcp import connect_http
+from toolweave.integrations.mcp._definitions import build_tools
+from toolweave.integrations.mcp._depth import (
+    CUT_MARKER,
+    MAX_DEPTH,
+    limit_depth,
+    limit_response_depth,
+)
 
 OBJECT: dict[str, Any] = {"type": "object"}
 EVENTS = "text/event-stream"

@@ -15,7 +15,7 @@ from loop_watchdog import Watchdog, left_out, many
 from mcp_processes import plain_server
 from toolweave import ToolCall
 from toolweave.executor import ToolExecutor
-from toolweave.mcp.definitions import MAX_TOOLS
+from toolweave.integrations.mcp._definitions import MAX_TOOLS
 
 
 @pytest.fixture(autouse=True)

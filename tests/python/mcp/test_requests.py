@@ -19,7 +19,7 @@ from mcp.shared.memory import create_client_server_memory_streams
 from effort import effort
 from toolweave import ToolCall, ToolResult
 from toolweave.executor import ToolExecutor
-from toolweave.mcp import MCPTools
+from toolweave.integrations.mcp import MCPTools
 
 NAMES = ("add", "look", "pay")
 LISTENING = "subscriptions/listen"

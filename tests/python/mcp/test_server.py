@@ -18,7 +18,7 @@ from mcp.client import ClientRequestContext, IncomingMessage
 from mcp_processes import SERVE_TOOLS, SERVERS, appears, toolweave_server
 from toolweave import ToolCall, ToolResult, cli
 from toolweave.executor import ToolExecutor, ToolProgress
-from toolweave.mcp import connect_http, connect_stdio
+from toolweave.integrations.mcp import connect_http, connect_stdio
 
 Mode: TypeAlias = Literal["auto", "legacy"]
 WAYS = [("stdio", "auto"), ("stdio", "legacy"), ("http", "auto"), ("http", "legacy")]

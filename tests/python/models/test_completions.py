@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from servers.dialects import call
 from toolweave import FinishReason, JoinedReply, Joiner, Update
 from toolweave.exceptions import ModelError
-from toolweave.models.completions import ChunkReader
-from toolweave.models.streaming import read_reply
+from toolweave.models._completions import ChunkReader
+from toolweave.models._streaming import read_reply
 
 
 def chunk(finish: str | None = None, **delta: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from toolweave import (
     Update,
     UsageUpdate,
 )
-from toolweave.models.completions import ChunkReader
+from toolweave.models._completions import ChunkReader
 
 FOLDER = CASES / "completions"
 GOLDEN = [

@@ -27,8 +27,8 @@ from toolweave import (
     UsageMessage,
     UsageUpdate,
 )
+from toolweave._extras import require
 from toolweave.exceptions import MessageError, ModelError
-from toolweave.extras import require
 from toolweave.models import FunctionModel, as_model, complete
 from toolweave.testing import ScriptedModel
 

@@ -19,10 +19,10 @@ from request_lifetimes import HELLO
 from servers.raw import Connection, Request, raw_server
 from servers.scripts import answer, redirect, refusal
 from toolweave.exceptions import ModelError
+from toolweave.integrations.langchain import LangChainModel
+from toolweave.models._clients import ClientModel, failure
 from toolweave.models.anthropic import AnthropicModel
-from toolweave.models.clients import ClientModel, failure
 from toolweave.models.http import HttpModel
-from toolweave.models.langchain import LangChainModel
 from toolweave.models.openai import OpenAIModel
 
 KEY = "sk-Proj/0123=abcdefgh+IJKLMNOP&qrstuv"

@@ -44,8 +44,8 @@ from toolweave import (
 )
 from toolweave.agent import Agent
 from toolweave.exceptions import ModelError
+from toolweave.integrations.langchain import LangChainModel, from_langchain, to_langchain
 from toolweave.models import closing, complete
-from toolweave.models.langchain import LangChainModel, from_langchain, to_langchain
 from toolweave.protocols import ModelOptions
 from toolweave.tools import tool
 
@@ -424,7 +424,9 @@ def test_invalid_messages_are_named_with_their_position() -> None:
 
 
 def test_a_missing_package_is_an_error_with_the_command_that_installs_it() -> None:
-    script = "import sys; sys.modules['langchain_core'] = None; import toolweave.models.langchain"
+    script = (
+        "import sys; sys.modules['langchain_core'] = None; import toolweave.integrations.langchain"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True,

@@ -27,9 +27,9 @@ from langchain_chat import chat_openai
 from openai_endpoint import Endpoint, Reply, serving
 from toolweave import FinishUpdate, FunctionContract, TextDelta, UsageUpdate
 from toolweave.exceptions import ModelError
-from toolweave.models.langchain import AnswerInvalidCalls, NaturalChatModel
-from toolweave.models.langchain.background import iterate, run
-from toolweave.models.langchain.chunks import invalidating_suffix
+from toolweave.integrations.langchain import AnswerInvalidCalls, NaturalChatModel
+from toolweave.integrations.langchain._background import iterate, run
+from toolweave.integrations.langchain._chunks import invalidating_suffix
 from toolweave.testing import ScriptedModel
 
 if TYPE_CHECKING:

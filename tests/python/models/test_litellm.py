@@ -27,7 +27,7 @@ from toolweave import (
     UsageUpdate,
     to_openai,
 )
-from toolweave.models.litellm import LiteLLMModel
+from toolweave.integrations.litellm import LiteLLMModel
 from toolweave.protocols import ModelOptions
 
 pytestmark = [pytest.mark.filterwarnings(line) for line in QUIET]

@@ -11,9 +11,9 @@ import pytest
 from servers.adapters import QUIET, WITH_LITELLM
 from servers.model_answers import Read, in_use, read
 from toolweave import FinishUpdate, FunctionContract, JoinedReply, Joiner, TextMessage, UsageUpdate
+from toolweave.integrations.litellm import LiteLLMModel
 from toolweave.models.anthropic import AnthropicModel
 from toolweave.models.http import HttpModel
-from toolweave.models.litellm import LiteLLMModel
 from toolweave.models.openai import OpenAIModel
 
 KEY = "sk-very-secret-0123456789"

@@ -22,7 +22,7 @@ from pydantic_ai.settings import ModelSettings
 
 from openai_endpoint import Endpoint, Reply, serving
 from pydantic_agents import CALL, add, definition, natural, provider, run, stream
-from toolweave.models.pydantic_ai import NaturalToolUseModel
+from toolweave.integrations.pydantic_ai import NaturalToolUseModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -285,7 +285,9 @@ def test_batches_are_refused() -> None:
 
 
 def test_a_missing_package_is_an_error_with_the_command_that_installs_it() -> None:
-    script = "import sys; sys.modules['pydantic_ai'] = None; import toolweave.models.pydantic_ai"
+    script = (
+        "import sys; sys.modules['pydantic_ai'] = None; import toolweave.integrations.pydantic_ai"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True,

@@ -11,7 +11,7 @@ import toolweave as tw
 from sample_natural_tools import add, call, ping
 from toolweave.models import as_messages
 from toolweave.natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
-from toolweave.natural.prepared_tools import PreparedToolsCache
+from toolweave.natural._prepared_tools import PreparedToolsCache
 from toolweave.testing import RecordingObserver, ScriptedModel
 
 

@@ -15,8 +15,8 @@ import toolweave
     [
         "toolweave.agent",
         "toolweave.natural",
-        "toolweave.natural.parser",
-        "toolweave.natural.tool_use",
+        "toolweave.natural._parser",
+        "toolweave.natural._tool_use",
     ],
 )
 def test_the_examples_of_a_module_are_true(name: str) -> None:

@@ -15,7 +15,7 @@ import toolweave as tw
 from parser_replies import TOOLS, replies
 from toolweave.exceptions import ModelError, ToolUseParsingError
 from toolweave.natural import NaturalToolUseParser
-from toolweave.natural.fallback import MAX_FALLBACK_CHARS
+from toolweave.natural._fallback import MAX_FALLBACK_CHARS
 from toolweave.testing import ScriptedModel
 
 BROKEN = '<GetWeather>{"city": Oslo?}</GetWeather>'

@@ -12,7 +12,8 @@ import pytest
 import toolweave as tw
 from toolweave.agent import Agent
 from toolweave.kinds import ErrorCode
-from toolweave.natural import NaturalToolUse, run
+from toolweave.natural import NaturalToolUse
+from toolweave.natural import _run as run
 from toolweave.testing import ScriptedModel
 from toolweave.tools import tool
 

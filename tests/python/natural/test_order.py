@@ -24,7 +24,7 @@ from order_of_writing import (
 )
 from toolweave import Agent
 from toolweave.natural import NaturalToolUse, NaturalToolUseParser, ReplyRun
-from toolweave.natural.parts import MAX_SEPARATE_CALLS
+from toolweave.natural._parts import MAX_SEPARATE_CALLS
 from toolweave.testing import ScriptedModel
 
 

@@ -17,7 +17,7 @@ from parser_replies import NAMES, TOOLS, joined, objects, replies, split_at
 from toolweave import protocols
 from toolweave.exceptions import ModelError, ToolUseParsingError
 from toolweave.natural import NaturalToolUse, NaturalToolUseParser, ReplyEvent
-from toolweave.natural.reader import read_updates
+from toolweave.natural._reader import read_updates
 from toolweave.testing import ScriptedModel
 
 Pieces = Sequence[tw.Update | Exception]

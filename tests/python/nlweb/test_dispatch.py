@@ -18,7 +18,7 @@ from toolweave import ToolContext
 from toolweave import tool as toolweave_tool
 from toolweave._core import ToolEntry
 from toolweave.nlweb import ToolRunner, make_selector
-from toolweave.nlweb.messages import answers
+from toolweave.nlweb._messages import answers
 from toolweave.selection import SelectionPolicy
 
 ALLOWED = SelectionPolicy(strategy="each", prefilter=None, allowed_handlers=("nlweb_site",))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from handler_registries import Registry
 from nlweb_site import Handler, tool
 from toolweave.nlweb import make_selector
-from toolweave.nlweb.handler import item_type_of, placeholders, query_of, site_of
+from toolweave.nlweb._handler import item_type_of, placeholders, query_of, site_of
 
 ALL = [
     "request.query",

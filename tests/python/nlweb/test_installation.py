@@ -21,7 +21,7 @@ from nlweb_site import SEARCH, Handler, Scores, tool
 from paths import DOCS
 from toolweave.exceptions import RegistryError
 from toolweave.nlweb import ToolSelector, configure, init, make_selector
-from toolweave.nlweb.installation import load_registry
+from toolweave.nlweb._installation import load_registry
 from toolweave.selection import SelectionPolicy
 
 TOOLS = """

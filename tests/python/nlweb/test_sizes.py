@@ -17,8 +17,8 @@ from paths import DOCS
 from sample_selections import public_files
 from toolweave import SelectionPolicy, ToolRegistry
 from toolweave.nlweb import make_selector
-from toolweave.nlweb.tools import RELEASED, NLWebTools, TypeHierarchy
-from toolweave.selection.benchmark import LabelledQuery, labelled_queries
+from toolweave.nlweb._tools import RELEASED, NLWebTools, TypeHierarchy
+from toolweave.selection._benchmark import LabelledQuery, labelled_queries
 
 ASKED = "Provide a valid JSON response matching this schema: "
 """Text that NLWeb's provider for OpenAI puts before the structure."""

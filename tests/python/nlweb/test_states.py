@@ -14,7 +14,7 @@ from nlweb_site import Handler
 from toolweave import ToolRegistry
 from toolweave._core import RegistrySnapshot, type_name
 from toolweave.nlweb import make_selector
-from toolweave.nlweb.tools import RELEASED, NLWebTools, TypeHierarchy
+from toolweave.nlweb._tools import RELEASED, NLWebTools, TypeHierarchy
 
 
 def tool(name: str, more: str = "") -> str:

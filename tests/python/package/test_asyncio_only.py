@@ -12,8 +12,8 @@ import pytest
 from toolweave import Agent, SceneManager, ToolCall, ToolEntry, ToolExecutor, ToolRegistry
 from toolweave.client import AsyncChatClient
 from toolweave.handlers import run_handler
+from toolweave.integrations.mcp import connect_stdio
 from toolweave.limits import RateLimit, RateLimiter
-from toolweave.mcp import connect_stdio
 from toolweave.models import complete
 from toolweave.models.http import HttpModel
 from toolweave.selection import ToolSelector

@@ -24,11 +24,11 @@ from toolweave import (
     ToolCall,
     ToolRegistry,
 )
+from toolweave._options import ParserOptions
 from toolweave.costs import Price, PriceTable
 from toolweave.limits import RateLimit
 from toolweave.models.recording import RecordedReply
-from toolweave.natural.options import ExecutorOptions, ToolUseOptions
-from toolweave.options import ParserOptions
+from toolweave.natural._options import ExecutorOptions, ToolUseOptions
 from toolweave.scenes import SceneManager
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
@@ -120,7 +120,7 @@ def public() -> Iterator[tuple[str, str, Any]]:
     """Yield all public classes and functions, with their modules and names."""
     found = [each.name for each in pkgutil.walk_packages(toolweave.__path__, "toolweave.")]
     modules = [name for name in found if not any(part.startswith("_") for part in name.split("."))]
-    modules.remove("toolweave.models.litellm")  # in an environment of its own
+    modules.remove("toolweave.integrations.litellm")  # in an environment of its own
     seen: set[int] = set()
     for module in sorted(["toolweave", *modules], key=lambda name: (name.count("."), name)):
         place = importlib.import_module(module)

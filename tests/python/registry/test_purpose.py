@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sample_selections import entry, public_files
 from toolweave import RegistrySnapshot
 from toolweave.registry import ToolRegistry
-from toolweave.registry.toolset import description_of
-from toolweave.selection.describe import describe
+from toolweave.registry._toolset import description_of
+from toolweave.selection._describe import describe
 
 QUERY = "{request.query}"
 

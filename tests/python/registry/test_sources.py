@@ -19,7 +19,7 @@ from toolweave import Scene, SceneManager
 from toolweave.cli import main
 from toolweave.exceptions import HandlerError, RegistryError
 from toolweave.handlers import find_handler
-from toolweave.handlers.remote import RemoteEndpoint
+from toolweave.handlers._remote import RemoteEndpoint
 from toolweave.registry import ToolRegistry
 from toolweave.testing import ScriptedModel
 

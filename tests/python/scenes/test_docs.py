@@ -7,7 +7,7 @@ import re
 
 from paths import DOCS
 from toolweave import SceneManager, SceneStatus, SceneStopReason
-from toolweave.scenes.hooks import Hooks
+from toolweave.scenes._hooks import Hooks
 
 PAGE = (DOCS / "scenes.md").read_text(encoding="utf-8")
 

@@ -22,7 +22,7 @@ from servers.model_answers import in_use
 from servers.sse import Answer, serving
 from toolweave import SceneManager, SceneStopReason
 from toolweave.costs import Price
-from toolweave.mcp import connect_stdio
+from toolweave.integrations.mcp import connect_stdio
 from toolweave.models.anthropic import AnthropicModel
 from toolweave.models.openai import OpenAIModel
 from toolweave.testing import ScriptedModel

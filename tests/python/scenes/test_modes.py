@@ -24,7 +24,7 @@ from calculator_scenes import (
 )
 from coroutine_tests import on_a_loop
 from toolweave import SceneManager, SceneStopReason
-from toolweave.scenes.names import match, provider_name
+from toolweave.scenes._names import match, provider_name
 from toolweave.testing import ScriptedModel
 
 BOTH = call("Calculator") + call("Weather_Report")

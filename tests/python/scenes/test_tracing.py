@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 import toolweave as tw
 from calculator_scenes import ADD, ENTER, manager_of, result_of
 from coroutine_tests import on_a_loop
-from toolweave.metrics import OPERATION_DURATION, TOKEN_USAGE
+from toolweave._metrics import OPERATION_DURATION, TOKEN_USAGE
 from toolweave.models import complete
 from toolweave.testing import ScriptedModel
 from tracing_spans import exporter, points, reader, tree

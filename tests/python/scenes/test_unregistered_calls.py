@@ -25,7 +25,7 @@ from coroutine_tests import TEST_TIMEOUT, on_a_loop
 from effort import effort
 from toolweave import SceneStatus, SceneStep
 from toolweave.kinds import ErrorCode
-from toolweave.scenes.unregistered_calls import NameMatcher, split_calls, within_edits
+from toolweave.scenes._unregistered_calls import NameMatcher, split_calls, within_edits
 
 # In the scene "Calculator": its own tools, the other scene's, and the scenes.
 OFFERED = ["Add", "Multiply", "Fail"]

@@ -10,7 +10,7 @@ import pytest
 from sample_selections import ScriptedScorer, entry, named, public_files
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, UsageUpdate
 from toolweave.selection import ScorerReply, ScorerRequest
-from toolweave.selection.benchmark import (
+from toolweave.selection._benchmark import (
     METHODS,
     LabelledQuery,
     WithoutExample,
@@ -19,7 +19,7 @@ from toolweave.selection.benchmark import (
     recall,
     sample,
 )
-from toolweave.selection.words import WordScorer
+from toolweave.selection._words import WordScorer
 from virtual_time import run
 
 SOUP, CAKE = "How is soup made?", "Soup or cake?"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from toolweave import UsageUpdate
 from toolweave.selection import CallLimiter, ScorerRequest
-from toolweave.selection.calls import CallLimits, CallListener, CallScheduler, limiter_timeout
+from toolweave.selection._calls import CallLimits, CallListener, CallScheduler, limiter_timeout
 from virtual_time import run
 
 TIMEOUT = 8.0

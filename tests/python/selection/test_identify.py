@@ -9,7 +9,7 @@ import pytest
 
 from sample_selections import ScriptedScorer, entry, named
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, ToolRegistry, ToolSelector
-from toolweave.selection.words import WordScorer
+from toolweave.selection._words import WordScorer
 from virtual_time import run
 
 FOOD = RegistrySnapshot.of(

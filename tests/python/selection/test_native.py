@@ -17,7 +17,7 @@ from toolweave import ModelOptions, SelectionPolicy, ToolSelector, UsageUpdate
 from toolweave.models.http import HttpModel
 from toolweave.models.openai import OpenAIModel
 from toolweave.selection import CallLimiter, Scorer, as_scorer
-from toolweave.selection.model import ModelScorer
+from toolweave.selection._model import ModelScorer
 from virtual_time import run
 
 EACH = SelectionPolicy(strategy="each", prefilter=None)

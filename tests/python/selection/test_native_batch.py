@@ -17,12 +17,12 @@ from servers.sse import Answer, serving
 from toolweave import SelectionPolicy, ToolSelector, UsageUpdate
 from toolweave._core import HttpBatch, HttpWakeup
 from toolweave.kinds import FinishReason
-from toolweave.models.conversation import as_messages
+from toolweave.models._conversation import as_messages
 from toolweave.models.http import HttpModel
-from toolweave.models.http.batch import BatchResult, RequestBatch
+from toolweave.models.http._batch import BatchResult, RequestBatch
 from toolweave.selection import CallLimiter, as_scorer
-from toolweave.selection.model import ModelScorer
-from toolweave.selection.native import NativeScorer
+from toolweave.selection._model import ModelScorer
+from toolweave.selection._native import NativeScorer
 from tracing_spans import exporter
 from virtual_time import run
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from sample_selections import ITEMS, ScriptedScorer, entry, named, public_files, tools
 from toolweave import RegistrySnapshot, SelectionPolicy, ToolRegistry, ToolSelector
-from toolweave.selection.candidates import Candidates
-from toolweave.selection.describe import Description, describe
+from toolweave.selection._candidates import Candidates
+from toolweave.selection._describe import Description, describe
 from virtual_time import run
 
 PROMPT = """

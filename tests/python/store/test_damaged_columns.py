@@ -37,9 +37,9 @@ from toolweave import (
     ToolCall,
     ToolCallMessage,
 )
-from toolweave.executor.deferred import METADATA, Resolution
+from toolweave.executor._deferred import METADATA, Resolution
 from toolweave.store import Chat, MessageStore, PendingInput, StoredPendingInput
-from toolweave.store.tables import make_tables
+from toolweave.store._tables import make_tables
 
 EXPIRED = 10.0**9
 SECRET = "s3cr3t"

@@ -12,7 +12,7 @@ import pytest
 from page_examples import Example, examples
 from paths import DOCS
 from toolweave.store import MessageStore, StoreProblem
-from toolweave.store.tables import make_tables
+from toolweave.store._tables import make_tables
 from toolweave.testing import ScriptedModel
 
 PAGE = (DOCS / "store.md").read_text(encoding="utf-8")

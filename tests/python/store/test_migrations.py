@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from stored_runs import driver_url
 from toolweave import StoreError
 from toolweave.store import MessageStore
-from toolweave.store.tables import make_tables
+from toolweave.store._tables import make_tables
 
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from order_of_writing import (
     written_replies,
 )
 from toolweave.lifecycle import StreamReducer
-from toolweave.store.interrupted import InterruptedRun
+from toolweave.store._interrupted import InterruptedRun
 
 
 @settings(max_examples=effort(60))

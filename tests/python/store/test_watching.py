@@ -12,7 +12,7 @@ from store_processes import StoreProcess
 from stored_runs import TEST_TIMEOUT, text, with_store
 from toolweave import StoreError
 from toolweave.store import MessageStore
-from toolweave.store.database import TransactionRef
+from toolweave.store._database import TransactionRef
 
 
 def test_a_watch_is_notified_of_changes_by_another_process(store_url: str) -> None:

@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field, TypeAdapter, field_validator
 from typing_extensions import NotRequired, TypedDict
 
 from toolweave import Tool, ValidationError, Validator, tool
-from toolweave.tools.plain import plain
+from toolweave.tools._plain import plain
 
 
 class Colour(enum.Enum):

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from toolweave import tool
-from toolweave.tools.docstrings import read_docstring, style_of
+from toolweave.tools._docstrings import read_docstring, style_of
 
 GOOGLE = """Looks up the weather.
 

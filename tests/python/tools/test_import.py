@@ -70,7 +70,7 @@ def test_only_what_is_needed_is_loaded(program: str, expected: set[str]) -> None
 
 
 @pytest.mark.parametrize(
-    "name", ["toolweave.tools", "toolweave.tools.decorator", "toolweave.tools.toolset"]
+    "name", ["toolweave.tools", "toolweave.tools._decorator", "toolweave.tools._toolset"]
 )
 def test_the_examples_in_the_docstrings_pass(name: str) -> None:
     from typing import Literal

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import toolweave as tw
 from toolweave.testing import RecordingObserver
-from toolweave.tools.search import ToolIndex, found_tool_names, list_contracts, search_tool
+from toolweave.tools._search import ToolIndex, found_tool_names, list_contracts, search_tool
 
 WORDS = ["get", "Send", "mail", "Weather", "HTTP", "file", "x", "2", "É", "+", "a.b"]
 names = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).flatmap(

@@ -22,9 +22,10 @@ from effort import effort
 from toolweave import Agent, Message
 from toolweave.limits import RateLimitedError, RateLimiter
 from toolweave.tools import RateLimit
-from toolweave.web import HttpError, WebLimits, bodies
-from toolweave.web.bodies import BodyReader
-from toolweave.web.security import AccessControl
+from toolweave.web import HttpError, WebLimits
+from toolweave.web import _bodies as bodies
+from toolweave.web._bodies import BodyReader
+from toolweave.web._security import AccessControl
 
 JSON = {"content-type": "application/json"}
 MAX_VALUES = 50

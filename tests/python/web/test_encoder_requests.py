@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolweave.exceptions import MessageError
-from toolweave.web.encoders.ag_ui_request import read_ag_ui_request
-from toolweave.web.encoders.ai_sdk_request import read_ai_sdk_request, read_ai_sdk_version
-from toolweave.web.encoders.requests import SubmittedAnswer
+from toolweave.web._encoders.ag_ui_request import read_ag_ui_request
+from toolweave.web._encoders.ai_sdk_request import read_ai_sdk_request, read_ai_sdk_version
+from toolweave.web._encoders.requests import SubmittedAnswer
 
 
 def message(role: str = "user", *parts: Any, id_: str = "m") -> dict[str, Any]:

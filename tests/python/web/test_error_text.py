@@ -20,7 +20,7 @@ from toolweave import Agent, ModelRetry, SceneManager, ToolContext, ToolError, t
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
 from toolweave.web import SceneResponder, chat_app
-from toolweave.web.redaction import redact, redact_line
+from toolweave.web._redaction import redact, redact_line
 
 REFERENCE = re.compile(r"Error executing tool \(reference ([0-9a-f]{8})\)")
 KINDS: list[type[Exception]] = [ValueError, KeyError, OSError, RuntimeError]

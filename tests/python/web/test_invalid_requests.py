@@ -26,7 +26,7 @@ from chat_servers import (
 from toolweave import Agent, Message
 from toolweave.tools import RateLimit
 from toolweave.web import HttpError, WebLimits
-from toolweave.web.bodies import parse_object
+from toolweave.web._bodies import parse_object
 
 JSON = {"content-type": "application/json"}
 

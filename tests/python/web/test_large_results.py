@@ -25,9 +25,9 @@ from toolweave import (
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
 from toolweave.web import AgentResponder
-from toolweave.web.channels import ChatChannels
-from toolweave.web.late_results import LateResultPublisher
-from toolweave.web.runs import ChatRuns
+from toolweave.web._channels import ChatChannels
+from toolweave.web._late_results import LateResultPublisher
+from toolweave.web._runs import ChatRuns
 
 LIMIT = 8_000
 """Maximum length of a message's JSON: the limit of a store, scaled down."""

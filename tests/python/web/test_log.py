@@ -17,9 +17,9 @@ from toolweave import Agent, TextMessage
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
 from toolweave.web import AgentResponder, Responder, SceneResponder
-from toolweave.web.channels import ChatChannels
-from toolweave.web.late_results import LateResultPublisher
-from toolweave.web.runs import ChatRuns
+from toolweave.web._channels import ChatChannels
+from toolweave.web._late_results import LateResultPublisher
+from toolweave.web._runs import ChatRuns
 
 Event = dict[str, Any]
 

@@ -33,9 +33,9 @@ from toolweave.kinds import Role
 from toolweave.lifecycle import RawText, StreamEventMapper, TurnEvent
 from toolweave.store import MessageStore
 from toolweave.web import Responder, SceneResponder, Turn, chat_app
-from toolweave.web.channels import ChatChannels
-from toolweave.web.run import ChatRun
-from toolweave.web.writer import RunWriter
+from toolweave.web._channels import ChatChannels
+from toolweave.web._run import ChatRun
+from toolweave.web._writer import RunWriter
 
 
 def app_of(path: Path, responder: Responder) -> Any:

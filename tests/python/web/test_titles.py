@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from chat_servers import new_chat, on_a_server, say, serve_agent, until
 from toolweave import Agent, Role, TextMessage
 from toolweave.store import MessageStore
-from toolweave.store.chats import MAX_PREVIEW_CHARS, preview_of
+from toolweave.store._chats import MAX_PREVIEW_CHARS, preview_of
 from toolweave.testing import ScriptedModel
-from toolweave.web.titles import MAX_LENGTH, title_from, titles
+from toolweave.web._titles import MAX_LENGTH, title_from, titles
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=200)
 

@@ -13,8 +13,8 @@ from chat_servers import QUICK, TEST_TIMEOUT
 from toolweave import TextDelta, ToolCall, ToolResult
 from toolweave.lifecycle import StreamEventMapper, TurnEvent
 from toolweave.store import MessageStore, WriteResult
-from toolweave.web.channels import ChatChannels
-from toolweave.web.writer import RunWriter
+from toolweave.web._channels import ChatChannels
+from toolweave.web._writer import RunWriter
 
 
 class SlowStore(MessageStore):

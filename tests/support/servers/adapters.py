@@ -11,11 +11,11 @@ from typing import Any
 
 from toolweave import FinishUpdate, Message, TextDelta, TextMessage, ToolCallUpdate, UsageUpdate
 from toolweave.exceptions import ModelError
+from toolweave.integrations.litellm import LiteLLMModel
 from toolweave.models import FunctionModel
 from toolweave.models.anthropic import AnthropicModel
 from toolweave.models.fallback import FallbackModel
 from toolweave.models.http import HttpModel
-from toolweave.models.litellm import LiteLLMModel
 from toolweave.models.openai import OpenAIModel
 from toolweave.models.recording import RecordedReply
 from toolweave.models.replay import ReplayModel

@@ -16,7 +16,7 @@ have their own connections. Closing or abandoning the iterator of a reply closes
 
 from __future__ import annotations
 
-from .limits import HttpLimits
-from .model import HttpModel
+from ._limits import HttpLimits
+from ._model import HttpModel
 
 __all__ = ["HttpLimits", "HttpModel"]

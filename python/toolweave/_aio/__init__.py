@@ -1,0 +1,1 @@
+"""Building blocks for asyncio that several areas share: runs, queues of events, deadlines."""

@@ -1,0 +1,292 @@
+"""The agent: a model with its tools, instructions and limits."""
+
+from __future__ import annotations
+
+import asyncio
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from .._aio.runs import check_no_loop
+from .._checks import check_count, check_flag, check_number, check_text, check_type
+from ..executor._defaults import RUN_TIMEOUT
+from ..executor._journal import check_journal
+from ..models import as_messages
+from ..natural import NaturalToolUse
+from ..protocols import ModelOptions
+from ._run import AgentResult, AgentRun, AgentSettings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Iterable
+
+    from typing_extensions import Unpack
+
+    from ..executor import ToolExecutor
+    from ..kinds import Outcome
+    from ..natural import ToolMode, ToolUseOptions
+    from ..natural._prepared_tools import Tag
+    from ..natural._request import HistoryForm
+    from ..protocols import ChatModel, Journal, Messages, Model, ModelOptions
+    from ..tools import Toolset
+    from ..tools._toolset import Handlers, ToolLike
+    from ._run import AgentEvent
+
+
+class Agent:
+    """A model with tools that is called until it answers without a tool call.
+
+    An agent keeps no state between runs, so one agent serves any number of conversations
+    concurrently. The `messages` of a result are the `history` of the next run.
+
+    An invalid or failed call gets an error as its result, so that the model can correct it. An
+    empty reply is requested once more, which counts as an iteration.
+
+    Args:
+        model: A model in any form.
+        tools: The tools in any form that a `Toolset` accepts, or a `Toolset`. A toolset may change
+            at any time, also from inside a tool; changes apply from the next request on.
+        instructions: The system message before every conversation.
+        name: The name of the agent, in traces and as `from_agent` of its messages.
+        max_iterations: Maximum number of requests to the model per run.
+        max_repeats: Number of replies in which the same calls give the same results after which
+            the run ends as a loop; None for no check.
+        answer_at_limit: True to request an answer without tools when `max_iterations` is reached.
+        run_timeout: Maximum duration of a run in seconds, waiting included; None for no limit. The
+            run is then stopped as by `AgentRun.cancel`, with the stop reason ``timeout``.
+        tool_mode: ``natural``, ``native`` or ``auto``; see `NaturalToolUseParser`.
+        handlers: The functions that run contracts among the tools, by name.
+        fallback: A model that is asked once to correct each invalid call.
+        strict: True to raise an error for invalid calls and when `max_iterations` is reached.
+        options: The options of each request to the model.
+        executor: An executor to use instead of tools, handlers and options.
+        generation_ids: Function that returns the id of the next reply; random ids if not given.
+        rewrite_plain_replies: True to let the fallback look for calls in replies without any.
+        tag: The tag format of calls in the prompt.
+        fenced: True to ask for arguments in a Markdown fence.
+        form: The position of results in the history; see `consolidate`.
+        stop: True to send a stop sequence, which keeps the model from inventing results of calls.
+        **more: Options of `Parser` and `ToolExecutor`.
+
+    Raises:
+        ContractError: The name of a tool is invalid or not unique.
+        SchemaError: The parameters of a tool are not a JSON Schema.
+        ToolDefinitionError: A tool has no handler, or an unsuitable one.
+        TypeError: The model is not a model, or an option is unknown.
+        ValueError: An option is out of range.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tools: Iterable[ToolLike] | Toolset = (),
+        *,
+        instructions: str | None = None,
+        name: str | None = None,
+        max_iterations: int = 10,
+        max_repeats: int | None = 3,
+        answer_at_limit: bool = False,
+        run_timeout: float | None = RUN_TIMEOUT,
+        tool_mode: ToolMode = "auto",
+        handlers: Handlers | None = None,
+        fallback: Model | None = None,
+        strict: bool = False,
+        options: ModelOptions | None = None,
+        executor: ToolExecutor | None = None,
+        generation_ids: Callable[[], str] | None = None,
+        rewrite_plain_replies: bool = False,
+        tag: Tag = "name",
+        fenced: bool = True,
+        form: HistoryForm = "turn",
+        stop: bool = True,
+        **more: Unpack[ToolUseOptions],
+    ) -> None:
+        check_text("instructions", instructions, none=True)
+        check_count("max_iterations", max_iterations, 1)
+        check_count("max_repeats", max_repeats, 2, none=True)
+        check_flag("answer_at_limit", answer_at_limit)
+        check_type("options", options, ModelOptions, "a ModelOptions", none=True)
+        check_number("run_timeout", run_timeout, above=0, none=True)
+        self._use = NaturalToolUse(
+            model,
+            tools,
+            handlers=handlers,
+            fallback=fallback,
+            name=name,
+            executor=executor,
+            generation_ids=generation_ids,
+            tool_mode=tool_mode,
+            strict=strict,
+            rewrite_plain_replies=rewrite_plain_replies,
+            tag=tag,
+            fenced=fenced,
+            form=form,
+            stop=stop,
+            **more,
+        )
+        self._settings = AgentSettings(
+            instructions, options, max_iterations, max_repeats, strict, answer_at_limit, run_timeout
+        )
+
+    @property
+    def name(self) -> str | None:
+        """The name of the agent."""
+        return self._use.name
+
+    @property
+    def executor(self) -> ToolExecutor:
+        """The executor of the calls."""
+        return self._use.executor
+
+    @property
+    def toolset(self) -> Toolset:
+        """The tools. Additions and removals take effect from the next request on."""
+        return self._use.executor.toolset
+
+    def wrap_model(self, wrap: Callable[[ChatModel], ChatModel]) -> Agent:
+        """Return a copy of the agent with another model, such as a wrapper that observes its own.
+
+        The copy shares everything else with the agent: tools, executor, instructions and limits.
+
+        Args:
+            wrap: Function that takes the model of the agent and returns the new one.
+        """
+        wrapped = copy(self)
+        wrapped._use = copy(self._use)
+        wrapped._use.parser = copy(self._use.parser)
+        wrapped._use.parser.model = wrap(self._use.parser.model)
+        return wrapped
+
+    async def run(
+        self,
+        input: Messages | None,  # noqa: A002 - it is what goes in
+        *,
+        history: Messages = (),
+        chat_id: str | None = None,
+    ) -> AgentResult:
+        """Run until there is an answer or another reason to stop.
+
+        Cancellation stops the model and the tools and waits for them. Use `open` to get the
+        messages of a cancelled run.
+
+        Args:
+            input: The input of the user in any form; None to continue from the end of the history.
+            history: The earlier messages of the conversation.
+            chat_id: The id of the conversation, in messages and traces.
+
+        Raises:
+            ConsolidationError: The conversation cannot be written as text.
+            MaxIterationsError: The model still calls tools in the last iteration, in strict mode.
+            MessageError: The conversation is invalid or not supported by this model.
+            ModelError: A request failed, or a reply broke off.
+            ToolUseParsingError: A call is invalid, in strict mode.
+            ValueError: Input and history are both empty.
+        """
+        return await self.open(input, history=history, chat_id=chat_id).wait()
+
+    async def stream(
+        self,
+        input: Messages | None,  # noqa: A002
+        *,
+        history: Messages = (),
+        chat_id: str | None = None,
+    ) -> AsyncGenerator[AgentEvent, None]:
+        """Run, and yield events as they happen.
+
+        Leaving the iteration early, or cancelling it, stops the model and the tools.
+
+        Args:
+            input: The input of the user in any form; None to continue from the end of the history.
+            history: The earlier messages of the conversation.
+            chat_id: The id of the conversation, in messages and traces.
+
+        Yields:
+            The events of each reply and its calls, as `NaturalToolUse.stream` yields them, and the
+            `AgentResult` last.
+
+        Raises:
+            Exception: Any exception of `run`.
+        """
+        async with self.open(input, history=history, chat_id=chat_id) as run:
+            async for event in run:
+                yield event
+
+    def run_sync(
+        self,
+        input: Messages | None,  # noqa: A002
+        *,
+        history: Messages = (),
+        chat_id: str | None = None,
+    ) -> AgentResult:
+        """Run on a new event loop, for programs without one.
+
+        Args:
+            input: The input of the user in any form; None to continue from the end of the history.
+            history: The earlier messages of the conversation.
+            chat_id: The id of the conversation, in messages and traces.
+
+        Raises:
+            RuntimeError: An event loop is running in this thread.
+            Exception: Any exception of `run`.
+        """
+        check_no_loop("agent")
+        return asyncio.run(self.run(input, history=history, chat_id=chat_id))
+
+    def open(
+        self,
+        input: Messages | None,  # noqa: A002
+        *,
+        history: Messages = (),
+        chat_id: str | None = None,
+        run_id: str | None = None,
+        journal: Journal | None = None,
+    ) -> AgentRun:
+        """Create a run, which starts when it is first iterated or awaited.
+
+        Args:
+            input: The input of the user in any form; None to continue from the end of the history.
+            history: The earlier messages of the conversation.
+            chat_id: The id of the conversation, in messages and traces.
+            run_id: The id of the run in its messages; random if not given.
+            journal: Journal of the starts and results of calls; see `Journal`. An exception of the
+                journal stops the model and is raised to the reader of the run.
+
+        Raises:
+            MessageError: The conversation is invalid.
+            TypeError: The journal lacks a method.
+            ValueError: Input and history are both empty.
+        """
+        check_journal(journal)
+        before = as_messages(history)
+        messages = [] if input is None else as_messages(input)
+        if not before and not messages:
+            raise ValueError("input or history must have a message, got neither")
+        return AgentRun(
+            self._use,
+            self._settings,
+            before,
+            messages,
+            resumed=input is None,
+            chat_id=chat_id,
+            run_id=run_id,
+            journal=journal,
+        )
+
+    def resolve(self, key: str, result: Any, *, is_error: bool = False) -> Outcome:
+        """Deliver a deferred result; see `ToolExecutor.resolve`."""
+        return self.executor.resolve(key, result, is_error=is_error)
+
+    async def resume(
+        self, paused: AgentResult | Messages, *, chat_id: str | None = None
+    ) -> AgentResult:
+        """Continue a run that was paused for results, after `resolve`, or that reached a limit.
+
+        While a result is missing, no request is made, and the returned result is paused again.
+
+        Args:
+            paused: The result of the run, or its messages, also from before a restart.
+            chat_id: The id of the conversation, in messages and traces.
+
+        Raises:
+            Exception: Any exception of `run`.
+        """
+        history = paused.messages if isinstance(paused, AgentResult) else paused
+        return await self.run(None, history=history, chat_id=chat_id)

@@ -1,0 +1,407 @@
+"""A run of an agent, from the input to the answer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import uuid
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from .. import tracing
+from .._aio.loops import running_loop
+from .._aio.runs import Run
+from .._core import TextMessage, ToolAggregateMessage, UsageMessage, UsageUpdate
+from ..exceptions import MaxIterationsError
+from ..executor import ToolDeferred
+from ..executor._deferred import METADATA as DEFERRED
+from ..kinds import Role, StopReason
+from ..natural._reader import CUT_OFF
+from ._guard import LoopGuard
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Generator, Iterable, Iterator
+    from types import TracebackType
+
+    from .._core import ToolResult
+    from .._messages import Message
+    from ..natural import NaturalToolUse, ReplyRun, ToolUseEvent
+    from ..protocols import Journal, ModelOptions
+
+_log = logging.getLogger("toolweave.agent")
+
+
+@dataclass(frozen=True)
+class AgentResult:
+    """The result of a run."""
+
+    text: str
+    """The last text of the model, without surrounding white space."""
+    messages: tuple[Message, ...]
+    """All messages of the conversation including the history, without the instructions: the
+    `history` of the next run."""
+    new_messages: tuple[Message, ...] = field(repr=False)
+    """The messages that this run added: the input and all replies."""
+    usage: UsageMessage
+    """The usage of all requests of the run, as far as the provider reports it."""
+    stop_reason: StopReason
+    """The reason why the run ended."""
+    iterations: int
+    """Number of requests to the model."""
+    deferred: tuple[ToolDeferred, ...] = ()
+    """The calls with deferred results, each with the key to resolve."""
+
+
+AgentEvent: TypeAlias = "ToolUseEvent | AgentResult"
+"""Any event of a run; the `AgentResult` is the last one."""
+
+
+@dataclass(frozen=True)
+class AgentSettings:
+    """Settings of the runs of an agent; see `Agent`."""
+
+    instructions: str | None
+    options: ModelOptions | None
+    max_iterations: int
+    max_repeats: int | None
+    strict: bool
+    answer_at_limit: bool
+    run_timeout: float | None
+
+
+class AgentRun(Run["AgentEvent"]):
+    """A run of an agent, created by `Agent.open`.
+
+    As an iterator it yields events in order, and the `AgentResult` last. As a context manager it
+    stops the model and the tools when the block ends, and waits for them. However a run ends, its
+    `messages` are valid history for the next one: every call in them has a result, unless the
+    result is deferred.
+
+    Example:
+        >>> async def main(agent: Agent, save: Callable[[Sequence[Message]], None]) -> None:
+        ...     async with agent.open("Clean up, please.") as run:
+        ...         try:
+        ...             print((await run.wait()).text)
+        ...         finally:
+        ...             save(run.messages)
+    """
+
+    def __init__(
+        self,
+        use: NaturalToolUse,
+        settings: AgentSettings,
+        history: Iterable[Message],
+        messages: Iterable[Message],
+        *,
+        resumed: bool = False,
+        chat_id: str | None = None,
+        run_id: str | None = None,
+        journal: Journal | None = None,
+    ) -> None:
+        self._use = use
+        self._settings = settings
+        self._messages = list(history)
+        self._start = len(self._messages)
+        self._messages += messages
+        self._changed: list[Message] = []
+        self._resumed = resumed
+        self._chat_id = chat_id
+        self._run_id = uuid.uuid4().hex if run_id is None else run_id
+        self._journal = journal
+        self._generation_id: str | None = None
+        self._usage = (0, 0, 0)
+        self._guard = LoopGuard(settings.max_repeats)
+        self._reply: ReplyRun | None = None
+        self._context = contextvars.copy_context()
+        self._cancelled = False
+        # The cancellation of a run that has timed out.
+        self._timeout_task: asyncio.Task[None] | None = None
+        self._iterations = 0
+        self._generator = self._events()
+        self.result: AgentResult | None = None
+        """The result; None until the run has ended."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation so far. The calls of a reply are included when all have a result."""
+        so_far = () if self._reply is None else self._reply.messages
+        return (*self._messages, *so_far)
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run in its messages."""
+        return self._run_id
+
+    @property
+    def generation_id(self) -> str | None:
+        """The id of the reply that the last event belongs to; None before the first reply."""
+        return self._generation_id
+
+    @property
+    def finished_messages(self) -> tuple[Message, ...]:
+        """The messages that the run has added so far: the input and complete replies."""
+        return tuple(self._messages[self._start :])
+
+    @property
+    def changed_messages(self) -> tuple[Message, ...]:
+        """The messages of the history that changed because results of their calls arrived."""
+        return tuple(self._changed)
+
+    @property
+    def usage(self) -> UsageMessage:
+        """The usage of the run so far, as far as the provider reports it."""
+        return UsageMessage(
+            *self._total_usage(),
+            from_agent=self._use.name,
+            run_id=self._run_id,
+            chat_id=self._chat_id,
+        )
+
+    def _total_usage(self) -> tuple[int, int, int]:
+        """Return the input, output and cached input tokens of all requests."""
+        inputs, outputs, cached = self._usage
+        current = None if self._reply is None else self._reply.usage
+        if current is None:
+            return self._usage
+        return (
+            inputs + current.input_tokens,
+            outputs + current.output_tokens,
+            cached + current.cached_input_tokens,
+        )
+
+    async def __anext__(self) -> AgentEvent:
+        return await anext(self._generator)
+
+    async def wait(self) -> AgentResult:
+        """Wait for the result. Cancellation stops the model and the tools.
+
+        Raises:
+            MaxIterationsError: The model still calls tools in the last iteration, in strict mode.
+            ModelError: A request failed, or a reply broke off.
+            ToolUseParsingError: A call is invalid, in strict mode.
+        """
+        async with self:
+            async for _ in self:
+                pass
+        if self.result is None:
+            raise RuntimeError("another task consumed this run before it finished")
+        return self.result
+
+    async def cancel(self) -> None:
+        """Stop the model and the tools, and wait until they have stopped.
+
+        Calls without a result get one that says they were interrupted. The reader of the run
+        receives these, then a result with the stop reason ``cancelled``.
+        """
+        self._cancelled = True
+        if self._reply is not None:
+            await self._reply.cancel()
+
+    async def caught_up(self) -> None:
+        """Wait until the reader of the run has processed all events so far."""
+        if self._reply is not None:
+            await self._reply.caught_up()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            await super().__aexit__(kind, error, traceback)
+        finally:
+            await self._generator.aclose()
+            if self._timeout_task is not None:
+                await asyncio.wait((self._timeout_task,))
+
+    @contextmanager
+    def _enforce_timeout(self) -> Generator[None, None, None]:
+        """Cancel the run when it exceeds `run_timeout`."""
+        seconds = self._settings.run_timeout
+        if seconds is None:
+            yield
+            return
+        loop = running_loop()
+
+        def expire() -> None:
+            self._timeout_task = loop.create_task(self.cancel())
+
+        timer = loop.call_later(seconds, expire)
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    async def _events(self) -> AsyncGenerator[AgentEvent, None]:
+        with self._enforce_timeout(), self._span():
+            for aggregate, late in await self._merge_late_results():
+                self._generation_id = aggregate.generation_id
+                for each in late:
+                    yield each
+                yield aggregate
+            if self._resumed and any(_pending(self._messages)):
+                yield self._finish(StopReason.DEFERRED, "")
+                return
+            if self._cancelled:
+                yield self._finish(StopReason.CANCELLED, "")
+                return
+            empty: ReplyRun | None = None
+            while True:
+                reply = self._open_reply(empty)
+                async with self._consume(reply):
+                    async for event in reply:
+                        yield event
+                stop = await self._stop_reason_of(reply)
+                empty = reply if empty is None and self._should_retry(stop) else None
+                if stop is not None and empty is None:
+                    break
+            if stop is StopReason.MAX_ITERATIONS and self._settings.answer_at_limit:
+                for _ in range(2):
+                    reply = self._open_reply(empty, with_tools=False)
+                    async with self._consume(reply):
+                        async for event in reply:
+                            yield event
+                    empty = reply
+                    if self._cancelled or not reply.is_empty:
+                        break
+                stop = StopReason.CANCELLED if self._cancelled else stop
+            result = self._finish(stop, reply.text)
+            if stop is StopReason.MAX_ITERATIONS and self._settings.strict:
+                limit = self._settings.max_iterations
+                raise MaxIterationsError(f"Maximum tool call iterations ({limit}) reached", limit)
+            yield result
+
+    @contextmanager
+    def _span(self) -> Generator[None, None, None]:
+        """Trace the run in a span that is current for the model and the tools only.
+
+        It must not be current for the reader: a generator shares the context of its caller.
+        """
+        context = self._context
+        span = context.run(tracing.invoke_agent, self._use.name, conversation_id=self._chat_id)
+        context.run(span.__enter__)
+        failed: BaseException | None = None
+        try:
+            yield
+        except BaseException as error:
+            failed = error
+            raise
+        finally:
+            span.usage(UsageUpdate(*self._total_usage()))
+            where = None if failed is None else failed.__traceback__
+            context.run(span.__exit__, None if failed is None else type(failed), failed, where)
+
+    async def _merge_late_results(self) -> list[tuple[ToolAggregateMessage, list[ToolResult]]]:
+        """Merge results that have arrived for calls of the history, and return both."""
+        found: list[tuple[ToolAggregateMessage, list[ToolResult]]] = []
+        for position, message in enumerate(self._messages):
+            if not isinstance(message, ToolAggregateMessage):
+                continue
+            merged = self._use.executor.merge_results(message)
+            if merged is not message:
+                known = {result.tool_call_id for result in message.tool_results}
+                late = [r for r in merged.tool_results if r.tool_call_id not in known]
+                if self._journal is not None:
+                    calls = {call.id: call for call in merged.tool_calls}
+                    for result in late:
+                        await self._journal.finished(calls[result.tool_call_id], result)
+                self._messages[position] = merged
+                self._changed.append(merged)
+                found.append((merged, late))
+        return found
+
+    def _open_reply(self, empty: ReplyRun | None = None, *, with_tools: bool = True) -> ReplyRun:
+        """Open the next reply; `empty` is the last one if it was empty and is requested again."""
+        self._iterations += 1
+        instructions = self._settings.instructions
+        system = [] if instructions is None else [TextMessage(instructions, role=Role.SYSTEM)]
+        messages = self._messages
+        if empty is not None:
+            _log.info("an empty reply is requested once more", extra={"run_id": self._run_id})
+            # Providers reject turns that have only reasoning.
+            before = len(messages) - len(empty.messages)
+            messages = [*messages[:before], empty.reminder]
+        return self._use.open(
+            [*system, *messages],
+            options=self._settings.options,
+            run_id=self._run_id,
+            chat_id=self._chat_id,
+            with_tools=with_tools,
+            context=self._context,
+            journal=self._journal,
+        )
+
+    @asynccontextmanager
+    async def _consume(self, reply: ReplyRun) -> AsyncGenerator[None, None]:
+        """Add the messages and usage of a reply to the run, however the block ends."""
+        self._reply = reply
+        self._generation_id = reply.generation_id
+        try:
+            async with reply:
+                yield
+        finally:
+            self._usage = self._total_usage()
+            self._messages += reply.messages
+            self._reply = None
+
+    async def _stop_reason_of(self, reply: ReplyRun) -> StopReason | None:
+        """Return the reason why the run ends with this reply, or None if it continues."""
+        stop = await self._stop_reason_if_running(reply)
+        return StopReason.CANCELLED if self._cancelled else stop
+
+    async def _stop_reason_if_running(self, reply: ReplyRun) -> StopReason | None:
+        """Return the reason why a run that is not cancelled ends with this reply, or None."""
+        aggregate = reply.aggregate
+        if aggregate is None:
+            if reply.finish_reason in CUT_OFF:
+                return StopReason(reply.finish_reason.value)
+            return StopReason.COMPLETED if reply.text.strip() else StopReason.EMPTY
+        if any(_pending([aggregate])):
+            return StopReason.DEFERRED
+        if await self._guard.is_loop(aggregate):
+            return StopReason.LOOP
+        if self._iterations >= self._settings.max_iterations:
+            return StopReason.MAX_ITERATIONS
+        return None
+
+    def _should_retry(self, stop: StopReason | None) -> bool:
+        return stop is StopReason.EMPTY and self._iterations < self._settings.max_iterations
+
+    def _finish(self, stop: StopReason, text: str) -> AgentResult:
+        if stop is StopReason.CANCELLED and self._timeout_task is not None:
+            stop = StopReason.TIMEOUT
+        _log.info(
+            "a run has ended",
+            extra={
+                "agent": self._use.name,
+                "run_id": self._run_id,
+                "stop_reason": stop.value,
+                "iterations": self._iterations,
+            },
+        )
+        self.result = AgentResult(
+            text=text.strip(),
+            messages=tuple(self._messages),
+            new_messages=tuple(self._messages[self._start :]),
+            usage=self.usage,
+            stop_reason=stop,
+            iterations=self._iterations,
+            deferred=tuple(_pending(self._messages)),
+        )
+        return self.result
+
+
+def _pending(messages: Iterable[Message]) -> Iterator[ToolDeferred]:
+    """Yield the calls with deferred results."""
+    for message in messages:
+        if isinstance(message, ToolAggregateMessage):
+            if len(message.tool_results) == len(message.tool_calls):
+                continue
+            known = {result.tool_call_id for result in message.tool_results}
+            keys = cast("dict[str, str]", message.metadata.get(DEFERRED, {}))
+            for call in message.tool_calls:
+                if call.id not in known:
+                    yield ToolDeferred(call.id, call.name, keys.get(call.id, call.id))

@@ -1,0 +1,276 @@
+"""Execution of a selected tool, or of the fallback if it cannot start."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+
+from .._aio.loops import running_loop
+from .._checks import (
+    check_callable,
+    check_count,
+    check_mapping,
+    check_methods,
+    check_number,
+    check_type,
+    wrong_type,
+)
+from .._core import ToolEntry
+from ._calling import run_with_timeout
+from ._loading import check_strings
+from ._parameters import repair_parameters
+from ._remote import MAX_RESPONSE_BYTES, RemoteEndpoint
+from ._styles import prepare_handler
+from ._target import find_handler
+
+if TYPE_CHECKING:
+    import httpx
+
+    from ._styles import PreparedHandler, QuestionHandler
+    from ._target import HandlerSource
+
+_log = logging.getLogger("toolweave.handlers")
+
+
+class SelectedTool(Protocol):
+    """Tool that was selected for a query, with its parameters, such as a `Selection`."""
+
+    @property
+    def query(self) -> str:
+        """The query."""
+        ...
+
+    @property
+    def item_type(self) -> str:
+        """Item type of the query."""
+        ...
+
+    @property
+    def site(self) -> str | None:
+        """Site of the query, if any."""
+        ...
+
+    @property
+    def tool(self) -> ToolEntry | None:
+        """The selected tool."""
+        ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Parameters for its handler."""
+        ...
+
+
+@dataclass(frozen=True)
+class HandlerRun:
+    """Outcome of running a tool."""
+
+    tool: ToolEntry
+    """The tool that ran."""
+    value: Any
+    """Return value of its handler, or response of its endpoint."""
+    duration: float
+    """Duration, in seconds."""
+    fell_back: bool = False
+    """True if the fallback ran, because the selected tool could not start."""
+    error: Exception | None = None
+    """Reason why the selected tool could not start."""
+
+
+class HandlerOptions(TypedDict, total=False):
+    """Options of `run_handler`, for functions that call it."""
+
+    allowed_handlers: Iterable[str]
+    allowed_hosts: Iterable[str]
+    base_url: str | None
+    timeout: float | None
+    client: httpx.AsyncClient | None
+    max_response_bytes: int
+    fallback: str | ToolEntry | None
+    fallback_parameters: Mapping[str, Any] | None
+    on_start: Callable[[ToolEntry], object] | None
+    on_question: QuestionHandler | None
+
+
+async def run_handler(
+    registry: HandlerSource,
+    chosen: SelectedTool | ToolEntry,
+    parameters: Mapping[str, Any] | None = None,
+    handler: object = None,
+    *,
+    allowed_handlers: Iterable[str] = (),
+    allowed_hosts: Iterable[str] = (),
+    base_url: str | None = None,
+    timeout: float | None = None,
+    client: httpx.AsyncClient | None = None,
+    max_response_bytes: int = MAX_RESPONSE_BYTES,
+    fallback: str | ToolEntry | None = "search",
+    fallback_parameters: Mapping[str, Any] | None = None,
+    on_start: Callable[[ToolEntry], object] | None = None,
+    on_question: QuestionHandler | None = None,
+) -> HandlerRun:
+    """Run a tool.
+
+    The handler is the one registered in Python; or else the class or function that the tool's
+    dotted path names; or else, with ``method="url"``, the endpoint at its path. Parameters are
+    validated first, and repaired like the arguments of calls in replies.
+
+    If the tool cannot start, the fallback runs and the returned record has the reason. A tool
+    cannot start if its handler cannot be loaded, its parameters are invalid, or a constructor
+    raises. After it has started, there is no fallback: its exceptions propagate.
+
+    Functions and ``do()`` methods that are not async run in a thread, with the caller's context
+    variables. Cancelling this coroutine cancels an async handler and waits for it.
+
+    Args:
+        registry: The registry of handlers and fallbacks.
+        chosen: The selection, or a tool.
+        parameters: Parameters for the handler; None for those of the selection.
+        handler: The application's own object for handlers, such as NLWeb's handler of the query.
+        allowed_handlers: Prefixes of dotted paths that may be imported; see `load_handler`.
+        allowed_hosts: Hosts to which requests may be sent, as ``host`` or ``host:port``.
+        base_url: Base of relative endpoint paths, which are resolved like links of a page at that
+            URL; by default that of the registry.
+        timeout: Time limit of the handler, in seconds; None for no limit.
+        client: HTTP client for endpoints; None for a new client for each request.
+        max_response_bytes: Maximum size of an endpoint's response.
+        fallback: Tool to run if the selected one cannot start: a tool, or the name of a tool of
+            the selection's type, or else of the tool's type; None for no fallback.
+        fallback_parameters: Parameters for the fallback, passed on without repair. If None, the
+            query of the selection, as ``search_query`` or ``query``.
+        on_start: Function that is called with the tool just before its handler starts. Use it to
+            cancel work that only the fallback needs.
+        on_question: Function that answers `ToolContext.ask` of a handler that is a `Tool`; it may
+            be async. Without it, such a question fails at once.
+
+    Raises:
+        HandlerError: The handler cannot be loaded, and no fallback can start.
+        ValidationError: The parameters are invalid, and no fallback can start.
+        TimeoutError: The handler timed out.
+        ToolServerError: The endpoint cannot be reached, or its response is an error or invalid.
+        ToolFailed: The handler is a `Tool` that failed; the text has the reason.
+        LookupError: The selection has no tool.
+        TypeError: `allowed_handlers` or `allowed_hosts` is a single string.
+        Exception: The handler raised. Its exception propagates unchanged.
+    """
+    running_loop()
+    began = time.monotonic()
+    check_methods("registry", registry, "a registry with the method tools_for", "tools_for")
+    if not isinstance(chosen, ToolEntry) and not hasattr(chosen, "tool"):
+        raise wrong_type("chosen", "a Selection or a ToolEntry", chosen)
+    check_mapping("parameters", parameters, none=True)
+    check_type("base_url", base_url, str, "a URL", none=True)
+    check_number("timeout", timeout, above=0, none=True)
+    check_methods("client", client, "an httpx.AsyncClient", "stream", none=True)
+    check_count("max_response_bytes", max_response_bytes, 1)
+    check_type("fallback", fallback, (ToolEntry, str), "a ToolEntry or the name of one", none=True)
+    check_mapping("fallback_parameters", fallback_parameters, none=True)
+    check_callable("on_start", on_start, "a function of a tool", "tool", none=True)
+    check_callable("on_question", on_question, "a function of a question", "question", none=True)
+    handlers = check_strings(allowed_handlers, "allowed_handlers")
+    hosts = check_strings(allowed_hosts, "allowed_hosts")
+    entry = chosen if isinstance(chosen, ToolEntry) else chosen.tool
+    if entry is None:
+        raise LookupError("the selection has no tool, so there is nothing to run")
+    if parameters is None:
+        parameters = {} if isinstance(chosen, ToolEntry) else chosen.parameters
+    find = functools.partial(
+        _find,
+        registry,
+        handler=handler,
+        allowed_handlers=handlers,
+        allowed_hosts=hosts,
+        base_url=base_url,
+        client=client,
+        max_response_bytes=max_response_bytes,
+        on_question=on_question,
+    )
+    error: Exception | None = None
+    running = entry
+    try:
+        start = find(entry, repair_parameters(entry, parameters))
+    except Exception as failed:
+        _log.warning(
+            "a tool cannot start", exc_info=failed, extra={"tool": entry.name, "type": entry.type}
+        )
+        replacement = _fallback(registry, chosen, entry, fallback)
+        if replacement is None:
+            raise
+        if fallback_parameters is None:
+            fallback_parameters = _query_parameters(replacement, chosen)
+        try:
+            start = find(replacement, dict(fallback_parameters))
+        except Exception as worse:
+            raise failed from worse
+        error, running = failed, replacement
+    if on_start is not None:
+        on_start(running)
+    value = await run_with_timeout(timeout, _await(start), running.name)
+    duration = time.monotonic() - began
+    _log.info(
+        "a tool ran",
+        extra={"tool": running.name, "fell_back": error is not None, "duration": duration},
+    )
+    return HandlerRun(running, value, duration, error is not None, error)
+
+
+async def _await(start: PreparedHandler) -> Any:
+    return await start()
+
+
+def _find(
+    registry: HandlerSource,
+    entry: ToolEntry,
+    parameters: dict[str, Any],
+    *,
+    handler: object,
+    allowed_handlers: tuple[str, ...],
+    allowed_hosts: tuple[str, ...],
+    base_url: str | None,
+    client: httpx.AsyncClient | None,
+    max_response_bytes: int,
+    on_question: QuestionHandler | None,
+) -> PreparedHandler:
+    """Return the handler of a tool, prepared to start."""
+    found = find_handler(
+        registry,
+        entry,
+        allowed_handlers=allowed_handlers,
+        allowed_hosts=allowed_hosts,
+        base_url=base_url,
+    )
+    if isinstance(found, RemoteEndpoint):
+        return functools.partial(
+            found.post, parameters, max_bytes=max_response_bytes, client=client
+        )
+    return prepare_handler(registry, found, entry, parameters, handler, on_question)
+
+
+def _fallback(
+    registry: HandlerSource,
+    chosen: SelectedTool | ToolEntry,
+    entry: ToolEntry,
+    fallback: str | ToolEntry | None,
+) -> ToolEntry | None:
+    """Return the fallback tool, unless it is the tool that cannot start."""
+    if isinstance(fallback, str):
+        name = fallback
+        kind = chosen.type if isinstance(chosen, ToolEntry) else chosen.item_type
+        found = registry.tools_for(kind, chosen.site)
+        fallback = next((each for each in found if each.name == name), None)
+    if fallback is None or fallback.name == entry.name:
+        return None
+    return fallback
+
+
+def _query_parameters(entry: ToolEntry, chosen: SelectedTool | ToolEntry) -> dict[str, Any]:
+    """Return parameters for a fallback: the query, under the name that its schema uses."""
+    if isinstance(chosen, ToolEntry):
+        return {}
+    properties: Mapping[str, Any] = entry.parameters.get("properties") or {}
+    name = next((each for each in ("search_query", "query") if each in properties), "query")
+    return {name: chosen.query}

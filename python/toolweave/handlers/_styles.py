@@ -1,0 +1,218 @@
+"""Preparation of handlers of each style: classes, functions and tools.
+
+Example:
+    >>> def compare(item1_name, item2_name, handler): ...
+    >>> def details(params, handler): ...
+    >>> class Substitution:
+    ...     def __init__(self, params, handler): ...
+    ...     async def do(self): ...
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import inspect
+import threading
+import weakref
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from .._core import ToolCall
+from ..exceptions import HandlerError, ToolFailed
+from ..executor import ToolExecutor, ToolQuestion
+from ..tools._function import is_tool
+from ._calling import call
+
+if TYPE_CHECKING:
+    from .._core import ToolAggregateMessage, ToolEntry
+    from ..tools._function import AnyTool
+
+QuestionHandler: TypeAlias = Callable[[ToolQuestion], object]
+"""Function that answers the question of a tool. It returns the answer, or an awaitable of it."""
+
+PreparedHandler: TypeAlias = Callable[[], Awaitable[Any]]
+"""Function that starts a prepared handler. Only the handler's constructor has run before."""
+
+
+def prepare_handler(
+    registry: object,
+    target: object,
+    entry: ToolEntry,
+    parameters: dict[str, Any],
+    handler: object,
+    on_question: QuestionHandler | None = None,
+) -> PreparedHandler:
+    """Prepare a handler so that it can be started.
+
+    - A class is constructed as ``Handler(params, handler)`` and run with ``do()``.
+    - A function gets the parameters of the tool by name, a dict of all of them as ``params``, and
+      the application's object as ``handler``. A function of two arguments with other names is
+      called with the same arguments as a class.
+    - A `Tool` is run by an executor. The application's object is in the ``metadata`` of its
+      context, as ``handler``.
+
+    Args:
+        registry: The registry that the handler belongs to.
+        target: The handler.
+        entry: The tool that it serves.
+        parameters: The validated parameters.
+        handler: The application's object: in NLWeb, the one that serves the query.
+        on_question: Function that answers the questions of a `Tool`.
+
+    Raises:
+        HandlerError: The handler is of another type, or requires an argument that is missing.
+        Exception: The handler's constructor raised.
+    """
+    if is_tool(target):
+        return functools.partial(_run_tool, registry, target, parameters, handler, on_question)
+    if inspect.isclass(target):
+        if not callable(getattr(target, "do", None)):
+            raise _handler_error(
+                entry, f"its handler, the class {target.__qualname__}, has no method do()"
+            )
+        build = cast("Callable[..., Any]", target)
+        return functools.partial(call, build(parameters, handler).do)
+    if not callable(target):
+        raise _handler_error(
+            entry,
+            "its handler must be a class with a method do(), a function or a Tool, got "
+            f"{type(target).__name__}",
+        )
+    if inspect.isasyncgenfunction(target):
+        raise _handler_error(entry, "its handler is an async generator; decorate it with @tool")
+    args, kwargs = _arguments(target, entry, parameters, handler)
+    return functools.partial(call, functools.partial(target, *args, **kwargs))
+
+
+def _handler_error(entry: ToolEntry, reason: str) -> HandlerError:
+    return HandlerError(f"tool {entry.name!r} cannot run: {reason}", entry.handler or "")
+
+
+def _arguments(
+    function: Callable[..., Any], entry: ToolEntry, parameters: dict[str, Any], handler: object
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return the positional and keyword arguments for a function."""
+    try:
+        taken = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        # Some functions written in C have no signature.
+        return [parameters, handler], {}
+    properties: Mapping[str, Any] = entry.parameters.get("properties") or {}
+    known: set[str] = {*properties, *parameters}
+    needed = [name for name, each in taken.items() if _is_required(each)]
+    if len(needed) == 2 and known.isdisjoint(needed) and not {"params", "handler"} >= {*needed}:
+        return [parameters, handler], {}
+    given = {"params": parameters, "handler": handler, **parameters}
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for name, each in taken.items():
+        if each.kind is each.VAR_KEYWORD:
+            kwargs.update((key, value) for key, value in parameters.items() if key not in taken)
+        elif each.kind is each.VAR_POSITIONAL:
+            continue
+        elif name not in given or (name in properties and name not in parameters):
+            if _is_required(each):
+                raise _handler_error(
+                    entry, f"its handler needs {name!r}, which the model has not given"
+                )
+        elif each.kind is each.POSITIONAL_ONLY:
+            args.append(given[name])
+        else:
+            kwargs[name] = given[name]
+    return args, kwargs
+
+
+def _is_required(parameter: inspect.Parameter) -> bool:
+    return parameter.default is parameter.empty and parameter.kind not in (
+        parameter.VAR_POSITIONAL,
+        parameter.VAR_KEYWORD,
+    )
+
+
+# The application's object of the current run.
+_handler: contextvars.ContextVar[object] = contextvars.ContextVar("toolweave_handler", default=None)
+
+
+class _HandlerMetadata(Mapping[str, Any]):
+    """Metadata of tools that looks up the handler of the current run; runs share an executor."""
+
+    def __getitem__(self, key: str) -> Any:
+        if key != "handler":
+            raise KeyError(key)
+        return _handler.get()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("handler",))
+
+    def __len__(self) -> int:
+        return 1
+
+
+class _ExecutorCache(threading.local):
+    """Executors by registry and tool, so that limits and caches apply across runs.
+
+    The cache is per thread, since an executor serves one event loop at a time.
+    """
+
+    def __init__(self) -> None:
+        self.executors: weakref.WeakKeyDictionary[object, dict[AnyTool, ToolExecutor]] = (
+            weakref.WeakKeyDictionary()
+        )
+
+
+_executor_cache = _ExecutorCache()
+
+
+async def _run_tool(
+    registry: object,
+    tool: AnyTool,
+    parameters: dict[str, Any],
+    handler: object,
+    on_question: QuestionHandler | None = None,
+) -> Any:
+    executors = _executor_cache.executors.setdefault(registry, {})
+    executor = executors.get(tool)
+    if executor is None:
+        executor = executors[tool] = ToolExecutor([tool], metadata=_HandlerMetadata())
+    token = _handler.set(handler)
+    try:
+        aggregate = await _run_call(
+            executor, ToolCall("call_0", tool.name, parameters), on_question
+        )
+    finally:
+        _handler.reset(token)
+    if not aggregate.tool_results:
+        raise ToolFailed(f"Tool {tool.name!r} deferred its result, which is not supported here.")
+    [result] = aggregate.tool_results
+    if result.is_error:
+        raise ToolFailed(result.result)
+    return result.value
+
+
+async def _run_call(
+    executor: ToolExecutor, call: ToolCall, on_question: QuestionHandler | None
+) -> ToolAggregateMessage:
+    """Run a call and answer its tool's questions; without `on_question`, they fail at once."""
+    async with executor.open() as run:
+        run.submit(call)
+        run.close()
+        async for event in run:
+            if isinstance(event, ToolQuestion):
+                await _answer(executor, event, call.name, on_question)
+    if run.aggregate is None:
+        raise RuntimeError("the run of the tool has ended without a result")
+    return run.aggregate
+
+
+async def _answer(
+    executor: ToolExecutor, question: ToolQuestion, name: str, on_question: QuestionHandler | None
+) -> None:
+    if on_question is None:
+        message = (
+            f"Tool {name!r} asks {question.question!r}, but no on_question was passed to "
+            "run_handler to answer it"
+        )
+        executor.resolve(question.key, message, is_error=True)
+        return
+    executor.resolve(question.key, await call(functools.partial(on_question, question)))

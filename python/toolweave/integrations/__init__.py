@@ -1,0 +1,4 @@
+"""Connections to other agent libraries: LangChain, pydantic-ai, LiteLLM and MCP.
+
+Each module needs the extra of the same name and imports nothing of the others.
+"""

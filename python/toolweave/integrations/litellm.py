@@ -1,0 +1,227 @@
+"""Models through LiteLLM: many providers, with names such as ``groq/llama-3.3-70b``.
+
+    from toolweave.models import complete
+    from toolweave.models.litellm import LiteLLMModel
+
+    model = LiteLLMModel("ollama_chat/qwen3", base_url="http://127.0.0.1:11434")
+    reply = await complete(model, "Hello!")
+
+Needs the extra `litellm`, which is large: the package is imported when the first model is created.
+That import does not access the network, and leaves logging and the environment unchanged, apart
+from filters for LiteLLM's own warnings. If the application has imported LiteLLM before, its
+settings are kept.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from .._extras import require
+from ..models._clients import check_options, checked_extra, checked_key, failure
+from ..models._completions import ChunkReader, build_request
+from ..models._serialization import serialize_request
+from ..models._servers import server_label
+from ..models._streaming import closing, map_errors, read_reply
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Generator, Mapping, Sequence
+
+    from .._core import FinishUpdate, FunctionContract
+    from .._messages import Message, Update
+    from ..protocols import ModelOptions
+
+
+class LiteLLMModel:
+    """A model that LiteLLM supports.
+
+    If the provider reports neither a finish reason nor usage, LiteLLM invents a reason and counts
+    tokens itself. The invented reason is ignored: such a reply counts as truncated.
+
+    Args:
+        model: Model and provider, in LiteLLM's notation.
+        base_url: URL of the API, for self-hosted servers.
+        api_key: The API key. If not given, LiteLLM reads the environment.
+        timeout: Seconds to wait for the provider.
+        max_retries: Maximum number of retries before the reply begins.
+        name: Name of the model in traces; defaults to `model`.
+        provider: Provider of the model; defaults to the part of `model` before the slash.
+        native_tools: True if the model makes native calls.
+        strict: If true, the provider enforces the schemas of tools and replies.
+        extra: Further arguments of ``litellm.acompletion``, for every request, such as
+            ``{"drop_params": True}``.
+
+    Raises:
+        ImportError: The extra is not installed.
+        ValueError: The API key is invalid.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+        name: str | None = None,
+        provider: str | None = None,
+        native_tools: bool = True,
+        strict: bool = False,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        check_options(
+            model=model,
+            base_url=base_url,
+            timeout=timeout,
+            max_retries=max_retries,
+            name=name,
+            provider=provider,
+            native_tools=native_tools,
+            strict=strict,
+            extra=extra,
+        )
+        self._litellm = _import_litellm()
+        settings: dict[str, Any] = {
+            "api_base": base_url,
+            "api_key": checked_key(api_key),
+            "timeout": timeout,
+            "max_retries": max_retries,
+        }
+        self._settings = {key: value for key, value in settings.items() if value is not None}
+        self._settings |= checked_extra(extra or {})
+        self._model = model
+        self._key = api_key
+        self._server = None if base_url is None else server_label(base_url)
+        self._strict = strict
+        self.name: str = model if name is None else name
+        """Name of the model in traces."""
+        self.provider: str = provider or (model.partition("/")[0] if "/" in model else "litellm")
+        """Provider of the model."""
+        self.native_tools = native_tools
+        """True if the model makes native calls."""
+
+    def __repr__(self) -> str:
+        return f"LiteLLMModel({self._model!r}, provider={self.provider!r})"
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[FunctionContract] = (),
+        options: ModelOptions | None = None,
+    ) -> AsyncIterator[Update]:
+        """Stream the reply.
+
+        Raises:
+            MessageError: A message cannot be expressed in this API.
+            ModelError: The request failed, or the reply was interrupted. `status` is None if the
+                connection failed; LiteLLM's exception is the cause.
+            ValueError: Tools were given to a model without native calls, or the options name an
+                unknown tool.
+        """
+        if tools and not self.native_tools:
+            raise ValueError(f"{self!r} does not support native calls, so there must be no tools")
+        request = {"model": self._model, **self._settings}
+        request |= await serialize_request(
+            lambda: build_request(messages, tools, options, strict=self._strict), messages, tools
+        )
+        reader = _LiteLLMChunkReader(self.name)
+        chunks = map_errors(self._chunks(request, reader), self._to_model_error)
+        async with closing(read_reply(chunks, reader, self.name)) as updates:
+            async for update in updates:
+                yield update
+
+    async def _chunks(
+        self, request: dict[str, Any], reader: _LiteLLMChunkReader
+    ) -> AsyncIterator[object]:
+        reader.stream = stream = await self._litellm.acompletion(**request)
+        async with closing(stream):
+            async for chunk in stream:
+                yield chunk
+
+    def _to_model_error(self, error: Exception) -> Exception:
+        origin = error
+        # LiteLLM wraps the exception that interrupted a stream.
+        while isinstance(inner := getattr(origin, "original_exception", None), Exception):
+            origin = inner
+        return failure(
+            origin,
+            self.provider,
+            _secrets(self._key),
+            no_response=self._is_connection_error(origin),
+            # Many of its exceptions have an invented request.
+            server=self._server,
+        )
+
+    def _is_connection_error(self, error: BaseException) -> bool:
+        """Return True if the connection failed; LiteLLM invents a status for that."""
+        if isinstance(error, (self._litellm.APIConnectionError, self._litellm.Timeout)):
+            return True
+        chain: BaseException | None = error
+        while chain is not None and not isinstance(chain, OSError):
+            chain = chain.__cause__ or chain.__context__
+        return chain is not None
+
+
+class _LiteLLMChunkReader(ChunkReader):
+    stream: Any = None
+
+    def finish(self) -> FinishUpdate:
+        """Return the end of the reply, with a reason only if the provider sent one."""
+        reasons = (
+            getattr(self.stream, "received_finish_reason", self._reason),
+            getattr(self.stream, "intermittent_finish_reason", None),
+        )
+        if not any(reasons):
+            self._reason = None
+        return super().finish()
+
+
+def _secrets(key: str | None) -> list[str]:
+    """Return the keys to redact: the given one, and those that LiteLLM reads by itself."""
+    found = [value for name, value in os.environ.items() if name.endswith("_API_KEY")]
+    return [secret for secret in (key, *found) if secret]
+
+
+def _import_litellm() -> Any:
+    if "litellm" in sys.modules:
+        return require("litellm", "litellm")
+    with _preserved_environment():
+        litellm = require("litellm", "litellm")
+    # Otherwise it prints advice to the terminal with each error.
+    litellm.suppress_debug_info = True
+    return litellm
+
+
+@contextmanager
+def _preserved_environment() -> Generator[None]:
+    """Keep an import from changing logging and the environment of the process."""
+    # Load no prices from the network, and no variables from a `.env` file.
+    quiet = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
+    quiet = {name: value for name, value in quiet.items() if name not in os.environ}
+    before = {name: (logger.level, list(logger.handlers)) for name, logger in _loggers()}
+    os.environ.update(quiet)
+    try:
+        yield
+    finally:
+        for name in quiet:
+            os.environ.pop(name, None)
+        # Its records then reach the handlers of the application, like all others.
+        for name, logger in _loggers():
+            level, handlers = before.get(name, (logging.NOTSET, []))
+            logger.setLevel(level)
+            logger.handlers[:] = handlers
+
+
+def _loggers() -> list[tuple[str, logging.Logger]]:
+    """Return the existing loggers that LiteLLM changes."""
+    known = cast("dict[str, object]", logging.root.manager.loggerDict)
+    return [
+        (name, logger)
+        for name, logger in known.items()
+        if isinstance(logger, logging.Logger) and (name == "httpx" or name.startswith("LiteLLM"))
+    ]

@@ -1,0 +1,379 @@
+"""Parsing half of natural tool use: a model whose replies are events."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+from .._checks import check_choice, check_flag
+from .._core import (
+    FabricatedResult,
+    FinishUpdate,
+    InvalidToolCall,
+    Joiner,
+    ReasoningDelta,
+    TextDelta,
+    ToolCall,
+    ToolCallStart,
+    UpdateReader,
+    UsageUpdate,
+)
+from ..exceptions import ToolUseParsingError
+from ..executor._ids import make_call_id
+from ..kinds import FinishReason
+from ..models import as_messages, as_model, closing
+from ..models._excess_calls import drop_excess_calls
+from ..models._serialization import serialize_request
+from ..tools._search import list_contracts
+from ._fallback import Fallback
+from ._prepared_tools import PreparedToolsCache, reiterable
+from ._reader import CUT_OFF, MAX_PIECE_CHARS, read_updates
+from ._request import Style, native_request
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Sequence
+
+    from typing_extensions import Unpack
+
+    from .._core import FunctionContract
+    from .._messages import Message
+    from .._options import ParserOptions, Tools
+    from .._streams import Event
+    from ..protocols import Messages, Model, ModelOptions, ParsingModel
+    from ._prepared_tools import PreparedTools, Tag
+    from ._reader import ParsedEvent, ReplyEvent
+    from ._request import HistoryForm, Request
+
+_log = logging.getLogger("toolweave.natural")
+
+# Number of events of a reply between two yields to the event loop.
+_EVENTS_PER_SLICE = 256
+
+ToolMode: TypeAlias = Literal["natural", "native", "auto"]
+"""Form of calls: in the text, in the provider's protocol, or in the protocol if supported."""
+
+
+@dataclass(frozen=True)
+class ParsedReply:
+    """A complete reply."""
+
+    messages: tuple[Message, ...]
+    """Reasoning, texts and valid calls, in the order of writing; then the usage."""
+    finish_reason: FinishReason
+    """Reason for the end of the reply."""
+    invalid: tuple[InvalidToolCall, ...] = ()
+    """Calls that cannot be run."""
+    fabricated: tuple[FabricatedResult, ...] = ()
+    """Results that the model fabricated. They are not in the messages."""
+
+
+class NaturalToolUseParser:
+    """A model and a parser: describes tools to the model, and parses the calls in its replies.
+
+    Calls are not run. No state is kept between requests, so one object serves any number of
+    concurrent conversations.
+
+    Args:
+        model: A model in any form.
+        tools: Tools that the model may call, in any form. They are read for every request, so a
+            list or `Toolset` may change.
+        tool_mode: ``natural`` describes the tools in the system prompt and parses calls in the
+            text. ``native`` uses the provider's protocol for both, and text is not parsed. ``auto``
+            is native for models with `native_tools`. The events are the same in all modes.
+        fallback: Model that repairs invalid calls, with one request each; truncated calls are not
+            repaired. A repaired call has a repair of the kind ``fallback``. The usage of the
+            fallback is not counted as that of `model`.
+        strict: If true, an invalid call is an error instead of an event.
+        rewrite_plain_replies: If true, the fallback also looks for calls in replies without any.
+            This costs a request for each such reply, and can find calls that were not intended.
+        tag: Form of calls in prompts: ``name`` (``<Name>``) or ``tool_call``
+            (``<tool_call name="Name">``). Both are parsed.
+        fenced: If true, arguments in prompts are in a Markdown fence. Both forms are parsed.
+        form: Position of results in the history; see `consolidate`.
+        stop: If true, a stop sequence prevents fabricated results. Set it to False for providers
+            that reject stop sequences.
+        **options: Options of `Parser`.
+
+    Raises:
+        ContractError: The name of a tool is invalid, or two tools share a name.
+        SchemaError: The parameters of a tool are not a valid JSON Schema.
+        TypeError: The model is not a model, or an option has the wrong type.
+        ValueError: An option has an invalid value.
+
+    Example:
+        >>> import asyncio
+        >>> from toolweave.natural import NaturalToolUseParser
+        >>> from toolweave.testing import ScriptedModel
+        >>> model = ScriptedModel('I look it up. <GetWeather>{"city": "Oslo"}</GetWeather>')
+        >>> parser = NaturalToolUseParser(model, ["GetWeather"])
+        >>> reply = asyncio.run(parser.complete("How is the weather in Oslo?"))
+        >>> reply.messages[0].text, reply.messages[1].tool_calls[0].arguments
+        ('I look it up. ', {'city': 'Oslo'})
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tools: Tools = (),
+        *,
+        tool_mode: ToolMode = "natural",
+        fallback: Model | None = None,
+        strict: bool = False,
+        rewrite_plain_replies: bool = False,
+        tag: Tag = "name",
+        fenced: bool = True,
+        form: HistoryForm = "turn",
+        stop: bool = True,
+        **options: Unpack[ParserOptions],
+    ) -> None:
+        check_choice("tool_mode", tool_mode, ("natural", "native", "auto"))
+        check_choice("tag", tag, ("name", "tool_call"))
+        check_choice("form", form, ("turn", "single", "split"))
+        for option, flag in (("strict", strict), ("fenced", fenced), ("stop", stop)):
+            check_flag(option, flag)
+        if rewrite_plain_replies and fallback is None:
+            raise ValueError("rewrite_plain_replies requires a fallback, got None")
+        fallback = None if fallback is None else as_model(fallback, "fallback")
+        self.model = as_model(model)
+        """Model that receives the requests."""
+        self.native = tool_mode == "native" or (
+            tool_mode == "auto" and bool(getattr(self.model, "native_tools", False))
+        )
+        """True if calls use the provider's protocol."""
+        self.strict = strict
+        """True if an invalid call is an error."""
+        self._tools = reiterable(tools)
+        self._tool_cache = PreparedToolsCache(**options)
+        self._fallback = None if fallback is None else Fallback(fallback)
+        self._rewrites_plain = rewrite_plain_replies
+        self._style = Style(tag=tag, fenced=fenced, form=form, stop=stop)
+        self._deltas = options.get("deltas", True)
+        self._id_factory = options.get("id_factory") or _call_id
+        self._tool_cache.get(self._tools)
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return str(getattr(self.model, "name", type(self.model).__name__))
+
+    @property
+    def provider(self) -> str:
+        """Provider of the model."""
+        return str(getattr(self.model, "provider", "unknown"))
+
+    def describe(self, contracts: Sequence[FunctionContract]) -> str:
+        """Describe tools that the model has found, in the form of its prompt."""
+        # A contract shows the text form of calls, which would be misleading in native mode.
+        return list_contracts(contracts) if self.native else self._style.describe(contracts)
+
+    def request(
+        self,
+        messages: Messages,
+        *,
+        tools: Tools | None = None,
+        options: ModelOptions | None = None,
+    ) -> Request:
+        """Return the request to the model: the conversation in its form, with the tools.
+
+        Args:
+            messages: A conversation in any form.
+            tools: Tools for this request; defaults to the tools of the parser.
+            options: Options of the request.
+
+        Raises:
+            ConsolidationError: The conversation cannot be written as text.
+            MessageError: The conversation is invalid.
+        """
+        prepared = self._tool_cache.get(self._tools if tools is None else tools)
+        return self._request(messages, prepared, options)[0]
+
+    async def stream(
+        self,
+        messages: Messages,
+        *,
+        tools: Tools | None = None,
+        options: ModelOptions | None = None,
+        call_ids: Callable[[int], str] | None = None,
+    ) -> AsyncGenerator[ReplyEvent, None]:
+        """Send a request to the model, and yield the events of its reply.
+
+        Args:
+            messages: A conversation in any form.
+            tools: Tools for this request; defaults to the tools of the parser.
+            options: Options of the request.
+            call_ids: Function that returns the id of the call at a position in this reply, instead
+                of `id_factory`. Ids of the provider are kept.
+
+        Yields:
+            The events of the reply, `UsageUpdate`, and exactly one `FinishUpdate`, last. Its
+            reason is ``tool_calls`` if the reply is complete and has calls.
+
+        Raises:
+            ConsolidationError: The conversation cannot be written as text.
+            MessageError: The conversation is invalid, or cannot be expressed in the API.
+            ModelError: The request failed, or the reply was interrupted. What arrived before has
+                been yielded, and no unfinished call has been completed.
+            ToolUseParsingError: A call is invalid, in strict mode. Earlier events have been
+                yielded.
+        """
+        prepared = self._tool_cache.get(self._tools if tools is None else tools)
+        conversation = as_messages(messages)
+        request, found = await serialize_request(
+            lambda: self._request(conversation, prepared, options), conversation
+        )
+        text: list[str] = []
+        calls = count = 0
+        finish: FinishReason | None = None
+        async with closing(self._read(request, prepared, call_ids)) as events:
+            async for event in events:
+                if isinstance(event, FinishUpdate):
+                    finish = finish or event.reason
+                    continue
+                calls += isinstance(event, ToolCallStart)
+                count += 1
+                if count % _EVENTS_PER_SLICE == 0 or _is_long_call(event):
+                    # One chunk may have any number of calls, or a very long one.
+                    await asyncio.sleep(0)
+                yield await self._check_call(event, prepared, text)
+        finish = finish or FinishReason.MISSING
+        if finish in CUT_OFF:
+            _log.warning("a reply was cut off", extra={"finish_reason": finish.value})
+        elif calls:
+            finish = FinishReason.TOOL_CALLS
+        elif self._rewrites_plain:
+            call_id = make_call_id(call_ids or self._id_factory, 0)
+            for event in await self._rewrite_plain("".join(text), prepared, call_id, found):
+                yield event
+                finish = FinishReason.TOOL_CALLS
+        yield FinishUpdate(finish)
+
+    async def complete(
+        self,
+        messages: Messages,
+        *,
+        tools: Tools | None = None,
+        options: ModelOptions | None = None,
+    ) -> ParsedReply:
+        """Send a request to the model, and wait for the complete reply.
+
+        Args:
+            messages: A conversation in any form.
+            tools: Tools for this request; defaults to the tools of the parser.
+            options: Options of the request.
+
+        Raises:
+            ConsolidationError: The conversation cannot be written as text.
+            MessageError: The conversation is invalid, or cannot be expressed in the API.
+            ModelError: The request failed, or the reply was interrupted.
+            ToolUseParsingError: A call is invalid, in strict mode.
+        """
+        pieces: list[TextDelta | ReasoningDelta | ToolCall | UsageUpdate | None] = []
+        # A native call has the position of its start, but is complete only at the end.
+        positions: dict[int, int] = {}
+        invalid: list[InvalidToolCall] = []
+        fabricated: list[FabricatedResult] = []
+        finish = FinishReason.MISSING
+        async with closing(self.stream(messages, tools=tools, options=options)) as events:
+            async for event in events:
+                if isinstance(event, (TextDelta, ReasoningDelta, UsageUpdate)):
+                    pieces.append(event)
+                elif isinstance(event, ToolCallStart):
+                    positions[event.index] = len(pieces)
+                    pieces.append(None)
+                elif isinstance(event, ToolCall):
+                    if event.index in positions:
+                        pieces[positions[event.index]] = event
+                    else:
+                        pieces.append(event)
+                elif isinstance(event, InvalidToolCall):
+                    invalid.append(event)
+                elif isinstance(event, FabricatedResult):
+                    fabricated.append(event)
+                elif isinstance(event, FinishUpdate):
+                    finish = event.reason
+        joiner = Joiner()
+        for piece in pieces:
+            if piece is not None:
+                joiner.push(piece)
+        messages = joiner.finish().messages
+        return ParsedReply(messages, finish, tuple(invalid), tuple(fabricated))
+
+    def _request(
+        self, messages: Messages, prepared: PreparedTools, options: ModelOptions | None
+    ) -> tuple[Request, tuple[str, ...]]:
+        """Return the request, and the names of the searchable tools that the model has found."""
+        conversation = drop_excess_calls(as_messages(messages))
+        found = prepared.found(conversation, None if options is None else options.tool_choice)
+        if self.native:
+            return native_request(conversation, prepared, options, found), found
+        return self._style.request(conversation, prepared, options, found), found
+
+    def _read(
+        self, request: Request, prepared: PreparedTools, call_ids: Callable[[int], str] | None
+    ) -> AsyncIterable[ReplyEvent]:
+        """Return the events of the reply, parsed by the model itself if it supports that."""
+        inline = not self.native
+        if callable(getattr(self.model, "events", None)):
+            return cast("ParsingModel", self.model).events(
+                request.messages,
+                tools=request.tools,
+                options=request.options,
+                parser=prepared.parser,
+                inline=inline,
+                deltas=self._deltas,
+                call_ids=call_ids,
+            )
+        reader = UpdateReader(
+            prepared.parser, inline=inline, deltas=self._deltas, call_ids=call_ids
+        )
+        updates = self.model.stream(request.messages, tools=request.tools, options=request.options)
+        return read_updates(updates, reader)
+
+    async def _check_call(
+        self, event: ParsedEvent, prepared: PreparedTools, text: list[str]
+    ) -> ParsedEvent:
+        """Return the event, or the repaired call instead of an invalid one."""
+        if isinstance(event, TextDelta):
+            if self._rewrites_plain:
+                text.append(event.text)
+        elif isinstance(event, FabricatedResult):
+            _log.warning("the model fabricated a result", extra={"tool": event.name})
+        elif isinstance(event, InvalidToolCall):
+            repaired = (
+                None if self._fallback is None else await self._fallback.repair(event, prepared)
+            )
+            if repaired is not None:
+                return repaired
+            # Otherwise the model could cause any number of log records.
+            if event.kind != "too_many":
+                _log.warning(
+                    "a call cannot be run",
+                    extra={"tool": event.name, "tool_call_id": event.id, "kind": event.kind},
+                )
+            if self.strict:
+                raise ToolUseParsingError(_error_message(event), event)
+        return event
+
+    async def _rewrite_plain(
+        self, text: str, prepared: PreparedTools, call_id: str, found: Sequence[str]
+    ) -> Iterable[Event]:
+        if self._fallback is None:
+            return ()
+        call = await self._fallback.rewrite(text, prepared, call_id, found=found)
+        return () if call is None else (ToolCallStart(call.index, call.id, call.name), call)
+
+
+def _is_long_call(event: ParsedEvent) -> bool:
+    return isinstance(event, (ToolCall, InvalidToolCall)) and len(event.raw) > MAX_PIECE_CHARS
+
+
+def _call_id(index: int) -> str:
+    # The default of the parser.
+    return f"call_{index}"
+
+
+def _error_message(call: InvalidToolCall) -> str:
+    reasons = "; ".join(violation.message for violation in call.violations)
+    return f"the model made an invalid call of {call.name!r} ({call.kind}): {reasons}"

@@ -1,0 +1,128 @@
+"""Requests to a model: the conversation in its form, with tools in the prompt or as contracts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from .._core import (
+    TextMessage,
+    consolidate,
+    render_contracts,
+)
+from ..kinds import Role
+from ..protocols import ModelOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._core import FunctionContract
+    from .._messages import Message
+    from ._prepared_tools import PreparedTools, Tag
+
+STOP_SEQUENCE = "<tool_response"
+"""Stop sequence: the start of the markup of results, which a model must not write."""
+
+HistoryForm: TypeAlias = Literal["turn", "single", "split"]
+"""Position of results in a history; see `consolidate`."""
+
+# OpenAI's API accepts at most four, and answers with status 400 to a fifth.
+_MAX_STOP_SEQUENCES = 4
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request to a model."""
+
+    messages: Sequence[Message]
+    """Conversation."""
+    tools: tuple[FunctionContract, ...]
+    """Tools for native calls."""
+    options: ModelOptions | None
+    """Options of the request."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """Form of requests with tools in the prompt."""
+
+    tag: Tag = "name"
+    """Form of calls, in the prompt and in the history."""
+    fenced: bool = True
+    """True if arguments are in a Markdown fence."""
+    form: HistoryForm = "turn"
+    """Position of results in the history; see `consolidate`."""
+    stop: bool = True
+    """True if a stop sequence prevents fabricated results."""
+
+    def request(
+        self,
+        messages: Sequence[Message],
+        prepared: PreparedTools,
+        options: ModelOptions | None,
+        found: tuple[str, ...] = (),
+    ) -> Request:
+        """Return a request with tools in the system prompt and calls in the text."""
+        if self.stop and prepared.contracts:
+            options = _with_stop_sequence(options)
+        written = self._prompted(self._written(messages, prepared), prepared, found)
+        return Request(written, (), _without_choice(options))
+
+    def describe(self, contracts: Sequence[FunctionContract]) -> str:
+        """Describe tools as in the system prompt."""
+        return render_contracts(contracts, tag=self.tag, fenced=self.fenced)
+
+    def _written(self, messages: Sequence[Message], prepared: PreparedTools) -> list[TextMessage]:
+        """Return the messages as text."""
+        written = consolidate(
+            messages,
+            tools=prepared.contracts,
+            form=self.form,
+            tag=self.tag,
+            fenced=self.fenced,
+            provenance=False,
+        )
+        if self.form == "single" and written and written[-1].role is Role.ASSISTANT:
+            # Models expect a user message last, so a transcript must not be an assistant message.
+            written[-1] = written[-1].__replace__(role=Role.USER)
+        return written
+
+    def _prompted(
+        self, messages: list[TextMessage], prepared: PreparedTools, found: tuple[str, ...]
+    ) -> list[TextMessage]:
+        """Return the messages with the tools in the first system message."""
+        for index, message in enumerate(messages):
+            if message.role is Role.SYSTEM:
+                prompt = prepared.prompt(message.text, self.tag, fenced=self.fenced, found=found)
+                return [
+                    *messages[:index],
+                    *([message.__replace__(text=prompt)] if prompt else []),
+                    *messages[index + 1 :],
+                ]
+        prompt = prepared.prompt(None, self.tag, fenced=self.fenced, found=found)
+        return [TextMessage(prompt, role=Role.SYSTEM), *messages] if prompt else messages
+
+
+def native_request(
+    messages: Sequence[Message],
+    prepared: PreparedTools,
+    options: ModelOptions | None,
+    found: tuple[str, ...] = (),
+) -> Request:
+    """Return a request with tools and calls in the protocol of the provider."""
+    tools = prepared.visible(found)
+    return Request(messages, tools, options if tools else _without_choice(options))
+
+
+def _with_stop_sequence(options: ModelOptions | None) -> ModelOptions:
+    options = options or ModelOptions()
+    if STOP_SEQUENCE in options.stop or len(options.stop) >= _MAX_STOP_SEQUENCES:
+        return options
+    return replace(options, stop=(*options.stop, STOP_SEQUENCE))
+
+
+def _without_choice(options: ModelOptions | None) -> ModelOptions | None:
+    """Return options without a tool choice, which providers reject in requests without tools."""
+    if options is None or options.tool_choice is None:
+        return options
+    return replace(options, tool_choice=None)

@@ -1,0 +1,293 @@
+"""Natural tool use as a whole, and the half that runs calls."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from typing import TYPE_CHECKING
+
+from .._checks import check_callable, check_text
+from .._core import FinishUpdate
+from ..executor._journal import check_journal
+from ..models import as_messages, as_model
+from ._envelope import ReplyEnvelope
+from ._options import resolve_executor, split_options
+from ._parser import NaturalToolUseParser
+from ._run import ReplyRun
+
+if TYPE_CHECKING:
+    import contextvars
+    from collections.abc import AsyncGenerator, Callable, Iterable
+
+    from typing_extensions import Unpack
+
+    from .._messages import Message
+    from ..executor import ToolExecutor
+    from ..protocols import Journal, Messages, Model, ModelOptions
+    from ..tools import Toolset
+    from ..tools._toolset import Handlers, ToolLike
+    from ._options import ExecutorOptions, ToolUseOptions
+    from ._parser import ToolMode
+    from ._prepared_tools import Tag
+    from ._request import HistoryForm
+    from ._run import ToolUseEvent
+
+_log = logging.getLogger("toolweave.natural")
+
+
+class FunctionCalling:
+    """Execution half of natural tool use: runs the calls in the replies of a model.
+
+    Args:
+        model: A `NaturalToolUseParser`, which parses calls in the text; or a model that makes
+            native calls, in any form.
+        tools: Tools in any form that a `Toolset` takes; or a `Toolset`, which may change between
+            replies. The model is shown these, not the tools of a parser.
+        handlers: Functions for contracts among the tools, by name.
+        executor: Executor to use, instead of tools, handlers and options.
+        name: Name of the agent, the `from_agent` of its messages.
+        generation_ids: Function that returns the id of each reply; random ids by default.
+        **options: Options of `ToolExecutor`.
+
+    Raises:
+        ContractError: Two tools share a name, or a definition is invalid.
+        ToolDefinitionError: A tool has no function, or an unsuitable one.
+        TypeError: The model is not a model, or an option is unknown.
+        ValueError: An option has an invalid value.
+    """
+
+    def __init__(
+        self,
+        model: Model | NaturalToolUseParser,
+        tools: Iterable[ToolLike] | Toolset = (),
+        *,
+        handlers: Handlers | None = None,
+        executor: ToolExecutor | None = None,
+        name: str | None = None,
+        generation_ids: Callable[[], str] | None = None,
+        **options: Unpack[ExecutorOptions],
+    ) -> None:
+        if not isinstance(model, NaturalToolUseParser):
+            model = as_model(model)
+        check_text("name", name, none=True)
+        check_callable("generation_ids", generation_ids, "a function without arguments", none=True)
+        self.executor = resolve_executor(tools, handlers, executor, options)
+        """Executor of the calls."""
+        self.parser = (
+            model
+            if isinstance(model, NaturalToolUseParser)
+            else NaturalToolUseParser(model, tool_mode="native")
+        )
+        """Parser of the replies."""
+        self.name = name
+        """Name of the agent, the `from_agent` of its messages."""
+        self._generation_ids = generation_ids or _random_id
+        # If the application has an id factory, its ids are used unchanged.
+        self._own_ids = options.get("id_factory") is None
+
+    def open(
+        self,
+        messages: Messages,
+        *,
+        options: ModelOptions | None = None,
+        run_id: str | None = None,
+        chat_id: str | None = None,
+        with_tools: bool = True,
+        context: contextvars.Context | None = None,
+        admit: Callable[[ReplyRun], bool] | None = None,
+        journal: Journal | None = None,
+    ) -> ReplyRun:
+        """Open a run of one request. It starts when it is first read.
+
+        Args:
+            messages: A conversation in any form.
+            options: Options of the request.
+            run_id: Run id of the messages.
+            chat_id: Chat id of the messages.
+            with_tools: If true, the model is shown the tools. Otherwise it must answer.
+            context: Context that the model and the tools run in; defaults to a copy of the current
+                one.
+            admit: Function that decides on all calls of the reply together, when the model has
+                ended and its usage is known. If it returns False, the calls are interrupted. With
+                it, no call starts earlier, and none if the reply was interrupted.
+            journal: Journal of the starts and results of calls; see `Journal`. Its exceptions stop
+                the model, and are raised for the reader.
+
+        Raises:
+            TypeError: `journal` is not a journal.
+        """
+        check_journal(journal)
+        generation_id = self._generation_ids()
+
+        # Unique in the conversation, not only in the reply, since results are looked up by id.
+        def call_id(index: int) -> str:
+            return f"call_{generation_id[:12]}_{index}"
+
+        return ReplyRun(
+            self.parser,
+            self.executor,
+            messages,
+            envelope=ReplyEnvelope(generation_id, self.name, run_id, chat_id),
+            options=options,
+            call_ids=call_id if self._own_ids else None,
+            with_tools=with_tools,
+            context=context,
+            admit=admit,
+            journal=journal,
+        )
+
+    async def stream(
+        self, messages: Messages, *, options: ModelOptions | None = None
+    ) -> AsyncGenerator[ToolUseEvent, None]:
+        """Send a request to the model, and run its calls while it is still writing.
+
+        Closing or cancelling the iteration cancels the model and the tools.
+
+        Args:
+            messages: A conversation in any form.
+            options: Options of the request.
+
+        Yields:
+            The events of the reply and of its calls as they happen, the `ToolAggregateMessage` if
+            there were calls, a `UsageMessage` if the provider reports usage, and exactly one
+            `FinishUpdate`, last. After an empty reply the request is repeated once: the events of
+            both requests are yielded, with a `UsageMessage` for each.
+
+        Raises:
+            ConsolidationError: The conversation cannot be written as text.
+            MessageError: The conversation is invalid, or cannot be expressed in the API.
+            ModelError: The request failed, or the reply was interrupted. Earlier calls have their
+                results, and have been yielded.
+            ToolUseParsingError: A call is invalid, in strict mode.
+        """
+        async with self.open(messages, options=options) as reply:
+            async for event in reply:
+                if isinstance(event, FinishUpdate) and reply.is_empty:
+                    break
+                yield event
+        if not reply.is_empty:
+            return
+        async with self._retry_empty(messages, reply, options) as reply:
+            async for event in reply:
+                yield event
+
+    async def complete(
+        self, messages: Messages, *, options: ModelOptions | None = None
+    ) -> list[Message]:
+        """Send a request to the model, run its calls, and wait for the results.
+
+        Args:
+            messages: A conversation in any form.
+            options: Options of the request.
+
+        Returns:
+            The messages of the reply: reasoning and texts, then the calls with their results, then
+            the usage. Append them to the conversation unchanged. After an empty reply the request
+            is repeated once, and the usage of the empty reply comes first.
+
+        Raises:
+            ConsolidationError: The conversation cannot be written as text.
+            MessageError: The conversation is invalid, or cannot be expressed in the API.
+            ModelError: The request failed, or the reply was interrupted.
+            ToolUseParsingError: A call is invalid, in strict mode.
+        """
+        reply = self.open(messages, options=options)
+        result = list(await reply.wait())
+        if reply.is_empty:
+            result += await self._retry_empty(messages, reply, options).wait()
+        return result
+
+    def _retry_empty(
+        self, messages: Messages, reply: ReplyRun, options: ModelOptions | None
+    ) -> ReplyRun:
+        """Open another run for a conversation, after an empty reply."""
+        _log.info("an empty reply is requested once more", extra={"agent": self.name})
+        return self.open([*as_messages(messages), reply.reminder], options=options)
+
+
+class NaturalToolUse(FunctionCalling):
+    """Tools for any model that writes text: describes them, parses calls, and runs them.
+
+    Each request gets one reply. To let the model read the results, send another request, or use an
+    `Agent`. After an empty reply the request is repeated once, except by `open`. No state is kept
+    between requests, so one object serves any number of concurrent conversations.
+
+    Args:
+        model: A model in any form.
+        tools: Tools in any form that a `Toolset` takes; or a `Toolset`, which may change between
+            replies.
+        handlers: Functions for contracts among the tools, by name.
+        fallback: Model that repairs invalid calls, with one request each.
+        name: Name of the agent, the `from_agent` of its messages.
+        executor: Executor to use, instead of tools, handlers and options.
+        generation_ids: Function that returns the id of each reply; random ids by default.
+        tool_mode: ``natural``, ``native`` or ``auto``; see `NaturalToolUseParser`, also for the
+            following options.
+        strict: If true, an invalid call is an error instead of a result with an error.
+        rewrite_plain_replies: If true, the fallback also looks for calls in replies without any.
+        tag: Form of calls in prompts.
+        fenced: If true, arguments in prompts are in a Markdown fence.
+        form: Position of results in the history; see `consolidate`.
+        stop: If true, a stop sequence prevents fabricated results.
+        **options: Options of `Parser` and `ToolExecutor`.
+
+    Raises:
+        ContractError: The name of a tool is invalid, or two tools share a name.
+        SchemaError: The parameters of a tool are not a valid JSON Schema.
+        ToolDefinitionError: A tool has no function, or an unsuitable one.
+        TypeError: The model is not a model, or an option is unknown.
+        ValueError: An option has an invalid value.
+
+    Example:
+        >>> import asyncio
+        >>> from toolweave.natural import NaturalToolUse
+        >>> from toolweave.testing import ScriptedModel
+        >>> def add(a: int, b: int) -> int:
+        ...     return a + b
+        >>> use = NaturalToolUse(ScriptedModel('<add>{"a": 2, "b": 3}</add>'), [add])
+        >>> [message] = asyncio.run(use.complete("What is 2 + 3?"))
+        >>> message.tool_results[0].result
+        '5'
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        tools: Iterable[ToolLike] | Toolset = (),
+        *,
+        handlers: Handlers | None = None,
+        fallback: Model | None = None,
+        name: str | None = None,
+        executor: ToolExecutor | None = None,
+        generation_ids: Callable[[], str] | None = None,
+        tool_mode: ToolMode = "natural",
+        strict: bool = False,
+        rewrite_plain_replies: bool = False,
+        tag: Tag = "name",
+        fenced: bool = True,
+        form: HistoryForm = "turn",
+        stop: bool = True,
+        **options: Unpack[ToolUseOptions],
+    ) -> None:
+        model = as_model(model)
+        parser_options, executor_options = split_options(options)
+        executor = resolve_executor(tools, handlers, executor, executor_options)
+        parser = NaturalToolUseParser(
+            model,
+            executor.toolset,
+            tool_mode=tool_mode,
+            fallback=fallback,
+            strict=strict,
+            rewrite_plain_replies=rewrite_plain_replies,
+            tag=tag,
+            fenced=fenced,
+            form=form,
+            stop=stop,
+            **parser_options,
+        )
+        super().__init__(parser, executor=executor, name=name, generation_ids=generation_ids)
+        self._own_ids = options.get("id_factory") is None
+
+
+def _random_id() -> str:
+    return uuid.uuid4().hex

@@ -1,0 +1,146 @@
+"""Usage and cost of a run, and their assignment to steps."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from typing import TYPE_CHECKING, Any
+
+from .._core import TextMessage, ToolAggregateMessage
+from ..costs import Cost, CostMeter, estimate_usage
+from ..costs._amounts import plus
+from ..kinds import FinishReason
+from ._options import model_identity
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from ..costs import Budget, PriceTable, Usage
+    from ..natural import ReplyRun
+    from ..protocols import ChatModel
+
+_log = logging.getLogger("toolweave.scenes")
+
+
+class CostTracker:
+    """Accumulated cost of replies, reported on the step after each reply.
+
+    Args:
+        prices: The prices of tokens.
+        budget: The budget; None for no limit.
+    """
+
+    def __init__(self, prices: PriceTable, budget: Budget | None) -> None:
+        self._meter = CostMeter(prices)
+        self._budget = budget
+        self.previous = Cost(currency=prices.currency)
+        """The cost of the conversation before this run."""
+        self._unpriced: str | None = None
+        self._unreported = _NOTHING
+        self._reported_totals: dict[str, Any] = {}
+        self.requests = 0
+        """Number of requests to models."""
+
+    @property
+    def total(self) -> Cost:
+        """The cost of the run."""
+        return self._meter.total
+
+    @property
+    def conversation_total(self) -> Cost:
+        """The cost of the conversation, this run included."""
+        return self.previous + self._meter.total
+
+    @property
+    def budget_error(self) -> str | None:
+        """The error if the budget is exceeded or cannot be enforced; None otherwise."""
+        budget = self._budget
+        if budget is None:
+            return None
+        if self._unpriced is not None:
+            return (
+                f"Budget of {budget.limit:f} {self.total.currency} cannot be enforced: "
+                f"the model {self._unpriced!r} has no price"
+            )
+        spent = self.conversation_total if budget.scope == "conversation" else self.total
+        if not budget.exceeded(spent):
+            return None
+        return (
+            f"Budget of {budget.limit:f} {spent.currency} exceeded: "
+            f"{spent.amount:f} {spent.currency} spent by the {budget.scope}"
+        )
+
+    def charge(self, model: ChatModel, reply: ReplyRun) -> None:
+        """Add the cost of a reply, from the usage of the provider or an estimate.
+
+        Args:
+            model: The model that answered.
+            reply: The reply; it may be incomplete.
+        """
+        used = reply.usage
+        if used is not None:
+            self.add(model, used)
+        elif reply.finish_reason is not FinishReason.MISSING or reply.messages or reply.calls:
+            self.add(model, _estimated(reply), estimated=True)
+
+    def add(self, model: ChatModel, usage: Usage, *, estimated: bool = False) -> None:
+        """Add the cost of a request.
+
+        Args:
+            model: The model that answered.
+            usage: The tokens of the request.
+            estimated: True if the usage is an estimate.
+        """
+        name, provider = model_identity(model)
+        delta = self._meter.add(name, usage, provider=provider, estimated=estimated)
+        if delta.cost is None and self._budget is not None:
+            _log.warning(
+                "a model has no price, so its cost does not count against the budget",
+                extra={"model": name},
+            )
+            if self._budget.unpriced == "refuse":
+                self._unpriced = name
+        self._unreported = _plus(
+            self._unreported,
+            (delta.cost, delta.input_tokens, delta.output_tokens, delta.estimated),
+        )
+
+    def take_unreported(self) -> dict[str, Any]:
+        """Return the cost fields of the next step, and reset the amounts since the last one."""
+        cost, inputs, outputs, estimated = self._unreported
+        self._unreported = _NOTHING
+        total = self.total
+        self._reported_totals = {
+            "total_cost": total.amount,
+            "total_input_tokens": total.input_tokens,
+            "total_output_tokens": total.output_tokens,
+        }
+        return {
+            "cost": cost,
+            "input_tokens": inputs,
+            "output_tokens": outputs,
+            "estimated": estimated,
+            **self._reported_totals,
+        }
+
+    def reported_totals(self) -> dict[str, Any]:
+        """Return the totals of the last step, for a step of a reply that may have ended already."""
+        return self._reported_totals
+
+
+def _estimated(reply: ReplyRun) -> Usage:
+    request = reply.request
+    written = [each for each in reply.messages if not isinstance(each, ToolAggregateMessage)]
+    # The results in aggregate messages are not output of the model, so only the calls count.
+    called = [TextMessage(f"{call.name} {call.raw}") for call in reply.calls]
+    return estimate_usage(request.messages, [*written, *called], tools=request.tools)
+
+
+_Unreported = tuple["Decimal | None", int, int, bool]
+_NOTHING: _Unreported = (None, 0, 0, False)
+
+
+def _plus(one: _Unreported, other: _Unreported) -> _Unreported:
+    costs = [cost for cost in (one[0], other[0]) if cost is not None]
+    total = functools.reduce(plus, costs) if costs else None
+    return total, one[1] + other[1], one[2] + other[2], one[3] or other[3]

@@ -1,0 +1,421 @@
+"""The manager: scenes, the model that chooses among them, and the settings of its runs."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, TypeVar
+
+from .._aio.runs import check_no_loop
+from .._checks import (
+    check_callable,
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    check_text,
+    check_type,
+)
+from ..executor._defaults import RUN_TIMEOUT
+from ..executor._journal import check_journal
+from ..natural import NaturalToolUse
+from ..natural._options import split_options
+from ..protocols import ModelOptions
+from ._actors import checked_actor
+from ._hooks import Hooks, checked_hook
+from ._options import (
+    MODES,
+    budget_of,
+    checked_summarizer,
+    guardrails_of,
+    limiter_of,
+    prices_of,
+    store_of,
+    user_of,
+)
+from ._request import SceneRequest
+from ._run import SceneRun
+from ._runtime import SceneRuntime
+from ._scene import Scene
+from ._scene_set import SceneSet
+from ._state import ManagerSettings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping
+
+    from typing_extensions import Self, Unpack
+
+    from ..conversations import ConversationStore
+    from ..costs import Budget, Price, PriceTable
+    from ..costs._amounts import Number
+    from ..kinds import Outcome
+    from ..limits import RateLimiter
+    from ..natural import ToolMode, ToolUseOptions
+    from ..protocols import ChatModel, Journal, Messages, Model
+    from ..summary import Summarizer
+    from ..tools import RateLimit, Toolset
+    from ._actors import Actor
+    from ._hooks import AfterScene, Authorize, Before, OnTerminal
+    from ._request import RequestOptions, SceneMode
+    from ._steps import SceneResult, SceneStep
+
+    A = TypeVar("A", bound=Authorize)
+    B = TypeVar("B", bound=Before)
+    S = TypeVar("S", bound=AfterScene)
+    T = TypeVar("T", bound=OnTerminal)
+
+
+class SceneManager:
+    """Scenes, and a model that chooses among them and runs their tools.
+
+    One manager serves any number of conversations concurrently. The runs of one conversation are
+    serialized.
+
+    Args:
+        model: A model in any form; a `FallbackModel` for more than one.
+        name: The name of the workflow in traces.
+        mode: The default mode of choosing scenes: ``direct``, ``planning``, ``chaining`` or
+            ``scene``.
+        max_iterations: Maximum number of requests to the model per scene.
+        max_repeats: Number of replies in which the same calls give the same results after which a
+            scene ends as if at that limit; None for no check.
+        answer_at_limit: True to request an answer without tools when that limit is reached.
+        max_scenes: Maximum number of scenes per run.
+        guardrails: Text for the system message of every request; True for `GUARDRAILS`.
+        options: The options of each request to the model.
+        tool_mode: ``natural``, ``native`` or ``auto``; see `NaturalToolUseParser`.
+        prices: The prices of tokens by model; see `published_prices`.
+        budget: The maximum cost; a number applies to each request. Every model that can spend from
+            it needs a price, except with ``Budget(..., unpriced="allow")``.
+        rate_limiter: The limit of requests per key.
+        rate_key: Function that returns the key of a request. The default is its user; requests
+            without a user share a key.
+        conversations: The store of conversations; in memory for an hour if not given.
+        summarizer: Summarizer of long conversations; None for no summaries.
+        run_timeout: Maximum duration of a run in seconds; None for no limit.
+        verbose: True to emit steps of the lifecycle.
+        streaming: True to emit text in pieces, as `Streaming` steps.
+        fallback: A model that is asked once to correct each invalid call.
+        **more: Options of `Parser` and `ToolExecutor`; ``timeout`` applies to each tool, ``cache``
+            stores their results.
+
+    Raises:
+        TypeError: The model is not a model, or an option is unknown.
+        ValueError: An option is out of range.
+        UnpricedModelError: There is a budget, and a model that can spend from it has no price.
+
+    Example:
+        >>> import asyncio
+        >>> from toolweave import ToolCall
+        >>> from toolweave.testing import ScriptedModel
+        >>> def add(a: float, b: float) -> float:
+        ...     return a + b
+        >>> model = ScriptedModel("<Maths/>", '<add>{"a": 15, "b": 27}</add>', "It is 42.")
+        >>> manager = SceneManager(model).scene("Maths", "Works with numbers").tool(add).manager
+        >>> asyncio.run(manager.run("What is 15 + 27?")).text
+        'It is 42.'
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        name: str = "scenes",
+        mode: SceneMode = "direct",
+        max_iterations: int = 10,
+        max_repeats: int | None = 3,
+        answer_at_limit: bool = False,
+        max_scenes: int = 10,
+        guardrails: str | bool = False,
+        options: ModelOptions | None = None,
+        tool_mode: ToolMode = "auto",
+        prices: PriceTable | Mapping[str, Price] | None = None,
+        budget: Budget | Number | None = None,
+        rate_limiter: RateLimiter | RateLimit | None = None,
+        rate_key: Callable[[SceneRequest], str] | None = None,
+        conversations: ConversationStore | None = None,
+        summarizer: Summarizer | None = None,
+        run_timeout: float | None = RUN_TIMEOUT,
+        verbose: bool = False,
+        streaming: bool = False,
+        fallback: Model | None = None,
+        **more: Unpack[ToolUseOptions],
+    ) -> None:
+        check_text("name", name, empty=False)
+        check_choice("mode", mode, MODES)
+        check_count("max_iterations", max_iterations, 1)
+        check_count("max_scenes", max_scenes, 1)
+        check_count("max_repeats", max_repeats, 2, none=True)
+        flags = {"answer_at_limit": answer_at_limit, "verbose": verbose, "streaming": streaming}
+        for option, flag in flags.items():
+            check_flag(option, flag)
+        check_type("options", options, ModelOptions, "a ModelOptions", none=True)
+        check_number("run_timeout", run_timeout, above=0, none=True)
+        check_callable("rate_key", rate_key, "a function of a request", "request", none=True)
+        parser_options, _ = split_options(more)
+        # The options of tools are otherwise used when a scene runs, which is late to report errors.
+        NaturalToolUse(model, tool_mode=tool_mode, fallback=fallback, **more)
+
+        def make_tool_use(toolset: Toolset) -> NaturalToolUse:
+            return NaturalToolUse(model, toolset, tool_mode=tool_mode, fallback=fallback, **more)
+
+        def make_plain_use(toolset: Toolset) -> NaturalToolUse:
+            return NaturalToolUse(model, toolset, tool_mode=tool_mode, **parser_options)
+
+        self._runtime = SceneRuntime(
+            SceneSet(make_tool_use, make_plain_use),
+            ManagerSettings(
+                name=name,
+                mode=mode,
+                max_iterations=max_iterations,
+                max_repeats=max_repeats,
+                max_scenes=max_scenes,
+                answer_at_limit=answer_at_limit,
+                guardrails=guardrails_of(guardrails),
+                options=options,
+                run_timeout=run_timeout,
+            ),
+            Hooks(),
+            store=store_of(conversations),
+            prices=prices_of(prices),
+            budget=budget_of(budget),
+            summarizer=checked_summarizer(summarizer),
+            limiter=limiter_of(rate_limiter),
+            rate_key=user_of if rate_key is None else rate_key,
+            verbose=verbose,
+            streaming=streaming,
+        )
+
+    # Scenes.
+
+    def scene(self, name: str, description: str | None = None) -> Scene:
+        """Add a scene and return it, so that its methods can add tools and actors; see `Scene`.
+
+        As a decorator it takes a class, whose methods become tools, or a function, which becomes an
+        actor:
+
+            @manager.scene("Calculator", "Performs mathematical calculations")
+            class Calculator:
+                def add(self, a: float, b: float) -> float: ...
+
+        Args:
+            name: The name of the scene.
+            description: The purpose of the scene, by which the model chooses.
+
+        Raises:
+            ValueError: The name is empty, or a scene with this name exists.
+        """
+        scene = Scene(name, description)
+        self.add(scene)
+        return scene
+
+    def add(self, scene: Scene) -> Self:
+        """Add an existing scene.
+
+        Raises:
+            ValueError: A scene with this name exists.
+        """
+        self._runtime.scenes.add(scene, self)
+        return self
+
+    def remove(self, name: str) -> Scene:
+        """Remove a scene and return it. Runs that are in the scene continue.
+
+        Args:
+            name: The name of the scene, as given.
+
+        Raises:
+            LookupError: No scene has this name.
+        """
+        return self._runtime.scenes.remove(name)
+
+    @property
+    def model(self) -> ChatModel:
+        """The model that chooses scenes and calls tools."""
+        return self._runtime.scenes.model
+
+    @property
+    def scenes(self) -> Mapping[str, Scene]:
+        """The scenes by name, in order of addition."""
+        return {scene.name: scene for scene in self._runtime.scenes}
+
+    def actor(self, actor: Actor) -> Self:
+        """Add an actor to the system message of every request, in and outside of scenes.
+
+        Args:
+            actor: Static text, a sync or async function of the `SceneContext`, or an object with
+                such a function as its method `act`.
+
+        Raises:
+            TypeError: The actor is none of these.
+        """
+        self._runtime.actors.append(checked_actor(actor))
+        return self
+
+    # Hooks. Each of these methods can be used as a decorator.
+
+    def authorize(self, hook: A) -> A:
+        """Add a hook that allows a request by returning True; any other value denies it."""
+        self._runtime.hooks.authorize.append(checked_hook(hook))
+        return hook
+
+    def before(self, hook: B) -> B:
+        """Add a hook that can deny a request, or answer it instead of the model."""
+        self._runtime.hooks.before.append(checked_hook(hook))
+        return hook
+
+    def after_scene(self, hook: S) -> S:
+        """Add a hook that receives each scene's answer, and can append to it or end the run."""
+        self._runtime.hooks.after_scene.append(checked_hook(hook))
+        return hook
+
+    def on_terminal(self, hook: T) -> T:
+        """Add a hook that receives the result of each run, and can append to its answer."""
+        self._runtime.hooks.on_terminal.append(checked_hook(hook))
+        return hook
+
+    # Runs.
+
+    def open(
+        self,
+        request: SceneRequest | Messages | None = None,
+        *,
+        verbose: bool | None = None,
+        streaming: bool | None = None,
+        run_id: str | None = None,
+        journal: Journal | None = None,
+        **more: Unpack[RequestOptions],
+    ) -> SceneRun:
+        """Create a run, which starts when it is first iterated or awaited.
+
+        Args:
+            request: The input of the user in any form, None to resume with results of the client,
+                or a whole `SceneRequest`.
+            verbose: True to emit steps of the lifecycle; the manager's value if not given.
+            streaming: True to emit text in pieces; the manager's value if not given.
+            run_id: The id of the run in its messages; random if not given.
+            journal: Journal of the starts and results of calls; see `Journal`. An exception of the
+                journal ends the run like any other error.
+            **more: Fields of `SceneRequest`, if `request` is not one.
+
+        Raises:
+            TypeError: An option is unknown, or the journal lacks a method.
+            ValueError: There are no scenes, or an option is out of range.
+        """
+        check_journal(journal)
+        if isinstance(request, SceneRequest):
+            if more:
+                raise ValueError(
+                    f"fields must be set on the SceneRequest, got {', '.join(sorted(more))}"
+                )
+            scene_request = request
+        else:
+            scene_request = SceneRequest(request, **more)
+        if scene_request.mode is not None:
+            check_choice("mode", scene_request.mode, MODES)
+        if not len(self._runtime.scenes):
+            raise ValueError("a manager must have a scene, got none: add one with scene()")
+        return SceneRun(
+            self._runtime,
+            scene_request,
+            verbose=verbose,
+            streaming=streaming,
+            run_id=run_id,
+            journal=journal,
+        )
+
+    async def stream(
+        self,
+        request: SceneRequest | Messages | None = None,
+        *,
+        verbose: bool | None = None,
+        streaming: bool | None = None,
+        **more: Unpack[RequestOptions],
+    ) -> AsyncGenerator[SceneStep, None]:
+        """Run, and yield each step as it happens.
+
+        Leaving the iteration early, or cancelling it, stops the model and the tools.
+
+        Args:
+            request: The input of the user; see `open`.
+            verbose: True to emit steps of the lifecycle; the manager's value if not given.
+            streaming: True to emit text in pieces; the manager's value if not given.
+            **more: Fields of `SceneRequest`, if `request` is not one.
+
+        Yields:
+            The steps. Only the last one is `Completed`; it has the final text, the stop reason and
+            the totals. A failure is a `fatal` `Error` step before it.
+
+        Raises:
+            TypeError: An option is unknown.
+            ValueError: There are no scenes, or an option is out of range.
+        """
+        async with self.open(request, verbose=verbose, streaming=streaming, **more) as run:
+            async for step in run:
+                yield step
+
+    async def run(
+        self, request: SceneRequest | Messages | None = None, **more: Unpack[RequestOptions]
+    ) -> SceneResult:
+        """Run, and wait for the result. Cancellation stops the model and the tools.
+
+        Args:
+            request: The input of the user; see `open`.
+            **more: Fields of `SceneRequest`, if `request` is not one.
+
+        Returns:
+            The result. Failures of the run are part of it and are not raised.
+
+        Raises:
+            TypeError: An option is unknown.
+            ValueError: There are no scenes, or an option is out of range.
+        """
+        return await self.open(request, **more).wait()
+
+    def run_sync(
+        self, request: SceneRequest | Messages | None = None, **more: Unpack[RequestOptions]
+    ) -> SceneResult:
+        """Run on a new event loop, for programs without one.
+
+        Args:
+            request: The input of the user; see `open`.
+            **more: Fields of `SceneRequest`, if `request` is not one.
+
+        Raises:
+            RuntimeError: An event loop is running in this thread.
+            Exception: Any exception of `run`.
+        """
+        check_no_loop("manager")
+        return asyncio.run(self.run(request, **more))
+
+    def resolve(self, key: str, result: object, *, is_error: bool = False) -> Outcome:
+        """Answer a question that a running tool has asked the user; see `ToolContext.ask`.
+
+        Such a question is an `AwaitingClient` step within the run, which continues when it is
+        answered. This method is thread-safe.
+
+        Args:
+            key: The `interaction_id` of the step.
+            result: The answer as JSON values.
+            is_error: True if there will be no answer.
+
+        Raises:
+            ValidationError: The answer violates the schema of the question.
+            ResultError: The answer cannot be written as JSON.
+        """
+        return self._runtime.scenes.resolve(key, result, is_error=is_error)
+
+    async def forget(self, conversation: str) -> bool:
+        """Delete a conversation with all of its messages.
+
+        Args:
+            conversation: The key of the conversation.
+
+        Returns:
+            True if the conversation existed.
+        """
+        store = self._runtime.store
+        async with store.lock(conversation):
+            return await store.delete(conversation)
+
+    def __repr__(self) -> str:
+        return f"SceneManager({list(self.scenes)})"

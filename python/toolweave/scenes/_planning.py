@@ -1,0 +1,184 @@
+"""Plans: the scenes to enter, their order and their purposes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import tracing
+from ..kinds import SceneStatus, SceneStopReason
+from ._model_turn import ModelTurn, leftover_notice, report_answer
+from ._scene_queue import SceneEntry
+from ._state import StopRun, not_found, user
+from ._structured import InvalidReply, ask_for
+from ._unregistered_calls import UnregisteredCall, split_calls
+
+if TYPE_CHECKING:
+    from ._state import RunState
+
+_PLAN = (
+    "Make a plan for the request. Each step enters one scene, for one purpose, and says which "
+    "steps it needs the results of. If no scene is needed, leave the steps empty and answer "
+    "instead. The scenes are:\n"
+)
+_FINAL = "Based on all the information gathered, provide the final answer to the user's request."
+
+
+async def plan(state: RunState) -> list[SceneEntry]:
+    """Ask the model for a plan and validate it; an invalid plan is requested once more.
+
+    Returns:
+        The steps, each after the steps that it depends on; none if the model has answered instead.
+
+    Raises:
+        ModelError: A request failed, or a reply broke off.
+        StopRun: The second plan is invalid too.
+    """
+    state.emit(SceneStatus.PLANNING, "Creating execution plan", lifecycle=True)
+
+    def use(fields: dict[str, Any], retrying: bool) -> list[SceneEntry]:
+        steps: list[Any] = fields.get("steps") or []
+        answer: str = (fields.get("answer") or "").strip()
+        if steps or not answer:
+            return _order_steps(state, steps)
+        _accept_answer(state, answer, retrying=retrying)
+        return []
+
+    with tracing.plan(state.settings.name):
+        entries, notice = await ask_for(
+            state,
+            [*state.system(), *state.messages],
+            _PLAN + state.scenes.describe(),
+            _schema(state),
+            use,
+            accepted=_ACCEPTED,
+            noun="plan",
+            failure="Failed to parse execution plan",
+        )
+    if notice is not None:
+        state.emit(SceneStatus.PLANNING, "Execution plan repaired", notice=notice, lifecycle=True)
+    return entries
+
+
+async def conclude(state: RunState) -> None:
+    """Ask the model for the final answer when all steps are done.
+
+    Raises:
+        ModelError: A request failed, or a reply broke off.
+        StopRun: The reply is empty, or the budget is exceeded.
+    """
+    state.emit(SceneStatus.GENERATING_FINAL_RESPONSE, "Generating final response", lifecycle=True)
+    refused = False
+    while True:
+        turn = ModelTurn(state, state.scenes.plain, should_refuse=None if refused else _refuse_all)
+        reply = await turn.run([*state.system(), *state.messages, user(_FINAL)])
+        if not turn.refused:
+            report_answer(state, reply, notice=turn.notice)
+            return
+        refused = True
+        state.check_budget()
+
+
+def _refuse_all(_: UnregisteredCall) -> bool:
+    return True
+
+
+def _invalid_plan(problem: str) -> InvalidReply:
+    stop = StopRun(
+        SceneStopReason.ERROR,
+        f"The execution plan is wrong: {problem}",
+        exception=ValueError(problem),
+    )
+    return InvalidReply(problem, stop)
+
+
+def _accept_answer(state: RunState, text: str, *, retrying: bool) -> None:
+    names = state.scenes.name_matcher(state.scenes.plain)
+    unregistered_calls = [
+        part for part in split_calls(text, names) if isinstance(part, UnregisteredCall)
+    ]
+    if unregistered_calls and not retrying:
+        raise _invalid_plan(state.scenes.refusal(unregistered_calls[0], names, None))
+    state.text, state.answered_in = text, None
+    state.notice = leftover_notice(unregistered_calls) if unregistered_calls else None
+    state.append_text(text, notice=state.notice)
+
+
+def _order_steps(state: RunState, steps: list[Any]) -> list[SceneEntry]:
+    if not steps:
+        raise _invalid_plan("It has neither steps nor an answer.")
+    if len(steps) > state.settings.max_scenes:
+        raise _invalid_plan(f"It has more than {state.settings.max_scenes} steps.")
+    remaining: dict[int, SceneEntry] = {}
+    for step in steps:
+        scene = state.scenes.find(step["scene"])
+        if scene is None:
+            raise InvalidReply(
+                state.scenes.unknown_scene_text(step["scene"]), not_found(step["scene"])
+            )
+        if step["id"] in remaining:
+            raise _invalid_plan(f"Two steps have the id {step['id']}.")
+        number = int(step["id"])
+        depends_on = tuple(int(each) for each in step.get("depends_on") or ())
+        remaining[number] = SceneEntry(scene.key, step["purpose"], number, depends_on, follows=True)
+    for number, entry in remaining.items():
+        for needed in entry.depends_on:
+            if needed not in remaining:
+                raise _invalid_plan(f"Step {number} depends on step {needed}, which there is not.")
+    ordered: list[SceneEntry] = []
+    while remaining:
+        ready = next(
+            (
+                number
+                for number, entry in remaining.items()
+                if remaining.keys().isdisjoint(entry.depends_on)
+            ),
+            None,
+        )
+        if ready is None:
+            raise _invalid_plan(f"Steps wait for each other: {', '.join(map(str, remaining))}.")
+        ordered.append(remaining.pop(ready))
+    return ordered
+
+
+def _schema(state: RunState) -> dict[str, Any]:
+    """Return the schema of a plan for providers that enforce schemas: all fields are required."""
+    step = {
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer"},
+            "scene": {"type": "string", "enum": [each.key for each in state.scenes]},
+            "purpose": {"type": "string"},
+            "depends_on": {"type": "array", "items": {"type": "integer"}},
+        },
+        "required": ["id", "scene", "purpose", "depends_on"],
+        "additionalProperties": False,
+    }
+    fields = {"answer": {"type": ["string", "null"]}, "steps": {"type": "array", "items": step}}
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": ["answer", "steps"],
+        "additionalProperties": False,
+    }
+
+
+# The required part. Scenes are checked separately, since models may write their names differently.
+_ACCEPTED: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "answer": {"type": ["string", "null"]},
+        "steps": {
+            "type": ["array", "null"],
+            "items": {
+                "type": "object",
+                "properties": {
+                    "id": {"type": "integer"},
+                    "scene": {"type": "string"},
+                    "purpose": {"type": "string"},
+                    "depends_on": {"type": ["array", "null"], "items": {"type": "integer"}},
+                },
+                "required": ["id", "scene", "purpose"],
+            },
+        },
+    },
+}

@@ -1,0 +1,156 @@
+"""The loop of a scene: request a reply, run its calls, and repeat until there is an answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from .. import tracing
+from ..agent._guard import LoopGuard
+from ..conversations import Interaction
+from ..executor._deferred import METADATA as DEFERRED
+from ..kinds import SceneStatus, SceneStopReason
+from ._actors import actor_texts
+from ._model_turn import ModelTurn, report_answer
+from ._request import enter_context
+from ._state import PauseRun, StopRun, not_found, user
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .._core import ToolAggregateMessage
+    from .._messages import Message
+    from ._scene import Scene
+    from ._scene_queue import SceneEntry, SceneQueue
+    from ._state import RunState
+    from ._unregistered_calls import UnregisteredCall
+
+
+async def run_scene(
+    state: RunState, queue: SceneQueue, entry: SceneEntry, *, resumed: bool = False
+) -> str:
+    """Run a scene.
+
+    Args:
+        state: The run.
+        queue: The queue, with the answers of earlier scenes.
+        entry: The scene.
+        resumed: True if the scene continues where the run was paused.
+
+    Returns:
+        The answer of the scene.
+
+    Raises:
+        ModelError: A request failed, or a reply broke off.
+        PauseRun: The client has to run tools.
+        StopRun: The scene ended without an answer.
+    """
+    scene = state.scenes.find(entry.scene)
+    if scene is None:
+        # The scene was removed while the run was paused.
+        raise not_found(entry.scene)
+    state.entered.append(scene.name)
+    state.scene = state.answered_in = scene.name
+    state.emit(SceneStatus.EXECUTING_SCENE, f"Entering scene: {scene.name}", scene=scene.name)
+    with tracing.invoke_agent(scene.name, conversation_id=state.key):
+        context = state.context(scene.name, entry.purpose)
+        enter_context(context)
+        about = f": {scene.description}" if scene.description else ""
+        system = state.system(
+            f'You are in the scene "{scene.name}"{about}',
+            *await actor_texts(scene.actors, context),
+            *_plan_texts(state, queue, entry),
+        )
+        loop = _SceneLoop(state, scene, system, None if resumed else _nudge(scene, entry))
+        return await loop.run()
+
+
+class _SceneLoop:
+    def __init__(
+        self, state: RunState, scene: Scene, system: Sequence[Message], nudge: str | None
+    ) -> None:
+        self._state = state
+        self._scene = scene
+        self._system = system
+        self._nudge = [] if nudge is None else [user(nudge)]
+        self._start = len(state.messages)
+        self._guard = LoopGuard(state.settings.max_repeats)
+        self._refused = False
+
+    async def run(self) -> str:
+        state, limit = self._state, self._state.settings.max_iterations
+        requests = 0
+        while requests < limit:
+            turn = ModelTurn(
+                state,
+                state.scenes.tool_use(self._scene),
+                scene=self._scene,
+                should_refuse=self._should_refuse,
+            )
+            reply = await turn.run(self._request(), max_requests=limit - requests)
+            requests += turn.requests
+            # Calls in text are not refused in two replies in a row.
+            self._refused = bool(turn.refused)
+            if turn.aggregate is None:
+                return report_answer(state, reply, self._scene, notice=turn.notice)
+            state.check_budget()
+            pending = tuple(self._pending(turn.aggregate))
+            if pending:
+                raise PauseRun(pending)
+            if await self._guard.is_loop(turn.aggregate):
+                return await self._stop_at_limit(
+                    f"The same tool calls gave the same results {state.settings.max_repeats} times"
+                )
+        return await self._stop_at_limit(f"Maximum tool call iterations ({limit}) reached")
+
+    def _should_refuse(self, _: UnregisteredCall) -> bool:
+        return not self._refused
+
+    def _request(self) -> list[Message]:
+        # The prompt on entering comes before the messages that followed it.
+        before = self._state.messages[: self._start]
+        return [*self._system, *before, *self._nudge, *self._state.messages[self._start :]]
+
+    async def _stop_at_limit(self, reason: str) -> str:
+        """Stop at a limit, after a last answer without tools if `answer_at_limit` is set."""
+        state, scene = self._state, self._scene
+        if not state.settings.answer_at_limit:
+            raise StopRun(SceneStopReason.MAX_ITERATIONS, reason)
+        state.emit(SceneStatus.ERROR, reason, scene=scene.name, error=reason)
+        turn = ModelTurn(state, state.scenes.tool_use(scene), scene=scene, executes=False)
+        reply = await turn.run(self._request(), with_tools=False)
+        if reply.aggregate is None:
+            report_answer(state, reply, scene, notice=turn.notice)
+        else:
+            # The model calls tools anyway. Its text has been emitted already.
+            state.text, state.notice = reply.text.strip(), turn.notice
+            state.check_budget()
+        raise StopRun(SceneStopReason.MAX_ITERATIONS)
+
+    def _pending(self, aggregate: ToolAggregateMessage) -> Iterator[Interaction]:
+        known = {result.tool_call_id for result in aggregate.tool_results}
+        keys = cast("dict[str, str]", aggregate.metadata.get(DEFERRED, {}))
+        deferred = self._state.scenes.tool_use(self._scene).executor.deferred
+        for call in aggregate.tool_calls:
+            if call.id not in known:
+                key = keys.get(call.id, call.id)
+                # From here on the conversation stores the call, also across processes.
+                deferred.discard(key)
+                yield Interaction(key, call.id, self._scene.name, call.name, call.arguments)
+
+
+def _nudge(scene: Scene, entry: SceneEntry) -> str | None:
+    """Return a prompt if the conversation does not end with input of the user, or None."""
+    if entry.purpose is not None:
+        return f"Do this now, in the scene '{scene.name}': {entry.purpose}"
+    return f"Go on in the scene '{scene.name}'." if entry.follows else None
+
+
+def _plan_texts(state: RunState, queue: SceneQueue, entry: SceneEntry) -> Iterator[str]:
+    """Yield the purpose of a step of the plan, and the results that it depends on."""
+    if entry.purpose is None:
+        return
+    yield f"Purpose of this step of the plan: {entry.purpose}"
+    found = [result for step in entry.depends_on if (result := queue.result_of(step)) is not None]
+    if found:
+        results = (f"- {state.scenes[each.scene].name}: {text}" for each, text in found)
+        yield "Results of earlier steps:\n" + "\n".join(results)

@@ -1,0 +1,166 @@
+"""Structured replies: JSON that is validated and repaired like the arguments of tools.
+
+A reader returns JSON that fits the schema, or the violations:
+
+    >>> reader = JsonReader({"type": "object", "properties": {"continue": {"type": "boolean"}}})
+    >>> reader.read('Sure: {"continue": "true"}').arguments
+    {'continue': True}
+    >>> [violation.message for violation in reader.read('{"continue": 1}').violations]
+    ['/continue: 1 is not a boolean']
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .._core import FunctionContract, InvalidToolCall, Limits, Parser, TextMessage
+from ..exceptions import ValidationError
+from ..kinds import Role, SceneStopReason
+from ..protocols import ModelOptions
+from ._model_turn import CUT_OFF_MESSAGES, ModelTurn
+from ._state import StopRun, user
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from .._core import Repair, ToolCall
+    from .._messages import Message
+    from ._state import RunState
+
+T = TypeVar("T")
+
+_log = logging.getLogger("toolweave.scenes")
+
+_NAME = "reply"
+_MAX_PROBLEMS = 20
+_MAX_SHOWN = 80
+
+
+class InvalidReply(Exception):  # noqa: N818 - of a reply
+    """A reply that fits its schema but is invalid for another reason.
+
+    Args:
+        problem: The problem, for the model to read.
+        stop: The end of the run if the next reply is invalid too.
+    """
+
+    def __init__(self, problem: str, stop: StopRun) -> None:
+        super().__init__(problem)
+        self.stop = stop
+
+
+class JsonReader:
+    """A reader of JSON written by models.
+
+    Args:
+        schema: The JSON Schema of the replies.
+    """
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        limits = Limits(max_argument_bytes=100_000)
+        self._parser = Parser([FunctionContract(_NAME, None, schema)], limits=limits)
+
+    def read(self, text: str, *, truncated: bool = False) -> ToolCall | InvalidToolCall:
+        """Read a reply.
+
+        Args:
+            text: The reply.
+            truncated: True if the reply was cut off.
+        """
+        return self._parser.native_call(_NAME, _NAME, text, truncated=truncated)
+
+
+async def ask_for(
+    state: RunState,
+    messages: Sequence[Message],
+    prompt: str,
+    schema: Mapping[str, Any],
+    use: Callable[[dict[str, Any], bool], T],
+    *,
+    accepted: Mapping[str, Any],
+    noun: str,
+    failure: str,
+) -> tuple[T, str | None]:
+    """Ask the model for JSON, and once more with the problem if the reply is invalid.
+
+    The schema is part of the options, for providers that enforce it, and of the prompt, for others.
+
+    Args:
+        state: The run.
+        messages: The conversation.
+        prompt: The question, which follows the messages.
+        schema: The schema that the model is shown.
+        use: Function that converts the JSON to a value, or raises `InvalidReply`. Its second
+            argument is True for the second reply.
+        accepted: The schema that the reply must fit; it may require less than `schema`.
+        noun: The noun for the reply in messages: ``plan``, ``decision``.
+        failure: The sentence of the `Error` step if no reply can be read.
+
+    Returns:
+        The value, and a sentence about repairs if the reply needed any.
+
+    Raises:
+        ModelError: A request failed, or a reply broke off.
+        StopRun: The second reply is invalid too, or the budget is exceeded.
+    """
+    conversation, question = list(messages), prompt
+    reader = JsonReader(accepted)
+    options = replace(state.settings.options or ModelOptions(), response_schema=schema)
+    form = f"Answer with JSON only, of this schema: {json.dumps(schema)}"
+    for retrying in (False, True):
+        # An empty reply is treated like any other that violates the schema.
+        message = user(f"{question}\n\n{form}")
+        turn = ModelTurn(state, state.scenes.plain, emits=False)
+        reply = await turn.run([*conversation, message], options=options, max_requests=1)
+        state.check_budget()
+        text = reply.text
+        read = reader.read(text, truncated=reply.finish_reason in CUT_OFF_MESSAGES)
+        if isinstance(read, InvalidToolCall):
+            problem, wrong = _invalid_reply(failure, text, read)
+        else:
+            try:
+                value = use(read.arguments, retrying)
+            except InvalidReply as invalid:
+                problem, wrong = str(invalid), invalid.stop
+            else:
+                return value, _record_repairs(state, noun, read.repairs)
+        if retrying:
+            raise wrong
+        _log.warning("a structured reply is invalid", extra={"what": noun, "problem": problem})
+        conversation += [user(question), TextMessage(text or "{}", role=Role.ASSISTANT)]
+        question = f"This {noun} cannot be used. {problem} Make another one."
+    raise AssertionError("unreachable")
+
+
+def _invalid_reply(message: str, text: str, read: InvalidToolCall) -> tuple[str, StopRun]:
+    found = "; ".join(violation.message for violation in read.violations[:_MAX_PROBLEMS])
+    problem = f"It is not JSON of that schema: {found}."
+    error = ValidationError(f"{message}: {found}", tuple(read.violations))
+    stop = StopRun(
+        SceneStopReason.ERROR, message, error=f"{message}: {found}; it is: {text}", exception=error
+    )
+    return problem, stop
+
+
+def _record_repairs(state: RunState, noun: str, repairs: Sequence[Repair]) -> str | None:
+    """Record repairs, and return the sentence about them."""
+    if not repairs:
+        return None
+    state.repairs += repairs
+    changes = "; ".join(_change(repair) for repair in repairs[:_MAX_PROBLEMS])
+    _log.info("a structured reply was repaired", extra={"what": noun, "repairs": changes})
+    return f"The {noun} was repaired: {changes}"
+
+
+def _change(repair: Repair) -> str:
+    before, after = (_shown(value) for value in (repair.before, repair.after))
+    where = f"{repair.path}: " if repair.path else ""
+    return f"{where}{repair.kind}, {before} became {after}"
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"

@@ -1,0 +1,85 @@
+"""Scorer without a model, by the words that a query and a tool have in common.
+
+It serves tests and examples that have no model, and as the baseline that a model should beat.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from ._describe import describe
+from ._identify import ROOT
+from ._scorer import ScorerReply
+
+if TYPE_CHECKING:
+    from .._core import ToolEntry
+    from ._scorer import ScorerRequest
+
+_WORD = re.compile(r"\w+")
+# Shorter words are in every text.
+_MIN_LENGTH = 3
+
+
+class WordScorer:
+    """Scorer by the share of the query's words in the name, examples and prompt of a tool.
+
+    Its replies are valid, with no parameters except ``search_query``. The same request always gets
+    the same reply.
+    """
+
+    name = "words"
+    """Name of the scorer."""
+
+    def __repr__(self) -> str:
+        return "WordScorer()"
+
+    async def ask(self, request: ScorerRequest) -> ScorerReply:
+        """Answer a request of any strategy."""
+        scores = [score(request.query, tool) for tool in request.tools]
+        content: dict[str, Any]
+        match request.strategy:
+            case "type":
+                best = max(range(len(scores)), key=scores.__getitem__, default=None)
+                fits = best is not None and scores[best] > 0
+                content = {
+                    "item_type": request.tools[best].type if best is not None and fits else ROOT
+                }
+            case "each":
+                content = _about(request.tools[0], scores[0], request.query)
+            case "batch":
+                content = {
+                    tool.name: _about(tool, score, request.query)
+                    for tool, score in zip(request.tools, scores, strict=True)
+                }
+            case "choose":
+                best = max(range(len(scores)), key=scores.__getitem__)
+                about = _about(request.tools[best], scores[best], request.query)
+                del about["score"]
+                content = {
+                    "tool": request.tools[best].name,
+                    "score": scores[best],
+                    "parameters": about,
+                }
+        return ScorerReply(content)
+
+
+def score(query: str, tool: ToolEntry) -> int:
+    """Return the share of the words of a query that a tool has, in percent."""
+    asked = _words(query)
+    if not asked:
+        return 0
+    described = describe(
+        tool, item_type=tool.type, site=tool.site, examples=len(tool.examples), prompt_chars=None
+    )
+    known = _words("\n".join((tool.name.replace("_", " "), described.text, *tool.examples)))
+    return round(100 * len(asked & known) / len(asked))
+
+
+def _about(tool: ToolEntry, score: int, query: str) -> dict[str, Any]:
+    properties: dict[str, Any] = tool.parameters.get("properties") or {}
+    return {"score": score, **({"search_query": query} if "search_query" in properties else {})}
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in _WORD.findall(text.casefold()) if len(word) >= _MIN_LENGTH}

@@ -1,0 +1,156 @@
+"""The application: its parts, its routes and its lifespan."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from .._checks import check_callable, check_items, check_mapping, check_methods, check_type
+from ..exceptions import ToolweaveError
+from ..limits import RateLimiter
+from ._answers import AnswerResolver
+from ._bodies import BodyReader
+from ._channels import ChatChannels
+from ._errors import HttpError, on_http_error, on_http_exception, on_toolweave_error
+from ._formats import ENCODERS, Formats
+from ._late_results import LateResultPublisher
+from ._limits import WebLimits
+from ._pages import Page
+from ._protocol_routes import ProtocolRoutes
+from ._redaction import client_view
+from ._routes import ChatRoutes
+from ._runs import ChatRuns
+from ._security import AccessControl, SecurityHeaders
+from ._streams import EventStreams
+from ._submissions import MessageSubmitter
+from ._user_chats import UserChats
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from ..store import MessageStore
+    from ._formats import Encoders
+    from ._redaction import ErrorText
+    from ._responders import Responder
+    from ._security import Authenticate
+
+
+def chat_app(
+    store: MessageStore,
+    responder: Responder,
+    *,
+    authenticate: Authenticate | None = None,
+    limits: WebLimits | None = None,
+    page: Page | None = None,
+    encoders: Encoders = ENCODERS,
+    allowed_hosts: Sequence[str] | None = None,
+    error_text: ErrorText = "reference",
+) -> Starlette:
+    """Create an application that serves chats.
+
+    The application opens the store when the server starts, and closes it on shutdown. Any number of
+    processes can serve the same chats if their stores share a database.
+
+    Args:
+        store: The store that holds the chats, not open yet.
+        responder: The responder that answers messages: an `AgentResponder`, a `SceneResponder`, or
+            your own function.
+        authenticate: Hook that returns the user of a request. Users see only their own chats.
+            Without it there are no users, and everyone who reaches the server sees all chats.
+        limits: Limits on what clients can use.
+        page: A page to serve in front of the chats.
+        encoders: Factories of encoders, by format, in addition to the native format.
+        allowed_hosts: Host names that requests may use, such as ``["127.0.0.1"]``. This prevents
+            DNS rebinding by pages of other sites. None to allow any host name.
+        error_text: The text that clients get for exceptions of tools, other than those raised for
+            the model: ``"reference"`` for an id to look up in the log, or ``"message"`` for the
+            text that the model reads.
+
+    Example:
+        >>> from toolweave.store import MessageStore
+        >>> from toolweave.web import AgentResponder
+        >>> async def model(messages: Sequence[Message]) -> str:
+        ...     return "Hello!"
+        >>> app = chat_app(MessageStore("sqlite:///chats.db"), AgentResponder(Agent(model)))
+    """
+    check_methods("store", store, "a MessageStore", "create_chat", "watch")
+    check_callable(
+        "responder",
+        responder,
+        "a function of a turn, such as an AgentResponder or a SceneResponder",
+        "turn",
+    )
+    check_callable("authenticate", authenticate, "a function of a request", "request", none=True)
+    check_type("limits", limits, WebLimits, "a WebLimits", none=True)
+    check_type("page", page, Page, "a Page", none=True)
+    check_mapping("encoders", encoders)
+    if allowed_hosts is not None:
+        check_items("allowed_hosts", allowed_hosts, str, "a sequence of strings")
+    limits = limits or WebLimits()
+    rate = None if limits.requests is None else RateLimiter(limits.requests, max_wait=0.0)
+    access = AccessControl(authenticate, rate, limits, allowed_hosts or ())
+    body_reader = BodyReader(access, limits)
+    user_chats = UserChats(store, limits)
+    channels = ChatChannels(store, limits, client_view(error_text))
+    late_results = LateResultPublisher(store, channels)
+    runs = ChatRuns(store, channels, late_results, responder, limits)
+    submitter = MessageSubmitter(store, runs, limits)
+    resolver = AnswerResolver(store, late_results, runs)
+    streams = EventStreams(store, channels, Formats(encoders), limits)
+    chats = ChatRoutes(
+        access,
+        body_reader,
+        user_chats,
+        store,
+        channels,
+        runs,
+        submitter,
+        resolver,
+        streams,
+        limits,
+        error_text,
+    )
+    protocols = ProtocolRoutes(access, body_reader, user_chats, store, submitter, resolver, streams)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None, None]:
+        async with store:
+            await runs.open()
+            try:
+                yield
+            finally:
+                await runs.close()
+
+    async def health(_: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    middleware = [Middleware(SecurityHeaders)]
+    if allowed_hosts is not None:
+        middleware.append(
+            Middleware(TrustedHostMiddleware, allowed_hosts=list(allowed_hosts), www_redirect=False)
+        )
+    return Starlette(
+        routes=[
+            *chats.routes(),
+            *protocols.routes(),
+            Route("/healthz", health, methods=["GET"]),
+            *(() if page is None else page.routes()),
+        ],
+        middleware=middleware,
+        exception_handlers={
+            HttpError: on_http_error,
+            HTTPException: on_http_exception,
+            ToolweaveError: on_toolweave_error,
+        },
+        lifespan=lifespan,
+    )

@@ -1,0 +1,248 @@
+"""The runs of this process: starting and stopping them, leases, and recovery of dead runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..exceptions import ChatBusyError, StoreError
+from ..lifecycle import StreamEventMapper
+from ._errors import HttpError
+from ._run import ChatRun
+from ._security import ConcurrencyLimiter
+from ._tasks import cancel_and_wait
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from .._messages import Message
+    from ..store import MessageStore
+    from ._channels import ChatChannels
+    from ._late_results import LateResultPublisher
+    from ._limits import WebLimits
+    from ._responders import Responder
+
+_log = logging.getLogger("toolweave.web")
+
+
+@dataclass(frozen=True)
+class StartedRun:
+    """The result of starting a run."""
+
+    run_id: str
+    """Id of the run."""
+    sequence_number: int
+    """Sequence number of its first event: the user's message, if there is one."""
+
+
+class ChatRuns:
+    """All runs of this process.
+
+    Args:
+        store: The store that runs are written to.
+        channels: The channels that events are published to.
+        late_results: The publisher of late results.
+        responder: The responder that answers.
+        limits: The limits on the number of runs and their duration.
+    """
+
+    def __init__(
+        self,
+        store: MessageStore,
+        channels: ChatChannels,
+        late_results: LateResultPublisher,
+        responder: Responder,
+        limits: WebLimits,
+    ) -> None:
+        self._store = store
+        self._channels = channels
+        self._late_results = late_results
+        self._responder = responder
+        self._limits = limits
+        self._owner = uuid.uuid4().hex
+        self._slots = ConcurrencyLimiter(limits.runs, limits.runs_per_user, "runs")
+        self._runs: dict[str, ChatRun] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        # Chats that have all results, and were busy when they could have been resumed.
+        self._awaiting_resume: set[str] = set()
+        self._background_tasks: list[asyncio.Task[None]] = []
+        self._closing = False
+
+    async def forget(self, chat_id: str) -> None:
+        """Delete what the responder keeps of a chat."""
+        forget: Callable[[str], Awaitable[None]] | None = getattr(self._responder, "forget", None)
+        if forget is not None:
+            await forget(chat_id)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    async def open(self) -> None:
+        """Start the background tasks: recovering dead runs, and renewing leases of live ones."""
+        loop = asyncio.get_running_loop()
+        self._background_tasks = [
+            loop.create_task(self._renew_leases()),
+            loop.create_task(self._recover_dead_runs()),
+        ]
+
+    async def close(self) -> None:
+        """Wait for runs to end within the grace period, then interrupt the others."""
+        self._closing = True
+        if self._tasks:
+            await asyncio.wait(list(self._tasks), timeout=self._limits.shutdown_grace)
+        for run in list(self._runs.values()):
+            run.stop("interrupted")
+        if self._tasks:
+            await asyncio.wait(list(self._tasks), timeout=2 * self._limits.stop_grace)
+        await cancel_and_wait(*self._background_tasks)
+
+    async def start(
+        self,
+        chat_id: str,
+        messages: Sequence[Message],
+        user_id: str | None,
+        *,
+        quota_key: str | None = None,
+    ) -> StartedRun:
+        """Start a run.
+
+        Args:
+            chat_id: Id of the chat.
+            messages: The user's new messages; empty to continue from the history.
+            user_id: Id of the user that owns the run.
+            quota_key: The key whose limits count; None for a run that the server starts by itself.
+
+        Raises:
+            ChatBusyError: A run is active in the chat.
+            HttpError: There are too many runs, or the server is shutting down.
+        """
+        if self._closing:
+            raise HttpError(
+                503, "closing", "The server is shutting down.", headers={"Retry-After": "1"}
+            )
+        async with AsyncExitStack() as stack:
+            self._slots.acquire(quota_key)
+            stack.callback(self._slots.release, quota_key)
+            channel = await stack.enter_async_context(self._channels.open(chat_id))
+            run_id = uuid.uuid4().hex
+            mapper = StreamEventMapper(chat_id, run_id)
+            record = await self._store.start_run(
+                chat_id,
+                run_id,
+                owner=self._owner,
+                user_id=user_id,
+                lease=self._limits.lease,
+                events=[*mapper.map_messages(messages), *mapper.run_started()],
+                messages=messages,
+            )
+            channel.publish(record.written.events)
+            run = ChatRun(self._store, channel, self._responder, record, messages, self._limits)
+            self._runs[run_id] = run
+            channel.attach_run(run.poll)
+            task = asyncio.get_running_loop().create_task(self._execute(run, stack.pop_all()))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        _log.info("a run has started", extra={"chat_id": chat_id, "run_id": run_id})
+        return StartedRun(run_id, record.first_event)
+
+    async def _execute(self, run: ChatRun, resources: AsyncExitStack) -> None:
+        async with resources:
+            try:
+                await run.execute()
+            finally:
+                del self._runs[run.run_id]
+                run.detach()
+        awaiting_resume = run.chat_id in self._awaiting_resume
+        self._awaiting_resume.discard(run.chat_id)
+        try:
+            if run.deferred:
+                await self._late_results.publish(run.chat_id, run.deferred)
+        except StoreError as error:
+            _log.error("a late result cannot be published", exc_info=error)
+        if run.stop_reason == "deferred" or awaiting_resume:
+            await self.resume(run.chat_id, run.user_id)
+
+    async def stop(self, run_id: str) -> bool:
+        """Stop a run, in whichever process it is.
+
+        Returns:
+            True if the run was active.
+        """
+        run = self._runs.get(run_id)
+        if run is not None:
+            run.stop("cancelled")
+            return True
+        return await self._store.request_stop(run_id)
+
+    async def resume(self, chat_id: str, user_id: str | None) -> str | None:
+        """Start a run in a chat whose last deferred result has come, unless the chat is busy.
+
+        Returns:
+            Id of the new run; None if none was started.
+        """
+        try:
+            pending = await self._store.pending(chat_id)
+            if any(each.kind == "deferred" for each in pending):
+                return None
+            return (await self.start(chat_id, (), user_id)).run_id
+        except (StoreError, HttpError) as error:
+            if isinstance(error, ChatBusyError) and error.run_id in self._runs:
+                # A run of this process resumes the chat when it ends.
+                self._awaiting_resume.add(chat_id)
+            _log.info(
+                "a chat is not resumed",
+                extra={"chat_id": chat_id, "error_type": type(error).__name__},
+            )
+            return None
+
+    async def poll(self, chat_id: str) -> None:
+        """Let the run of a chat, if it is in this process, check for answers at once."""
+        for run in list(self._runs.values()):
+            if run.chat_id == chat_id:
+                await run.poll()
+
+    # Background tasks.
+
+    async def _renew_leases(self) -> None:
+        lease = self._limits.lease
+        while True:
+            await asyncio.sleep(lease / 3)
+            # Leases of abandoned runs expire, so that another process can end them.
+            runs = [run for run in self._runs.values() if not run.is_abandoned]
+            if not runs:
+                continue
+            abandoned = self._runs.keys() - {run.run_id for run in runs}
+            try:
+                # All at once: single writes would queue, and the last lease could expire.
+                alive = await asyncio.wait_for(
+                    self._store.renew_all(self._owner, lease, exclude=abandoned), lease / 3
+                )
+            except (StoreError, asyncio.TimeoutError) as error:
+                _log.warning(
+                    "the leases of runs could not be renewed",
+                    extra={"runs": len(runs), "error_type": type(error).__name__},
+                )
+                continue
+            for run in runs:
+                # A run that has ended meanwhile is not lost.
+                if run.run_id not in alive and run.stop_reason is None:
+                    run.lose_lease()
+
+    async def _recover_dead_runs(self) -> None:
+        while True:
+            try:
+                for record in await self._store.recover():
+                    _log.warning(
+                        "a run whose process died was ended",
+                        extra={"chat_id": record.chat_id, "run_id": record.run_id},
+                    )
+            except StoreError as error:
+                _log.warning(
+                    "dead runs could not be recovered",
+                    extra={"error_type": type(error).__name__},
+                )
+            await asyncio.sleep(self._limits.lease / 2)

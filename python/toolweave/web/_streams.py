@@ -1,0 +1,208 @@
+"""Streams of a chat's events: from any sequence number, in the format of any client."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any
+
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.responses import Response
+
+from ._bodies import cursor_of, query_flag
+from ._encoders.ai_sdk import AiSdkEncoder
+from ._encoders.ai_sdk_request import VERSION_HEADER, read_ai_sdk_version
+from ._errors import HttpError
+from ._security import ConcurrencyLimiter, quota_key
+from ._sse import frame, retry
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
+
+    from ..store import MessageStore, RunRecord
+    from ._channels import ChatChannel, ChatChannels
+    from ._encoders import Encoder
+    from ._formats import Formats
+    from ._limits import WebLimits
+
+
+class EventStreams:
+    """Responses that stream events.
+
+    Args:
+        store: The store that holds the events.
+        channels: The channels that publish events.
+        formats: The formats of streams.
+        limits: The limits on the number of streams, with their heartbeat and timeouts.
+    """
+
+    def __init__(
+        self, store: MessageStore, channels: ChatChannels, formats: Formats, limits: WebLimits
+    ) -> None:
+        self._store = store
+        self._channels = channels
+        self._formats = formats
+        self._limits = limits
+        self._slots = ConcurrencyLimiter(limits.streams, limits.streams_per_user, "streams")
+
+    async def events_response(
+        self, request: Request, chat_id: str, user_id: str | None
+    ) -> Response:
+        """Stream the events of a chat after the last one that the client has seen.
+
+        Raises:
+            HttpError: The format or the cursor is invalid, or there are too many streams.
+        """
+        cursor, follow = cursor_of(request), query_flag(request, "follow")
+        encoder = self._formats.encoder(request.query_params.get("format", "native"))
+        if encoder is not None:
+            run = await self._run_after(chat_id, cursor)
+            if run is None:
+                return Response(status_code=204)
+            return await self.run_response(request, run, encoder, user_id, after=cursor)
+        async with AsyncExitStack() as stack:
+            self._acquire_slot(request, user_id, stack)
+            channel = await stack.enter_async_context(self._channels.open(chat_id))
+            if cursor > channel.last_number:
+                raise HttpError(
+                    400,
+                    "beyond_end",
+                    f"`after` must be at most {channel.last_number}, the chat's last event.",
+                )
+            if cursor == channel.last_number and channel.active_run_id is None and not follow:
+                return Response(status_code=204)
+            chunks = self._native_chunks(channel, cursor, follow=follow)
+            return self._response(chunks, stack.pop_all())
+        raise AssertionError
+
+    async def active_run_response(
+        self, request: Request, chat_id: str, user_id: str | None
+    ) -> Response:
+        """Stream the active run from its start, as clients of the AI SDK resume it."""
+        version = read_ai_sdk_version(request.headers.get(VERSION_HEADER))
+        run = await self._store.active_run(chat_id)
+        if run is None:
+            return Response(status_code=204)
+        return await self.run_response(request, run, AiSdkEncoder(version=version), user_id)
+
+    async def run_response(
+        self,
+        request: Request,
+        run: RunRecord,
+        encoder: Encoder,
+        user_id: str | None,
+        *,
+        after: int = 0,
+    ) -> Response:
+        """Stream one run, in the format of an encoder.
+
+        Args:
+            request: The client's request.
+            run: The run.
+            encoder: A new encoder.
+            user_id: Id of the user.
+            after: Sequence number of the last event that the client has.
+        """
+        async with AsyncExitStack() as stack:
+            self._acquire_slot(request, user_id, stack)
+            channel = await stack.enter_async_context(self._channels.open(run.chat_id))
+            chunks = self._encoded_chunks(channel, run, encoder, after)
+            return self._response(
+                chunks, stack.pop_all(), media_type=encoder.media_type, headers=encoder.headers
+            )
+        raise AssertionError
+
+    def _acquire_slot(self, request: Request, user_id: str | None, stack: AsyncExitStack) -> None:
+        key = quota_key(request, user_id)
+        self._slots.acquire(key)
+        stack.callback(self._slots.release, key)
+
+    async def _run_after(self, chat_id: str, cursor: int) -> RunRecord | None:
+        """Return the active run, or else the first run that the client has not read to its end."""
+        run = await self._store.active_run(chat_id)
+        if run is not None:
+            return run
+        for event in await self._store.events(chat_id, after=cursor, limit=100):
+            run_id = event.get("runId")
+            if isinstance(run_id, str):
+                return await self._store.run(run_id)
+        return None
+
+    async def _native_chunks(
+        self, channel: ChatChannel, cursor: int, *, follow: bool
+    ) -> AsyncIterator[bytes]:
+        yield retry(self._limits.retry)
+        while framed_events := await channel.read(cursor, follow=follow):
+            cursor = framed_events[-1].sequence_number
+            yield b"".join(framed.data for framed in framed_events)
+
+    async def _encoded_chunks(
+        self, channel: ChatChannel, run: RunRecord, encoder: Encoder, after: int
+    ) -> AsyncIterator[bytes]:
+        yield retry(self._limits.retry)
+        position, finished = run.first_event - 1, False
+        while not finished and (framed_events := await channel.read(position)):
+            chunk: list[bytes] = []
+            for position, event, _ in framed_events:
+                if _starts_other_run(event, run):
+                    # The end of the run is damaged.
+                    finished = True
+                    break
+                payloads = encoder.encode(event)
+                if payloads and position > after:
+                    chunk.append(frame(payloads, position))
+                if event.get("runId") == run.run_id and event.get("status") == "finished":
+                    finished = True
+                    break
+            if chunk:
+                yield b"".join(chunk)
+        yield frame(encoder.close())
+
+    def _response(
+        self,
+        chunks: AsyncIterator[bytes],
+        resources: AsyncExitStack,
+        *,
+        media_type: str = "text/event-stream",
+        headers: Mapping[str, str] | None = None,
+    ) -> Response:
+        return _StreamResponse(chunks, resources, self._limits, media_type, headers or {})
+
+
+def _starts_other_run(event: Mapping[str, Any], run: RunRecord) -> bool:
+    if event["kind"] != "run" or event["status"] != "started":
+        return False
+    return bool(event["runId"] != run.run_id)
+
+
+class _StreamResponse(EventSourceResponse):
+    """A stream that releases its resources, however it ends."""
+
+    def __init__(
+        self,
+        chunks: AsyncIterator[bytes],
+        resources: AsyncExitStack,
+        limits: WebLimits,
+        media_type: str,
+        headers: Mapping[str, str],
+    ) -> None:
+        super().__init__(  # pyright: ignore[reportUnknownMemberType] - its dicts have no types
+            chunks,
+            media_type=media_type,
+            headers={"Cache-Control": "no-cache, no-transform", **headers},
+            ping=limits.heartbeat,
+            ping_message_factory=_heartbeat,
+            send_timeout=limits.send_timeout,
+            sep="\n",
+        )
+        self._resources = resources
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._resources:
+            await super().__call__(scope, receive, send)
+
+
+def _heartbeat() -> ServerSentEvent:
+    return ServerSentEvent(comment="", sep="\n")
