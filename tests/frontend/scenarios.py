@@ -9,7 +9,7 @@ from paging import ChatPage
 
 SCENARIOS = {
     file.name.partition("-")[2].removesuffix(".json"): json.loads(file.read_text("utf-8"))
-    for file in (files("toolweave.playground") / "data" / "scenarios").iterdir()
+    for file in (files("toolweave._demo.playground") / "data" / "scenarios").iterdir()
     if file.name.endswith(".json")
 }
 

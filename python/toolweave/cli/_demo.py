@@ -14,9 +14,9 @@ from ._inputs import InputError, read_registry, write_escapes
 from ._play import parse_speed
 
 if TYPE_CHECKING:
+    from .._demo.play.endpoint import Endpoint
+    from .._demo.playground.server import Settings
     from ..models.openai import OpenAIModel
-    from ..play.endpoint import Endpoint
-    from ..playground.server import Settings
     from ..registry import ToolRegistry
 
 SUMMARY = "serve a page on which calls can be watched as they are written, run and answered"
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
             if getattr(options, name) is not None:
                 raise InputError(f"--{name.replace('_', '-')} requires --tools FILE")
     try:
-        from ..playground import server
+        from .._demo.playground import server
     except ImportError as err:
         raise InputError(str(err)) from None
     registry = None if options.tools is None else _registry(options.tools)
@@ -122,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace, settings: Settings, *, alone: bool) -> int:
-    from ..playground import headless, server
+    from .._demo.playground import headless, server
 
     async with AsyncExitStack() as stack:
         model = None
@@ -135,7 +135,7 @@ async def _run(options: argparse.Namespace, settings: Settings, *, alone: bool) 
 
 
 async def _model(options: argparse.Namespace) -> OpenAIModel | Endpoint:
-    from ..play.endpoint import first_model, model_at
+    from .._demo.play.endpoint import first_model, model_at
 
     key: str | None = None
     if options.api_key_env is not None:

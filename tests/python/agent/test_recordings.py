@@ -10,11 +10,11 @@ import pytest
 import toolweave as tw
 from coroutine_tests import collect, of_kind, on_a_loop
 from parser_replies import joined
+from toolweave._demo.play.recordings import RECORDED_ON, Recording, recordings
+from toolweave._demo.play.tools import ToolBox
 from toolweave.agent import Agent
 from toolweave.executor import ToolProgress, ToolStarted
 from toolweave.natural import NaturalToolUse
-from toolweave.play.recordings import RECORDED_ON, Recording, recordings
-from toolweave.play.tools import ToolBox
 from toolweave.testing import ScriptedModel
 from toolweave.tools import Toolset
 

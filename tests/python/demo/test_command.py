@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from toolweave._demo.playground import headless, server
 from toolweave.cli import _demo as demo
 from toolweave.cli import main
-from toolweave.playground import headless, server
 
 if TYPE_CHECKING:
     from pathlib import Path

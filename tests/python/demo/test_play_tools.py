@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from toolweave import ToolCall, ToolResult
+from toolweave._demo.play.recordings import RECORDED_ON, recordings
+from toolweave._demo.play.tools import ToolBox
 from toolweave.executor import ToolExecutor, ToolProgress
-from toolweave.play.recordings import RECORDED_ON, recordings
-from toolweave.play.tools import ToolBox
 
 
 def run(box: ToolBox, name: str, **arguments: Any) -> ToolResult:

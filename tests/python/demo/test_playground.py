@@ -27,11 +27,17 @@ from toolweave import (
     ToolResult,
     ToolStarted,
 )
+from toolweave._demo.play.recordings import recordings
+from toolweave._demo.playground.model import MAX_PAUSE, pace
+from toolweave._demo.playground.responder import MAX_CHATS, Playground
+from toolweave._demo.playground.scenarios import (
+    NOT_RECORDED,
+    Scenario,
+    scenario_for,
+    scenarios,
+    written,
+)
 from toolweave.lifecycle import RawText, StreamEventMapper, TurnEvent
-from toolweave.play.recordings import recordings
-from toolweave.playground.model import MAX_PAUSE, pace
-from toolweave.playground.responder import MAX_CHATS, Playground
-from toolweave.playground.scenarios import NOT_RECORDED, Scenario, scenario_for, scenarios, written
 from toolweave.protocols import Approval
 from toolweave.scenes import SceneStep
 from toolweave.testing import ScriptedModel

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from toolweave import TextMessage, ToolAggregateMessage, ToolCall, ToolRegistry, ToolResult
+from toolweave._demo.play.screens import LineKind, PlainScreen
+from toolweave._demo.playground import headless
+from toolweave._demo.playground.client import ClientError, PlaygroundClient
+from toolweave._demo.playground.model import pace
+from toolweave._demo.playground.scenarios import scenarios
+from toolweave._demo.playground.server import ServerError, Settings, serving, suggestions
+from toolweave._demo.playground.view import View
 from toolweave.cli import main
-from toolweave.play.screens import LineKind, PlainScreen
-from toolweave.playground import headless
-from toolweave.playground.client import ClientError, PlaygroundClient
-from toolweave.playground.model import pace
-from toolweave.playground.scenarios import scenarios
-from toolweave.playground.server import ServerError, Settings, serving, suggestions
-from toolweave.playground.view import View
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
 
@@ -321,11 +321,11 @@ def test_without_the_extras_the_command_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in [*sys.modules]:
-        if name.startswith(("toolweave.playground.server", "uvicorn")):
+        if name.startswith(("toolweave._demo.playground.server", "uvicorn")):
             monkeypatch.delitem(sys.modules, name)
-    import toolweave.playground
+    import toolweave._demo.playground
 
-    monkeypatch.delattr(toolweave.playground, "server", raising=False)
+    monkeypatch.delattr(toolweave._demo.playground, "server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert main(["demo"]) == 2
     assert "pip install 'toolweave[demo]'" in capsys.readouterr().err

@@ -29,11 +29,11 @@ from toolweave import (
     Update,
     UsageUpdate,
 )
+from toolweave._demo.play.recordings import recordings
 from toolweave.exceptions import ModelError
 from toolweave.models import as_messages, complete
 from toolweave.models.recording import RecordedReply, load, save
 from toolweave.models.replay import ReplayModel
-from toolweave.play.recordings import recordings
 from toolweave.testing import ScriptedModel, StreamRecorder
 
 STREAMS = Path(toolweave.__file__).parent / "play" / "streams"

@@ -18,13 +18,13 @@ import pytest
 import toolweave as tw
 from parser_replies import FORMS, FRAMES, calls_in, canonical_json, feed, joined, source, split_at
 from paths import SHARED
-from toolweave.play.recordings import RECORDED_ON
-from toolweave.play.tools import ToolBox
+from toolweave._demo.play.recordings import RECORDED_ON
+from toolweave._demo.play.tools import ToolBox
 
 CORPUS = SHARED / "data" / "bfcl" / "calls.jsonl"
 # Their answers violate the schemas of their own questions.
 UNFIT = {"simple_java_58", "simple_java_72", "simple_java_82", "live_multiple_1038-265-0"}
-STREAMS = files("toolweave.play") / "streams"
+STREAMS = files("toolweave._demo.play") / "streams"
 
 
 @functools.cache

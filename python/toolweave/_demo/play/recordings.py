@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from ..models.recording import RecordedReply
-from ..models.replay import ReplayModel
+from ...models.recording import RecordedReply
+from ...models.replay import ReplayModel
 
 RECORDED_ON = datetime.date(2025, 5, 12)
 """Date of the recordings, which the system prompts state as today."""
@@ -68,7 +68,7 @@ class Recording:
 
 def recordings() -> tuple[Recording, ...]:
     """Return all recordings of the package, in order."""
-    folder = files("toolweave.play") / "streams"
+    folder = files("toolweave._demo.play") / "streams"
     systems = _read(folder / "systems.json")
     found: list[Recording] = []
     for file in sorted(folder.iterdir(), key=lambda file: file.name):

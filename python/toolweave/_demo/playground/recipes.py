@@ -8,8 +8,8 @@ import re
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import ToolFailed
-from ..registry import ToolRegistry
+from ...exceptions import ToolFailed
+from ...registry import ToolRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ITEM_TYPE = "Recipe"
 """The type that has all of its tools."""
 
-_DATA = files("toolweave.playground") / "data"
+_DATA = files("toolweave._demo.playground") / "data"
 
 
 def load_recipe_tools() -> ToolRegistry:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from ..models.recording import RecordedReply
+from ...models.recording import RecordedReply
 from ..play.recordings import Recording, recordings
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Scenario:
 @functools.cache
 def scenarios() -> tuple[Scenario, ...]:
     """Return the suggested scenarios, in order."""
-    folder = files("toolweave.playground") / "data" / "scenarios"
+    folder = files("toolweave._demo.playground") / "data" / "scenarios"
     found = sorted(folder.iterdir(), key=lambda file: file.name)
     return tuple(
         _scenario(file.name.removesuffix(".json"), json.loads(file.read_text(encoding="utf-8")))
