@@ -14,9 +14,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 import toolweave as tw
 from calculator_scenes import ADD, ENTER, manager_of, result_of
 from coroutine_tests import on_a_loop
-from toolweave._metrics import OPERATION_DURATION, TOKEN_USAGE
 from toolweave.models import complete
 from toolweave.testing import ScriptedModel
+from toolweave.tracing._metrics import OPERATION_DURATION, TOKEN_USAGE
 from tracing_spans import exporter, points, reader, tree
 
 

@@ -1,6 +1,6 @@
 """OpenTelemetry spans of models, agents and tools, for applications that use tracing.
 
-Spans of models and agents record metrics as well, see `toolweave._metrics`. Without a tracer
+Spans of models and agents record metrics as well, see `_metrics`. Without a tracer
 provider, the functions here cost next to nothing and import nothing. Spans contain messages,
 arguments and results only if `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` or
 `capture_content` enables it.
@@ -17,11 +17,12 @@ import importlib
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from ._core import __version__
-from ._exception_text import exception_text
+from .._core import __version__
+from .._exception_text import exception_text
 from ._metrics import measured
+from ._span import Span as Span
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
     from typing_extensions import Self
 
-    from ._core import ToolCall, ToolResult, UsageUpdate
-    from .protocols import ModelOptions
+    from .._core import ToolCall, ToolResult, UsageUpdate
+    from ..protocols import ModelOptions
 
 # Names of the semantic conventions for generative AI
 # (`open-telemetry/semantic-conventions-genai`), which are in development. The constants of the
@@ -65,44 +66,6 @@ ERROR_TYPE = "error.type"
 
 CAPTURE_CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """Environment variable that enables content in spans, such as ``true`` or ``span_only``."""
-
-
-class Span(Protocol):
-    """A traced operation, used as a context manager. An exception that leaves it is recorded."""
-
-    def set(self, name: str, value: Any) -> None:
-        """Set an attribute, unless the value is None."""
-        ...
-
-    def content(self, name: str, value: Any) -> None:
-        """Set an attribute with message content, if capturing content is enabled."""
-        ...
-
-    def result(self, result: ToolResult) -> None:
-        """Record the result of a tool."""
-        ...
-
-    def usage(self, usage: UsageUpdate) -> None:
-        """Record the number of tokens used."""
-        ...
-
-    def fail(self, kind: str, description: str | None = None) -> None:
-        """Record that the operation failed.
-
-        Args:
-            kind: Type of the error, such as an error code or the name of an exception.
-            description: Description of the error; recorded only if content is captured.
-        """
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
 
 
 _content: bool | None = None

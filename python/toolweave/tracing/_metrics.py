@@ -13,7 +13,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ._core import __version__
+from .._core import __version__
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from opentelemetry.metrics import Histogram
     from typing_extensions import Self
 
-    from ._core import ToolResult, UsageUpdate
-    from .tracing import Span
+    from .._core import ToolResult, UsageUpdate
+    from ._span import Span
 
 TOKEN_USAGE = "gen_ai.client.token.usage"  # noqa: S105 - not a secret
 """Tokens of each request to a model, by ``gen_ai.token.type``: ``input`` and ``output``."""
