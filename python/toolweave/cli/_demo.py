@@ -14,8 +14,8 @@ from ._inputs import InputError, read_registry, write_escapes
 from ._play import parse_speed
 
 if TYPE_CHECKING:
-    from .._demo.play.endpoint import Endpoint
-    from .._demo.playground.server import Settings
+    from .._demo.endpoint import Endpoint
+    from .._demo.server import Settings
     from ..models.openai import OpenAIModel
     from ..registry import ToolRegistry
 
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
             if getattr(options, name) is not None:
                 raise InputError(f"--{name.replace('_', '-')} requires --tools FILE")
     try:
-        from .._demo.playground import server
+        from .._demo import server
     except ImportError as err:
         raise InputError(str(err)) from None
     registry = None if options.tools is None else _registry(options.tools)
@@ -122,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _run(options: argparse.Namespace, settings: Settings, *, alone: bool) -> int:
-    from .._demo.playground import headless, server
+    from .._demo import headless, server
 
     async with AsyncExitStack() as stack:
         model = None
@@ -135,7 +135,7 @@ async def _run(options: argparse.Namespace, settings: Settings, *, alone: bool) 
 
 
 async def _model(options: argparse.Namespace) -> OpenAIModel | Endpoint:
-    from .._demo.play.endpoint import first_model, model_at
+    from .._demo.endpoint import first_model, model_at
 
     key: str | None = None
     if options.api_key_env is not None:

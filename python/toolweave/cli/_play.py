@@ -17,9 +17,9 @@ from ._inputs import InputError, write_escapes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._demo.play.endpoint import Endpoint
-    from .._demo.play.recordings import Recording
-    from .._demo.play.screens import Screen
+    from .._demo.endpoint import Endpoint
+    from .._demo.recordings import Recording
+    from .._demo.screens import Screen
     from ..models.openai import OpenAIModel
 
 SUMMARY = "run an agent on recorded replies of real models, or on a live one"
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list() -> None:
-    from .._demo.play.recordings import recordings
+    from .._demo.recordings import recordings
 
     known = recordings()
     width = max(len(recording.name) for recording in known)
@@ -85,7 +85,7 @@ def _list() -> None:
 
 
 def _play(options: argparse.Namespace) -> None:
-    from .._demo.play.recordings import recordings
+    from .._demo.recordings import recordings
 
     speed: float | None = options.speed
     if options.fast or not sys.stdout.isatty():
@@ -95,9 +95,9 @@ def _play(options: argparse.Namespace) -> None:
 
 
 async def _play_all(chosen: Sequence[Recording], known: int, speed: float | None) -> None:
-    from .._demo.play.player import Player
-    from .._demo.play.printer import LEGEND, EventPrinter
-    from .._demo.play.screens import LineKind
+    from .._demo.player import Player
+    from .._demo.printer import LEGEND, EventPrinter
+    from .._demo.screens import LineKind
 
     with _screen() as screen:
         printer = EventPrinter(screen)
@@ -116,7 +116,7 @@ async def _play_all(chosen: Sequence[Recording], known: int, speed: float | None
 
 
 def _ask(options: argparse.Namespace) -> None:
-    from .._demo.play.endpoint import model_at
+    from .._demo.endpoint import model_at
 
     key: str | None = None
     if options.api_key_env is not None:
@@ -136,8 +136,8 @@ def _ask(options: argparse.Namespace) -> None:
 
 
 async def _ask_model(model: OpenAIModel | Endpoint, where: str, prompt: str) -> None:
-    from .._demo.play.player import Player
-    from .._demo.play.printer import EventPrinter
+    from .._demo.player import Player
+    from .._demo.printer import EventPrinter
 
     async with aclosing(model):
         with _screen() as screen:
@@ -156,7 +156,7 @@ def _question() -> str:
 def _chosen(
     known: Sequence[Recording], options: argparse.Namespace, *, select: bool
 ) -> Sequence[Recording]:
-    from .._demo.play.recordings import SELECTION
+    from .._demo.recordings import SELECTION
 
     names: Sequence[str] | None = options.only
     if names is None:
@@ -171,7 +171,7 @@ def _chosen(
 
 
 def _screen() -> Screen:
-    from .._demo.play.screens import PlainScreen
+    from .._demo.screens import PlainScreen
 
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         return PlainScreen(sys.stdout)
@@ -183,7 +183,7 @@ def _screen() -> Screen:
         return PlainScreen(sys.stdout)
     from rich.console import Console
 
-    from .._demo.play.colours import ColourScreen
+    from .._demo.colours import ColourScreen
 
     return ColourScreen(Console(highlight=False))
 

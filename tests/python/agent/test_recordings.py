@@ -10,8 +10,8 @@ import pytest
 import toolweave as tw
 from coroutine_tests import collect, of_kind, on_a_loop
 from parser_replies import joined
-from toolweave._demo.play.recordings import RECORDED_ON, Recording, recordings
-from toolweave._demo.play.tools import ToolBox
+from toolweave._demo.recordings import RECORDED_ON, Recording, recordings
+from toolweave._demo.toolbox import ToolBox
 from toolweave.agent import Agent
 from toolweave.executor import ToolProgress, ToolStarted
 from toolweave.natural import NaturalToolUse

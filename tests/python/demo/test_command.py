@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from toolweave._demo.playground import headless, server
+from toolweave._demo import headless, server
 from toolweave.cli import _demo as demo
 from toolweave.cli import main
 

@@ -11,13 +11,13 @@ from rich.console import Console
 
 from paths import EXAMPLES
 from toolweave import Parser, Repair, ToolAggregateMessage, ToolCall, ToolResult, parse
-from toolweave._demo.play.colours import ColourScreen
-from toolweave._demo.play.held_text import HeldText
-from toolweave._demo.play.player import Player
-from toolweave._demo.play.printer import LEGEND, REPAIR_EXPLANATIONS, EventPrinter, describe_repair
-from toolweave._demo.play.recordings import RECORDED_ON, SELECTION, Recording, recordings
-from toolweave._demo.play.screens import LineKind, PlainScreen, harmless, visible
-from toolweave._demo.play.tools import ToolBox
+from toolweave._demo.colours import ColourScreen
+from toolweave._demo.held_text import HeldText
+from toolweave._demo.player import Player
+from toolweave._demo.printer import LEGEND, REPAIR_EXPLANATIONS, EventPrinter, describe_repair
+from toolweave._demo.recordings import RECORDED_ON, SELECTION, Recording, recordings
+from toolweave._demo.screens import LineKind, PlainScreen, harmless, visible
+from toolweave._demo.toolbox import ToolBox
 from toolweave.cli import main
 from toolweave.executor import ToolProgress, ToolStarted
 from toolweave.models import complete

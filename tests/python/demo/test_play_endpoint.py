@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from toolweave import FinishReason, ReasoningMessage, TextMessage
-from toolweave._demo.play.endpoint import Endpoint, first_model, model_at, server_sent_data
+from toolweave._demo.endpoint import Endpoint, first_model, model_at, server_sent_data
 from toolweave.cli import main
 from toolweave.exceptions import ModelError
 from toolweave.models import complete
@@ -124,7 +124,7 @@ def serving(*answers: Answer) -> Iterator[Served]:
 def client(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Choose the client: OpenAI's, or the built-in one used when that is not installed."""
     if request.param == "own":
-        monkeypatch.setattr("toolweave._demo.play.endpoint.find_spec", lambda _name: None)
+        monkeypatch.setattr("toolweave._demo.endpoint.find_spec", lambda _name: None)
     return str(request.param)
 
 

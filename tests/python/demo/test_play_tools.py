@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from toolweave import ToolCall, ToolResult
-from toolweave._demo.play.recordings import RECORDED_ON, recordings
-from toolweave._demo.play.tools import ToolBox
+from toolweave._demo.recordings import RECORDED_ON, recordings
+from toolweave._demo.toolbox import ToolBox
 from toolweave.executor import ToolExecutor, ToolProgress
 
 

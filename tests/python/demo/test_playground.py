@@ -27,10 +27,10 @@ from toolweave import (
     ToolResult,
     ToolStarted,
 )
-from toolweave._demo.play.recordings import recordings
-from toolweave._demo.playground.model import MAX_PAUSE, pace
-from toolweave._demo.playground.responder import MAX_CHATS, Playground
-from toolweave._demo.playground.scenarios import (
+from toolweave._demo.model import MAX_PAUSE, pace
+from toolweave._demo.recordings import recordings
+from toolweave._demo.responder import MAX_CHATS, Playground
+from toolweave._demo.scenarios import (
     NOT_RECORDED,
     Scenario,
     scenario_for,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolweave._demo.playground.record import record, scenario_json
+from toolweave._demo.record import record, scenario_json
 from toolweave.testing import ScriptedModel
 
 CALL = '<OrderPizza>{"kind": "Funghi"}</OrderPizza>'

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from toolweave import TextMessage, ToolAggregateMessage, ToolCall, ToolRegistry, ToolResult
-from toolweave._demo.play.screens import LineKind, PlainScreen
-from toolweave._demo.playground import headless
-from toolweave._demo.playground.client import ClientError, PlaygroundClient
-from toolweave._demo.playground.model import pace
-from toolweave._demo.playground.scenarios import scenarios
-from toolweave._demo.playground.server import ServerError, Settings, serving, suggestions
-from toolweave._demo.playground.view import View
+from toolweave._demo import headless
+from toolweave._demo.client import ClientError, PlaygroundClient
+from toolweave._demo.model import pace
+from toolweave._demo.scenarios import scenarios
+from toolweave._demo.screens import LineKind, PlainScreen
+from toolweave._demo.server import ServerError, Settings, serving, suggestions
+from toolweave._demo.view import View
 from toolweave.cli import main
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
@@ -321,7 +321,7 @@ def test_without_the_extras_the_command_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in [*sys.modules]:
-        if name.startswith(("toolweave._demo.playground.server", "uvicorn")):
+        if name.startswith(("toolweave._demo.server", "uvicorn")):
             monkeypatch.delitem(sys.modules, name)
     import toolweave._demo.playground
 

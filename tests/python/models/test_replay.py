@@ -29,7 +29,7 @@ from toolweave import (
     Update,
     UsageUpdate,
 )
-from toolweave._demo.play.recordings import recordings
+from toolweave._demo.recordings import recordings
 from toolweave.exceptions import ModelError
 from toolweave.models import as_messages, complete
 from toolweave.models.recording import RecordedReply, load, save

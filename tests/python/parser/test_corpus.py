@@ -18,8 +18,8 @@ import pytest
 import toolweave as tw
 from parser_replies import FORMS, FRAMES, calls_in, canonical_json, feed, joined, source, split_at
 from paths import SHARED
-from toolweave._demo.play.recordings import RECORDED_ON
-from toolweave._demo.play.tools import ToolBox
+from toolweave._demo.recordings import RECORDED_ON
+from toolweave._demo.toolbox import ToolBox
 
 CORPUS = SHARED / "data" / "bfcl" / "calls.jsonl"
 # Their answers violate the schemas of their own questions.

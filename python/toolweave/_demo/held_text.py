@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..._core import ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStart
-from ..._streams import Event
+from .._core import ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStart
+from .._streams import Event
 
 
 class HeldText:

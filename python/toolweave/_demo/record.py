@@ -1,6 +1,6 @@
 """Recorder of the replies of scenarios from a live model.
 
-    python -m toolweave._demo.playground.record URL NAME FOLDER
+    python -m toolweave._demo.record URL NAME FOLDER
 
 In the files of the folder, `{"record": {}}` marks a reply to record. It may contain the user's
 input: `{"approve": false}`, or `{"answer": "small"}` to a question. Replies that have `deltas`
@@ -16,14 +16,14 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...agent import Agent
-from ...executor import ToolQuestion
-from ...models.recording import StreamRecorder
-from ...models.replay import ReplayModel
-from ...protocols import ModelOptions
-from ..play.endpoint import model_at
-from ..play.recordings import RECORDED_ON
+from ..agent import Agent
+from ..executor import ToolQuestion
+from ..models.recording import StreamRecorder
+from ..models.replay import ReplayModel
+from ..protocols import ModelOptions
+from .endpoint import model_at
 from .recipes import ITEM_TYPE, load_recipe_tools
+from .recordings import RECORDED_ON
 from .responder import instructions
 from .scenarios import alternatives, reply_of
 from .tools import Tools
@@ -31,10 +31,10 @@ from .tools import Tools
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from ..._core import FunctionContract
-    from ..._messages import Message, Update
-    from ...models.recording import RecordedReply
-    from ...protocols import ChatModel
+    from .._core import FunctionContract
+    from .._messages import Message, Update
+    from ..models.recording import RecordedReply
+    from ..protocols import ChatModel
 
 OPTIONS = ModelOptions(temperature=0.0, max_tokens=300)
 

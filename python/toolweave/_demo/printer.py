@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ..._core import (
+from .._core import (
     Discarded,
     FabricatedResult,
     InvalidToolCall,
@@ -18,13 +18,13 @@ from ..._core import (
     ToolCallStart,
     ToolResult,
 )
-from ...executor import ToolProgress, ToolStarted
+from ..executor import ToolProgress, ToolStarted
 from .screens import Line, LineKind, Screen, visible
 
 if TYPE_CHECKING:
-    from ..._core import Repair
-    from ..._streams import Event
-    from ...executor import ToolEvent
+    from .._core import Repair
+    from .._streams import Event
+    from ..executor import ToolEvent
 
 LEGEND: dict[LineKind, str] = {
     LineKind.TEXT: "what the model says to the user, as it streams",

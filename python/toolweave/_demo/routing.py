@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...selection import ScorerReply, SelectionPolicy, ToolSelector
-from ...selection._words import WordScorer
+from ..selection import ScorerReply, SelectionPolicy, ToolSelector
+from ..selection._words import WordScorer
 from .recipes import ITEM_TYPE, load_recipe_tools
 from .scenarios import BY_HAND
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from ...registry import ToolRegistry
-    from ...selection import ScorerRequest, Selection
-    from ...selection._policy import Strategy
-    from ...selection._scorers import AnyScorer
-    from ...tools import Toolset
+    from ..registry import ToolRegistry
+    from ..selection import ScorerRequest, Selection
+    from ..selection._policy import Strategy
+    from ..selection._scorers import AnyScorer
+    from ..tools import Toolset
     from .scenarios import Scenario
 
 STRATEGY: Strategy = "batch"

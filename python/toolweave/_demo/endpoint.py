@@ -11,21 +11,21 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from ..._core import __version__
-from ...exceptions import ModelError
-from ...executor._pools import run_blocking
-from ...models import closing
-from ...models._clients import checked_key, redacted
-from ...models._completions import ChunkReader, build_request
-from ...models._streaming import field, read_reply
+from .._core import __version__
+from ..exceptions import ModelError
+from ..executor._pools import run_blocking
+from ..models import closing
+from ..models._clients import checked_key, redacted
+from ..models._completions import ChunkReader, build_request
+from ..models._streaming import field, read_reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
-    from ..._core import FunctionContract
-    from ..._messages import Message, Update
-    from ...models.openai import OpenAIModel
-    from ...protocols import ModelOptions
+    from .._core import FunctionContract
+    from .._messages import Message, Update
+    from ..models.openai import OpenAIModel
+    from ..protocols import ModelOptions
 
 TIMEOUT = 120.0
 """Seconds to wait for the next bytes."""
@@ -48,7 +48,7 @@ def model_at(url: str, name: str, key: str | None) -> OpenAIModel | Endpoint:
     base = _base(url)
     if find_spec("openai") is None:
         return Endpoint(base, name, key)
-    from ...models.openai import OpenAIModel
+    from ..models.openai import OpenAIModel
 
     return OpenAIModel(
         name, base_url=base, api_key=key, timeout=TIMEOUT, max_retries=0, native_tools=False

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from ...exceptions import ToolFailed
-from ...tools import ToolContext, tool
+from ..exceptions import ToolFailed
+from ..tools import ToolContext, tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ...tools import Tool
+    from ..tools import Tool
 
 Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
 """A number as the model wrote it: a float would lose digits of a large integer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from ..play.screens import Line, LineKind, Screen, visible
+from .screens import Line, LineKind, Screen, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

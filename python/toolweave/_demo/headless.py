@@ -8,19 +8,19 @@ import http.client
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
-from ..._core import StreamReducer, TextMessage, ToolAggregateMessage
-from ..play.screens import LineKind, PlainScreen
+from .._core import StreamReducer, TextMessage, ToolAggregateMessage
 from .client import ClientError, PlaygroundClient
 from .model import pace
 from .scenarios import scenarios
+from .screens import LineKind, PlainScreen
 from .server import serving
 from .view import View
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
-    from ...protocols import ChatModel
-    from ...store import MessageStore
+    from ..protocols import ChatModel
+    from ..store import MessageStore
     from .server import Settings
 
 SPEED = 30.0

@@ -8,7 +8,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from ..._core import (
+from .._core import (
     Discarded,
     FabricatedResult,
     FinishUpdate,
@@ -22,21 +22,21 @@ from ..._core import (
     consolidate,
     system_prompt,
 )
-from ...agent import Agent, AgentResult
-from ...kinds import FinishReason, StopReason
-from ...models import closing
+from ..agent import Agent, AgentResult
+from ..kinds import FinishReason, StopReason
+from ..models import closing
 from .held_text import HeldText
 from .recordings import RECORDED_ON
 from .screens import LineKind
-from .tools import ToolBox
+from .toolbox import ToolBox
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from ..._core import FunctionContract
-    from ..._messages import Message, Update
-    from ...natural import ToolUseEvent
-    from ...protocols import ChatModel, ModelOptions
+    from .._core import FunctionContract
+    from .._messages import Message, Update
+    from ..natural import ToolUseEvent
+    from ..protocols import ChatModel, ModelOptions
     from .printer import EventPrinter
     from .recordings import Recording
 

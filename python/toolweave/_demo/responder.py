@@ -6,14 +6,14 @@ import datetime
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from ..._core import TextMessage
-from ...agent import Agent
-from ...costs import Price
-from ...kinds import Role
-from ...scenes import SceneManager
-from ...web._raw_text import OpenedRun, RawTextModel, RawTextRun
-from ..play.recordings import RECORDED_ON
+from .._core import TextMessage
+from ..agent import Agent
+from ..costs import Price
+from ..kinds import Role
+from ..scenes import SceneManager
+from ..web._raw_text import OpenedRun, RawTextModel, RawTextRun
 from .model import ScenarioModel, position
+from .recordings import RECORDED_ON
 from .routing import STRATEGY, Router
 from .scenarios import Alternative, Scenario, scenario_for
 from .tools import STEP, Tools
@@ -21,15 +21,15 @@ from .tools import STEP, Tools
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..._messages import Message
-    from ...agent import AgentRun
-    from ...executor import DeferredResults
-    from ...protocols import Approver, ChatModel
-    from ...registry import ToolRegistry
-    from ...selection import Selection
-    from ...selection._policy import Strategy
-    from ...web import Turn
-    from ...web._raw_text import OnText, OpenRun
+    from .._messages import Message
+    from ..agent import AgentRun
+    from ..executor import DeferredResults
+    from ..protocols import Approver, ChatModel
+    from ..registry import ToolRegistry
+    from ..selection import Selection
+    from ..selection._policy import Strategy
+    from ..web import Turn
+    from ..web._raw_text import OnText, OpenRun
 
 PRICE = Price("0.15", "0.60")
 """Fictitious price of tokens in scenes, in dollars per million."""

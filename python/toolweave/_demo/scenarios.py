@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from ...models.recording import RecordedReply
-from ..play.recordings import Recording, recordings
+from ..models.recording import RecordedReply
+from .recordings import Recording, recordings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

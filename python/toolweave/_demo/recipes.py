@@ -8,8 +8,8 @@ import re
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any
 
-from ...exceptions import ToolFailed
-from ...registry import ToolRegistry
+from ..exceptions import ToolFailed
+from ..registry import ToolRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-from ...exceptions import ToolFailed
-from ...executor import Deferred
-from ...tools import ToolContext, tool
-from ..play.tools import ToolBox
+from ..exceptions import ToolFailed
+from ..executor import Deferred
+from ..tools import ToolContext, tool
+from .toolbox import ToolBox
 
 if TYPE_CHECKING:
     import datetime
 
-    from ...tools import Tool
+    from ..tools import Tool
 
 STEP = 0.5
 """Seconds per step of a tool: long enough to be seen."""

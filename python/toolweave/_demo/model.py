@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..._core import TextMessage, ToolAggregateMessage
-from ...kinds import Role
-from ...models import closing
-from ...models.replay import ReplayModel
+from .._core import TextMessage, ToolAggregateMessage
+from ..kinds import Role
+from ..models import closing
+from ..models.replay import ReplayModel
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
-    from ..._core import FunctionContract
-    from ..._messages import Message, Update
-    from ...protocols import ModelOptions
+    from .._core import FunctionContract
+    from .._messages import Message, Update
+    from ..protocols import ModelOptions
     from .scenarios import Scenario
 
 MAX_PAUSE = 0.15

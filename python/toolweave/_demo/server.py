@@ -16,16 +16,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from ..._extras import require
-from ...exceptions import ToolweaveError
+from .._extras import require
+from ..exceptions import ToolweaveError
 
 for _module in ("sqlalchemy", "alembic", "aiosqlite", "starlette", "sse_starlette", "uvicorn"):
     require(_module, "demo")
 
 import uvicorn  # noqa: E402 - after the check that reports a missing extra
 
-from ...store import MessageStore  # noqa: E402
-from ...web import Page, Suggestion, ask_in_chat, chat_app  # noqa: E402
+from ..store import MessageStore  # noqa: E402
+from ..web import Page, Suggestion, ask_in_chat, chat_app  # noqa: E402
 from .model import pace  # noqa: E402
 from .responder import Playground  # noqa: E402
 from .routing import STRATEGY, type_with_most_tools  # noqa: E402
@@ -34,9 +34,9 @@ from .scenarios import scenarios  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
-    from ...protocols import ChatModel
-    from ...registry import ToolRegistry
-    from ...selection._policy import Strategy
+    from ..protocols import ChatModel
+    from ..registry import ToolRegistry
+    from ..selection._policy import Strategy
 
 GRACEFUL_SHUTDOWN = 2
 """Seconds that open streams have to end when the server shuts down."""

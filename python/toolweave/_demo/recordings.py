@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from ...models.recording import RecordedReply
-from ...models.replay import ReplayModel
+from ..models.recording import RecordedReply
+from ..models.replay import ReplayModel
 
 RECORDED_ON = datetime.date(2025, 5, 12)
 """Date of the recordings, which the system prompts state as today."""
