@@ -38,6 +38,38 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ._core import Diagnostic, InvalidToolCall, Violation
 
+__all__ = [
+    "ChatBusyError",
+    "ChatLimitError",
+    "ChatNotFoundError",
+    "ChatRequestError",
+    "ConsolidationError",
+    "ContractError",
+    "HandlerError",
+    "InvalidJSONError",
+    "MaxIterationsError",
+    "MessageError",
+    "ModelError",
+    "ModelRetry",
+    "PoolError",
+    "RateLimitedError",
+    "RegistryError",
+    "ResultError",
+    "RunLostError",
+    "SchemaError",
+    "StoreError",
+    "ToolDefinitionError",
+    "ToolError",
+    "ToolFailed",
+    "ToolServerError",
+    "ToolUseError",
+    "ToolUseParsingError",
+    "ToolweaveError",
+    "TransientToolError",
+    "UnpricedModelError",
+    "ValidationError",
+]
+
 
 class ToolweaveError(Exception):
     """Base of every exception in this package."""

@@ -11,6 +11,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+__all__ = [
+    "ErrorCode",
+    "FinishReason",
+    "MessageKind",
+    "Outcome",
+    "Role",
+    "SceneStatus",
+    "SceneStopReason",
+    "StopReason",
+]
+
 
 class _StrEnum(str, Enum):
     # The same as the default of `Enum`; defined so that type checkers know the signature.

@@ -29,6 +29,19 @@ if TYPE_CHECKING:
     from ._messages import Message, Update
     from ._streams import Event
 
+__all__ = [
+    "Approval",
+    "Approver",
+    "ChatModel",
+    "HasModelDump",
+    "Journal",
+    "Messages",
+    "Model",
+    "ModelOptions",
+    "Observer",
+    "ParsingModel",
+]
+
 
 class HasModelDump(Protocol):
     """A response message of the OpenAI client, or any object with the same method."""

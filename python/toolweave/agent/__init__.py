@@ -16,7 +16,10 @@ messages so far even if the run is cancelled or the model fails.
 
 from __future__ import annotations
 
+from .._public import claim_exports
 from ._agent import Agent
 from ._run import AgentEvent, AgentResult, AgentRun
 
 __all__ = ["Agent", "AgentEvent", "AgentResult", "AgentRun"]
+
+claim_exports(globals())

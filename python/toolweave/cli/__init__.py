@@ -26,6 +26,8 @@ from ._inputs import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+__all__ = ["main"]
+
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 

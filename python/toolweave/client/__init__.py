@@ -23,6 +23,7 @@ from .. import _extras as extras
 
 extras.require("httpx", "client")
 
+from .._public import claim_exports  # noqa: E402
 from ._aio import AsyncChatClient, AsyncChatEvents  # noqa: E402 - after the check of the extra
 from ._blocking import ChatClient, ChatEvents  # noqa: E402
 from ._exchanges import AnswerOutcome, MessageReceipt  # noqa: E402
@@ -35,3 +36,5 @@ __all__ = [
     "ChatEvents",
     "MessageReceipt",
 ]
+
+claim_exports(globals())

@@ -18,8 +18,11 @@ between loading and saving, so that concurrent requests do not overwrite each ot
 
 from __future__ import annotations
 
+from .._public import claim_exports
 from ._conversation import Conversation, Interaction
 from ._memory import MemoryConversations
 from ._store import ConversationStore
 
 __all__ = ["Conversation", "ConversationStore", "Interaction", "MemoryConversations"]
+
+claim_exports(globals())

@@ -19,6 +19,7 @@ report usage.
 
 from __future__ import annotations
 
+from .._public import claim_exports
 from ._estimate import estimate_tokens, estimate_usage
 from ._meter import Budget, Cost, CostDelta, CostMeter, Usage
 from ._prices import Price, PriceTable
@@ -37,3 +38,5 @@ __all__ = [
     "estimate_usage",
     "published_prices",
 ]
+
+claim_exports(globals())

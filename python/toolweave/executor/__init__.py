@@ -17,6 +17,7 @@ caller is cancelled. Events can be streamed while the calls run.
 
 from __future__ import annotations
 
+from .._public import claim_exports
 from ..kinds import Outcome
 from ._deferred import Deferred, DeferredResults, PendingResult
 from ._events import (
@@ -46,3 +47,5 @@ __all__ = [
     "ToolRun",
     "ToolStarted",
 ]
+
+claim_exports(globals())

@@ -19,6 +19,7 @@ with ``do()``, or a function, or a `Tool`.
 
 from __future__ import annotations
 
+from .._public import claim_exports
 from ._loading import load_handler
 from ._remote import MAX_RESPONSE_BYTES
 from ._run import HandlerOptions, HandlerRun, run_handler
@@ -32,3 +33,5 @@ __all__ = [
     "load_handler",
     "run_handler",
 ]
+
+claim_exports(globals())

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from .._messages import Message, Update
     from ..protocols import ModelOptions
 
+__all__ = ["LiteLLMModel"]
+
 
 class LiteLLMModel:
     """A model that LiteLLM supports.

@@ -21,6 +21,7 @@ if they arrive out of order, with gaps or twice; see `docs/lifecycle.md`.
 from __future__ import annotations
 
 from .._core import StreamReducer, check_stream_event
+from .._public import claim_exports
 from ._events import (
     ErrorStreamEvent,
     RawStreamEvent,
@@ -60,3 +61,5 @@ __all__ = [
     "UsageStreamEvent",
     "check_stream_event",
 ]
+
+claim_exports(globals())

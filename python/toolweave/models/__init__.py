@@ -22,9 +22,12 @@ replies, and `toolweave.testing` has scripted ones.
 
 from __future__ import annotations
 
+from .._public import claim_exports
 from ._conversation import as_messages
 from ._direct import as_model, complete
 from ._function import FunctionModel
 from ._streaming import closing
 
 __all__ = ["FunctionModel", "as_messages", "as_model", "closing", "complete"]
+
+claim_exports(globals())

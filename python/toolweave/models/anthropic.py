@@ -69,6 +69,8 @@ _STATUSES = {
 }
 """HTTP statuses of error types, for errors within a stream whose response was 200."""
 
+__all__ = ["AnthropicModel"]
+
 
 class AnthropicModel(ClientModel["AsyncAnthropic"]):
     """A model of Anthropic, or of a server with a compatible API.

@@ -54,6 +54,8 @@ _log = logging.getLogger("toolweave.models")
 RETRY = RetryPolicy(3, initial=1.0)
 """Default policy: three attempts, with delays of 1 and 2 seconds."""
 
+__all__ = ["CapturedModel", "FallbackModel", "capture_model"]
+
 
 @dataclass
 class CapturedModel:

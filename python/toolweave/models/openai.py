@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 _NO_KEY = "none"
 """Placeholder for a missing key: self-hosted servers need none, but the client requires one."""
 
+__all__ = ["OpenAIModel"]
+
 
 class OpenAIModel(ClientModel["AsyncOpenAI"]):
     """A model of OpenAI, of Azure OpenAI, or of a server with a compatible API.

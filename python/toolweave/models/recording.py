@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from .._messages import Message, Update
     from ..protocols import Model, ModelOptions
 
+__all__ = ["RecordedReply", "StreamRecorder", "load", "save"]
+
 
 @dataclass(frozen=True)
 class RecordedReply:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from .._messages import Message, Update
     from ..protocols import ModelOptions
 
+__all__ = ["ReplayModel"]
+
 
 class ReplayModel:
     """A model that replays recorded replies.

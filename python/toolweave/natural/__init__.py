@@ -26,6 +26,7 @@ model answers.
 
 from __future__ import annotations
 
+from .._public import claim_exports
 from ._options import ExecutorOptions, ToolUseOptions
 from ._parser import NaturalToolUseParser, ParsedReply, ToolMode
 from ._reader import ReplyEvent
@@ -44,3 +45,5 @@ __all__ = [
     "ToolUseEvent",
     "ToolUseOptions",
 ]
+
+claim_exports(globals())

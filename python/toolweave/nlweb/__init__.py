@@ -17,6 +17,7 @@ docs/nlweb.md lists the differences from NLWeb.
 
 from __future__ import annotations
 
+from .._public import claim_exports
 from ._handler import NLWebHandler
 from ._logs import show_warnings
 from ._routing import RoutedTool, RoutingOptions
@@ -33,5 +34,7 @@ __all__ = [
     "init",
     "make_selector",
 ]
+
+claim_exports(globals())
 
 show_warnings()

@@ -23,8 +23,11 @@ and warnings with their positions.
 
 from __future__ import annotations
 
+from .._public import claim_exports
 from ._registry import ToolRegistry
 from ._toolset import MessageCollector
 from ._watching import RegistryWatch, Reload
 
 __all__ = ["MessageCollector", "RegistryWatch", "Reload", "ToolRegistry"]
+
+claim_exports(globals())

@@ -31,6 +31,7 @@ costs, limits, hooks and client tools are described in ``docs/scenes.md``.
 
 from __future__ import annotations
 
+from .._public import claim_exports
 from ..kinds import SceneStatus, SceneStopReason
 from ._actors import Actor
 from ._hooks import Answer, Append, Deny, SceneOutcome
@@ -62,3 +63,5 @@ __all__ = [
     "SceneStopReason",
     "current_context",
 ]
+
+claim_exports(globals())

@@ -26,6 +26,7 @@ comparison of the strategies.
 
 from __future__ import annotations
 
+from .._public import claim_exports
 from ._limiter import CallLimiter
 from ._policy import SelectionPolicy, Strategy
 from ._result import Decision, Score, Selection
@@ -49,3 +50,5 @@ __all__ = [
     "ToolSource",
     "as_scorer",
 ]
+
+claim_exports(globals())

@@ -22,6 +22,7 @@ from .._extras import require
 require("sqlalchemy", "store")
 require("alembic", "store")
 
+from .._public import claim_exports  # noqa: E402
 from ._conversations import StoreConversations  # noqa: E402 - after the check of its dependencies
 from ._records import (  # noqa: E402
     Chat,
@@ -51,3 +52,5 @@ __all__ = [
     "Watch",
     "WriteResult",
 ]
+
+claim_exports(globals())

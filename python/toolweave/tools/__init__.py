@@ -20,6 +20,7 @@ always validated before the function runs.
 
 from __future__ import annotations
 
+from .._public import claim_exports
 from ._context import ToolContext
 from ._decorator import tool
 from ._function import Tool
@@ -35,3 +36,5 @@ __all__ = [
     "Toolset",
     "tool",
 ]
+
+claim_exports(globals())

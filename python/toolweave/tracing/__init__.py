@@ -67,6 +67,8 @@ ERROR_TYPE = "error.type"
 CAPTURE_CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """Environment variable that enables content in spans, such as ``true`` or ``span_only``."""
 
+__all__ = ["capture_content"]
+
 
 _content: bool | None = None
 

@@ -22,6 +22,7 @@ from .. import _extras as extras
 for _module in ("starlette", "sse_starlette"):
     extras.require(_module, "web")
 
+from .._public import claim_exports  # noqa: E402
 from ._app import chat_app  # noqa: E402 - after the check of what is installed
 from ._approvals import ask_in_chat  # noqa: E402
 from ._encoders import Encoder  # noqa: E402
@@ -48,3 +49,5 @@ __all__ = [
     "ask_in_chat",
     "chat_app",
 ]
+
+claim_exports(globals())

@@ -26,6 +26,7 @@ except ImportError as err:
         "toolweave.integrations.langchain needs LangChain: pip install 'toolweave[langchain]'"
     ) from err
 
+from ..._public import claim_exports
 from ._messages import from_langchain, to_langchain
 from ._model import LangChainModel
 from ._natural import NaturalChatModel
@@ -40,6 +41,8 @@ __all__ = [
     "from_langchain",
     "to_langchain",
 ]
+
+claim_exports(globals())
 
 
 def __getattr__(name: str) -> object:

@@ -24,6 +24,7 @@ except ImportError as _err:
         "pip install 'toolweave[mcp]'"
     ) from _err
 
+from ..._public import claim_exports
 from ._client import MCPTools, connect_http, connect_stdio
 from ._listing_filter import ToolProblem
 from ._server import http_app, mcp_server, serve_http, serve_stdio
@@ -40,3 +41,5 @@ __all__ = [
     "serve_http",
     "serve_stdio",
 ]
+
+claim_exports(globals())

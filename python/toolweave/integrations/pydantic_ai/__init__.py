@@ -27,6 +27,9 @@ except ImportError as err:
         "toolweave.integrations.pydantic_ai needs pydantic-ai: pip install 'toolweave[pydantic-ai]'"
     ) from err
 
+from ..._public import claim_exports
 from ._model import NaturalToolUseModel
 
 __all__ = ["NaturalToolUseModel"]
+
+claim_exports(globals())

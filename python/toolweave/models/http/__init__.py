@@ -16,7 +16,10 @@ have their own connections. Closing or abandoning the iterator of a reply closes
 
 from __future__ import annotations
 
+from ..._public import claim_exports
 from ._limits import HttpLimits
 from ._model import HttpModel
 
 __all__ = ["HttpLimits", "HttpModel"]
+
+claim_exports(globals())
