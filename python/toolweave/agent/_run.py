@@ -19,7 +19,7 @@ from ..executor import ToolDeferred
 from ..executor._deferred import METADATA as DEFERRED
 from ..kinds import Role, StopReason
 from ..natural._reader import CUT_OFF
-from ._guard import LoopGuard
+from ._loop import LoopGuard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterable, Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from .. import tracing
-from ..agent._guard import LoopGuard
+from ..agent._loop import LoopGuard
 from ..conversations import Interaction
 from ..executor._deferred import METADATA as DEFERRED
 from ..kinds import SceneStatus, SceneStopReason
