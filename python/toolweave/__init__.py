@@ -1,4 +1,20 @@
-"""Inline tool calls for language models."""
+"""Inline tool calls for language models.
+
+The modules, from the lowest layer to the highest. Each uses only modules before it, which
+`tests/python/package/test_layers.py` checks:
+
+    core        _core, _public, _extras, _exception_text, _slices, _checks, kinds, exceptions,
+                _messages, _options, _streams, protocols, tracing, _aio
+    calls       tools, executor
+    models      models, costs
+    agents      natural, agent, conversations, limits, summary, scenes
+    selection   handlers, registry, selection, nlweb
+    chats       lifecycle, store, client, web
+    outside     integrations, testing
+    programs    _demo, cli, __main__
+
+A module whose name begins with an underscore is private.
+"""
 
 from __future__ import annotations
 
