@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
-
 from paging import ChatPage
+from toolweave._demo.scenarios import scenarios
 
-SCENARIOS = {
-    file.name.partition("-")[2].removesuffix(".json"): json.loads(file.read_text("utf-8"))
-    for file in (files("toolweave._demo.playground") / "data" / "scenarios").iterdir()
-    if file.name.endswith(".json")
-}
+SCENARIOS = {scenario.name: scenario for scenario in scenarios()}
 
 
 def play_scenario(page: ChatPage, name: str) -> None:
     """Send the suggestion of a scenario."""
-    page.take(SCENARIOS[name]["prompt"])
+    page.take(SCENARIOS[name].prompt)

@@ -9,23 +9,19 @@ import re
 from typing import TYPE_CHECKING
 
 from .._core import (
-    Discarded,
-    FabricatedResult,
     FinishUpdate,
-    InvalidToolCall,
     ReasoningDelta,
     TextDelta,
-    ToolCall,
     ToolCallDelta,
     ToolCallStart,
     UsageMessage,
     consolidate,
     system_prompt,
 )
+from .._streams import Event
 from ..agent import Agent, AgentResult
 from ..kinds import FinishReason, StopReason
 from ..models import closing
-from .held_text import HeldText
 from .recordings import RECORDED_ON
 from .screens import LineKind
 from .toolbox import ToolBox
@@ -121,25 +117,16 @@ class Player:
 
     def _print_event(self, event: ToolUseEvent, held: HeldText) -> None:
         printer = self._printer
-        match event:
-            case FinishUpdate():
-                printer.end_line()
-            case UsageMessage(input_tokens=read, output_tokens=written):
-                printer.write(LineKind.NOTE, f"tokens: {read:,} read, {written:,} written")
-            case (
-                TextDelta()
-                | ReasoningDelta()
-                | ToolCallStart()
-                | ToolCallDelta()
-                | ToolCall()
-                | InvalidToolCall()
-                | Discarded()
-                | FabricatedResult()
-            ):
-                held.take(event)
-                printer.event(event)
-            case _:
-                printer.tool(event)
+        if isinstance(event, Event):
+            held.take(event)
+            printer.event(event)
+        elif isinstance(event, UsageMessage):
+            read, written = event.input_tokens, event.output_tokens
+            printer.write(LineKind.NOTE, f"tokens: {read:,} read, {written:,} written")
+        elif isinstance(event, FinishUpdate):
+            printer.end_line()
+        else:
+            printer.tool(event)
 
     def _show_history(self, messages: Sequence[Message], tools: ToolBox) -> None:
         contracts = [tool.contract for tool in tools.tools]
@@ -195,3 +182,47 @@ class ObservedModel:
 
 def _instructions(today: datetime.date) -> str:
     return f"You are a helpful assistant. Today is {today}."
+
+
+class HeldText:
+    """A tracker of the input that the parser has received but not emitted.
+
+    It relies on two guarantees of the parser: text and the `raw` of all other events, in
+    order, are the whole input, and the fragments of a call are its payload.
+    """
+
+    def __init__(self) -> None:
+        self.text = ""
+        """Input that no event contains yet."""
+        # Numbers of characters in complete events, and in these or fragments.
+        self._released = 0
+        self._seen = 0
+        self._in_payload = False
+
+    def feed(self, chunk: str) -> None:
+        """Record the next input of the parser."""
+        self.text += chunk
+
+    def take(self, event: Event) -> None:
+        """Record an event of the parser."""
+        match event:
+            case ToolCallStart():
+                self._in_payload = False
+            case ToolCallDelta(fragment=fragment):
+                # The payload follows the tag, and possibly a fence.
+                start = 0 if self._in_payload else max(self.text.find(fragment), 0)
+                self._in_payload = True
+                self._see(self._seen + start + len(fragment))
+            case TextDelta(text=span) | ReasoningDelta(text=span):
+                self._release(span)
+            case _:
+                self._release(event.raw)
+
+    def _release(self, span: str) -> None:
+        self._released += len(span)
+        self._see(self._released)
+
+    def _see(self, position: int) -> None:
+        if position > self._seen:
+            self.text = self.text[position - self._seen :]
+            self._seen = position

@@ -19,7 +19,7 @@ from .._core import (
     ToolResult,
 )
 from ..executor import ToolProgress, ToolStarted
-from .screens import Line, LineKind, Screen, visible
+from .screens import Line, LineKind, Screen, shortened, visible
 
 if TYPE_CHECKING:
     from .._core import Repair
@@ -261,15 +261,11 @@ def describe_repair(repair: Repair) -> str:
 
 def as_json(value: object) -> str:
     """Return a JSON value as text, shortened to fit a line."""
-    return _shortened(json.dumps(value, ensure_ascii=False))
+    return shortened(json.dumps(value, ensure_ascii=False), MAX_SHOWN)
 
 
 def _as_text(value: object) -> str:
-    return _shortened(visible(value)) if isinstance(value, str) else ""
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+    return shortened(visible(value), MAX_SHOWN) if isinstance(value, str) else ""
 
 
 def _count(number: int, what: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import re
-from importlib.resources import as_file, files
+from importlib.resources import as_file
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import ToolFailed
 from ..registry import ToolRegistry
+from .resources import DATA, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,12 +16,10 @@ if TYPE_CHECKING:
 ITEM_TYPE = "Recipe"
 """The type that has all of its tools."""
 
-_DATA = files("toolweave._demo.playground") / "data"
-
 
 def load_recipe_tools() -> ToolRegistry:
     """Return the registry, with a handler for each tool."""
-    with as_file(_DATA / "tools.xml") as path:
+    with as_file(DATA / "tools.xml") as path:
         registry = ToolRegistry.load(path)
     registry.handler("search")(search)
     registry.handler("compare")(compare)
@@ -83,7 +80,7 @@ async def substitute(ingredient: str) -> str:
     Args:
         ingredient: The ingredient to replace.
     """
-    table: dict[str, str] = _data()["instead"]
+    table: dict[str, str] = read_json("recipes.json")["instead"]
     wanted = _words(ingredient)
     for name, instead in table.items():
         if _words(name) & wanted:
@@ -91,14 +88,8 @@ async def substitute(ingredient: str) -> str:
     raise ToolFailed(f"nothing is known instead of {ingredient!r}; it is for {', '.join(table)}")
 
 
-@functools.cache
-def _data() -> dict[str, Any]:
-    data: dict[str, Any] = json.loads((_DATA / "recipes.json").read_text(encoding="utf-8"))
-    return data
-
-
 def _recipes() -> list[dict[str, Any]]:
-    recipes: list[dict[str, Any]] = _data()["recipes"]
+    recipes: list[dict[str, Any]] = read_json("recipes.json")["recipes"]
     return recipes
 
 

@@ -12,16 +12,15 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..agent import Agent
 from ..executor import ToolQuestion
+from ..models.http import HttpModel
 from ..models.recording import StreamRecorder
 from ..models.replay import ReplayModel
 from ..protocols import ModelOptions
-from .endpoint import model_at
 from .recipes import ITEM_TYPE, load_recipe_tools
 from .recordings import RECORDED_ON
 from .responder import instructions
@@ -113,7 +112,7 @@ def _written(reply: RecordedReply, name: str) -> dict[str, Any]:
 
 
 async def _main(url: str, name: str, files: Sequence[Path]) -> None:
-    async with aclosing(model_at(url, name, None)) as model:
+    async with HttpModel(url, name, native_tools=False) as model:
         for file in files:
             fields = json.loads(file.read_text(encoding="utf-8"))
             await record(model, name, fields)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import datetime
-import json
 from dataclasses import dataclass
-from importlib.resources import files
-from typing import Any
 
 from ..models.recording import RecordedReply
 from ..models.replay import ReplayModel
+from .resources import read_folder, read_json
 
 RECORDED_ON = datetime.date(2025, 5, 12)
 """Date of the recordings, which the system prompts state as today."""
@@ -23,6 +21,8 @@ class Recording:
     """One reply to one prompt."""
 
     name: str
+    id: str | None
+    """Model, markup, temperature and prompt, if it was recorded."""
     shows: str
     """Subject of the recording."""
     source: str
@@ -51,15 +51,8 @@ class Recording:
 
     @property
     def reply(self) -> RecordedReply:
-        """The reply with its timing."""
-        fields = {
-            "model": self.model,
-            "prompt": self.prompt,
-            "deltas": self.deltas,
-            "delta_ms": self.delta_ms,
-            "finish_reason": self.finish_reason,
-        }
-        return RecordedReply.from_dict(fields)
+        """The reply with its timing, to the prompt alone."""
+        return RecordedReply.from_dict({**vars(self), "system": None})
 
     def replay(self, speed: float | None) -> ReplayModel:
         """Return a model that replays at `speed` times the recorded pace; None for no pauses."""
@@ -68,30 +61,8 @@ class Recording:
 
 def recordings() -> tuple[Recording, ...]:
     """Return all recordings of the package, in order."""
-    folder = files("toolweave._demo.play") / "streams"
-    systems = _read(folder / "systems.json")
-    found: list[Recording] = []
-    for file in sorted(folder.iterdir(), key=lambda file: file.name):
-        number, _, rest = file.name.partition("-")
-        if not number.isdigit():
-            continue
-        data = _read(file)
-        found.append(
-            Recording(
-                name=rest.removesuffix(".json"),
-                shows=data["shows"],
-                source=data["source"],
-                model=data["model"],
-                temperature=data["temperature"],
-                system=systems[data["system"]],
-                prompt=data["prompt"],
-                finish_reason=data["finish_reason"],
-                deltas=data["deltas"],
-                delta_ms=data["delta_ms"],
-            )
-        )
-    return tuple(found)
-
-
-def _read(file: Any) -> Any:
-    return json.loads(file.read_text(encoding="utf-8"))
+    systems = read_json("recordings/systems.json")
+    return tuple(
+        Recording(name, **{**fields, "system": systems[fields["system"]]})
+        for name, fields in read_folder("recordings")
+    )

@@ -68,6 +68,11 @@ def visible(text: str) -> str:
     return "".join(ch if _is_visible(ch) else SIGNS.get(ch) or repr(ch)[1:-1] for ch in text)
 
 
+def shortened(text: str, most: int) -> str:
+    """Return text of at most `most` characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def harmless(text: str) -> str:
     """Return a line of untrusted text with control characters escaped."""
     return "".join(ch if _is_visible(ch) or ch == "\t" else repr(ch)[1:-1] for ch in text)

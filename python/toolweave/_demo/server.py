@@ -19,24 +19,22 @@ from typing import TYPE_CHECKING, TextIO
 from .._extras import require
 from ..exceptions import ToolweaveError
 
-for _module in ("sqlalchemy", "alembic", "aiosqlite", "starlette", "sse_starlette", "uvicorn"):
+for _module in ("aiosqlite", "alembic", "httpx", "sse_starlette", "uvicorn"):
     require(_module, "demo")
 
 import uvicorn  # noqa: E402 - after the check that reports a missing extra
 
 from ..store import MessageStore  # noqa: E402
 from ..web import Page, Suggestion, ask_in_chat, chat_app  # noqa: E402
-from .model import pace  # noqa: E402
-from .responder import Playground  # noqa: E402
-from .routing import STRATEGY, type_with_most_tools  # noqa: E402
-from .scenarios import scenarios  # noqa: E402
+from .responder import STRATEGY, Playground, type_with_most_tools  # noqa: E402
+from .scenarios import pace, scenarios  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from ..protocols import ChatModel
     from ..registry import ToolRegistry
-    from ..selection._policy import Strategy
+    from ..selection import Strategy
 
 GRACEFUL_SHUTDOWN = 2
 """Seconds that open streams have to end when the server shuts down."""
@@ -76,6 +74,13 @@ class Settings:
     """Strategy for the selection of a tool."""
     browser: bool = False
     """True to open a browser."""
+
+    @property
+    def question_type(self) -> str:
+        """Type of the questions: the given one, else the one with the most tools."""
+        if self.item_type is not None or self.registry is None:
+            return self.item_type or "Thing"
+        return type_with_most_tools(self.registry)
 
 
 @dataclass(frozen=True)
@@ -122,12 +127,23 @@ async def serving(
             raise ServerError(f"cannot open the store: {err}") from None
         listener = _listen(settings.host, settings.port)
         with listener:
-            app = chat_app(
-                store,
-                _responder(settings, model),
-                page=_page(settings, model),
-                allowed_hosts=_allowed_hosts(settings.host),
+            responder = Playground(
+                ask_in_chat,
+                model=model,
+                registry=settings.registry,
+                item_type=settings.question_type,
+                allowed_handlers=settings.allowed_handlers,
+                strategy=settings.strategy,
+                speed=settings.speed,
             )
+            page = Page(
+                title="toolweave",
+                suggestions=suggestions(settings, model),
+                extra_settings={"about": _about(settings, model)},
+            )
+            # A local server is only reached by local names.
+            hosts = LOOPBACK if settings.host in LOOPBACK else None
+            app = chat_app(store, responder, page=page, allowed_hosts=hosts)
             config = uvicorn.Config(
                 app, log_level="warning", lifespan="on", timeout_graceful_shutdown=GRACEFUL_SHUTDOWN
             )
@@ -171,62 +187,25 @@ def _address(host: str, listener: socket.socket) -> str:
     return f"http://{shown}:{listener.getsockname()[1]}"
 
 
-def _allowed_hosts(host: str) -> Sequence[str] | None:
-    """Return the allowed host names: only local ones if the server is local."""
-    return LOOPBACK if host in LOOPBACK else None
-
-
-def _responder(settings: Settings, model: ChatModel | None) -> Playground:
-    registry = settings.registry
-    item_type = settings.item_type
-    if registry is not None and item_type is None:
-        item_type = type_with_most_tools(registry)
-    return Playground(
-        ask_in_chat,
-        model=model,
-        registry=registry,
-        item_type=item_type or "Thing",
-        allowed_handlers=settings.allowed_handlers,
-        strategy=settings.strategy,
-        speed=settings.speed,
-    )
-
-
-def _page(settings: Settings, model: ChatModel | None) -> Page:
-    about = _about(settings, model)
-    return Page(
-        title="toolweave", suggestions=suggestions(settings, model), extra_settings={"about": about}
-    )
-
-
 def suggestions(settings: Settings, model: ChatModel | None) -> Sequence[Suggestion]:
     """Return the suggestions of the page: examples of the user's tools, then scenarios."""
     own: list[Suggestion] = []
-    registry = settings.registry
-    if registry is not None:
-        item_type = settings.item_type or type_with_most_tools(registry)
+    if settings.registry is not None:
+        item_type = settings.question_type
+        tools = settings.registry.tools_for(item_type)
         own = [
             Suggestion(label=f"{tool.name} of {item_type}", text=tool.examples[0])
-            for tool in registry.tools_for(item_type)
+            for tool in tools
             if tool.examples
         ][:MAX_EXAMPLES]
-        if model is not None:
-            # Only the user's tools can be called.
-            return own
-    if model is not None:
-        return [
-            Suggestion(label=scenario.label, text=scenario.prompt)
-            for scenario in scenarios()
-            if scenario.name in LIVE
-        ]
-    return [
-        *own,
-        *(
-            Suggestion(label=scenario.title, text=scenario.prompt)
-            for scenario in scenarios()
-            if not (own and scenario.kind == "selection")
-        ),
-    ]
+    if model is None:
+        known = [each for each in scenarios() if not (own and each.kind == "selection")]
+        return [*own, *(Suggestion(label=each.title, text=each.prompt) for each in known)]
+    if settings.registry is not None:
+        # Only the user's tools can be called.
+        return own
+    known = [each for each in scenarios() if each.name in LIVE]
+    return [Suggestion(label=each.label, text=each.prompt) for each in known]
 
 
 def _about(settings: Settings, model: ChatModel | None) -> str:

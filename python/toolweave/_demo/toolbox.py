@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-import json
 import unicodedata
 from collections import Counter
 from decimal import Context, Decimal
 from email.message import EmailMessage
 from email.policy import SMTP
-from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema
 
 from ..exceptions import ToolFailed
 from ..tools import ToolContext, tool
+from .resources import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,7 +62,7 @@ class ToolBox:
             weather report
         """
         # The only data are long-term means of the month.
-        table: dict[str, list[int]] = _data("climate.json")
+        table: dict[str, list[int]] = read_json("climate.json")
         wanted = _normalized(location.split(",")[0])
         await asyncio.sleep(self._step)
         for city, means in table.items():
@@ -194,7 +193,7 @@ class ToolBox:
 
 
 def _restaurant(wish: str) -> dict[str, Any]:
-    table: list[dict[str, Any]] = _data("restaurants.json")
+    table: list[dict[str, Any]] = read_json("restaurants.json")
     wanted = _normalized(wish)
     for place in table:
         if _normalized(place["name"]) == wanted:
@@ -227,7 +226,3 @@ def _normalized(text: str) -> str:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
-
-
-def _data(name: str) -> Any:
-    return json.loads((files("toolweave._demo.play") / "data" / name).read_text(encoding="utf-8"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import sys
@@ -11,8 +10,10 @@ from typing import TYPE_CHECKING, cast, get_args
 from .._core import FunctionContract, InvalidToolCall, Parser
 from .._streams import Event
 from ._inputs import STDIN, read_contracts, stream_text, write_utf8
+from ._options import count
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterable, Iterator
 
 
@@ -52,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--truncated", action="store_true", help="the model was cut off: complete no open call"
     )
-    parser.add_argument("--chunk", type=_positive, metavar="N", help="feed N characters at a time")
+    parser.add_argument("--chunk", type=count, metavar="N", help="feed N characters at a time")
     parser.add_argument("--check", action="store_true", help="exit 1 if any call is invalid")
 
 
@@ -126,10 +127,3 @@ def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return [_plain(item) for item in cast("tuple[object, ...]", value)]
     return _fields(value) if hasattr(type(value), "__match_args__") else value
-
-
-def _positive(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdigit() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, got {text!r}")
-    return number

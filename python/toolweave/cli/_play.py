@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import math
 import os
 import sys
 from contextlib import aclosing
@@ -13,14 +11,15 @@ from typing import TYPE_CHECKING
 
 from ..exceptions import ModelError
 from ._inputs import InputError, write_escapes
+from ._options import add_model_options, check_required, live_model, positive
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
-    from .._demo.endpoint import Endpoint
     from .._demo.recordings import Recording
     from .._demo.screens import Screen
-    from ..models.openai import OpenAIModel
+    from ..models.http import HttpModel
 
 SUMMARY = "run an agent on recorded replies of real models, or on a live one"
 DESCRIPTION = (
@@ -41,14 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pace = parser.add_mutually_exclusive_group()
     pace.add_argument("--fast", action="store_true", help="do not wait between deltas")
     pace.add_argument(
-        "--speed", type=parse_speed, default=1.0, metavar="X", help="X times the recorded pace"
+        "--speed",
+        type=positive("a number"),
+        default=1.0,
+        metavar="X",
+        help="X times the recorded pace",
     )
     live = parser.add_argument_group("a live model, at any OpenAI-compatible endpoint")
     live.add_argument("--model", metavar="URL", help="such as http://127.0.0.1:8080/v1")
-    live.add_argument("--model-name", metavar="NAME", help="the name of the model at the endpoint")
-    live.add_argument(
-        "--api-key-env", metavar="VAR", help="the environment variable that holds the API key"
-    )
+    add_model_options(live.add_argument, "the name of the model at the endpoint")
     live.add_argument(
         "--prompt", metavar="TEXT", help="the prompt; read from the terminal by default"
     )
@@ -58,9 +58,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     write_escapes()
     if options.model is None:
-        for name in ("model_name", "api_key_env", "prompt"):
-            if getattr(options, name) is not None:
-                raise InputError(f"--{name.replace('_', '-')} requires --model URL")
+        check_required(options, "--model URL", "model_name", "api_key_env", "prompt")
     elif options.model_name is None:
         raise InputError("--model URL needs --model-name NAME")
     elif options.list or options.all or options.only:
@@ -116,17 +114,7 @@ async def _play_all(chosen: Sequence[Recording], known: int, speed: float | None
 
 
 def _ask(options: argparse.Namespace) -> None:
-    from .._demo.endpoint import model_at
-
-    key: str | None = None
-    if options.api_key_env is not None:
-        key = os.environ.get(options.api_key_env)
-        if not key:
-            raise InputError(f"the environment variable {options.api_key_env} is not set")
-    try:
-        model = model_at(options.model, options.model_name, key)
-    except ValueError as err:
-        raise InputError(str(err)) from None
+    model = asyncio.run(live_model(options))
     prompt: str = options.prompt if options.prompt is not None else _question()
     where = f"{options.model_name} at {options.model}"
     try:
@@ -135,7 +123,7 @@ def _ask(options: argparse.Namespace) -> None:
         raise InputError(f"{options.model}: {err}") from None
 
 
-async def _ask_model(model: OpenAIModel | Endpoint, where: str, prompt: str) -> None:
+async def _ask_model(model: HttpModel, where: str, prompt: str) -> None:
     from .._demo.player import Player
     from .._demo.printer import EventPrinter
 
@@ -186,14 +174,3 @@ def _screen() -> Screen:
     from .._demo.colours import ColourScreen
 
     return ColourScreen(Console(highlight=False))
-
-
-def parse_speed(text: str) -> float:
-    """Parse a factor of the recorded pace."""
-    try:
-        speed = float(text)
-    except ValueError:
-        speed = math.nan
-    if not 0 < speed < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a number above 0, got {text!r}")
-    return speed

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
-import os
 import sys
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ._inputs import InputError, name_of, read_registry, write_escapes
+from ._options import (
+    add_model_options,
+    api_key,
+    check_required,
+    count,
+    live_model,
+    positive,
+)
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from .._core import RegistrySnapshot
@@ -47,14 +54,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--timeout",
-        type=_seconds,
+        type=positive("a number of seconds"),
         default=120.0,
         metavar="S",
         help="seconds that one call may take (default: 120)",
     )
     parser.add_argument(
         "--max-concurrency",
-        type=_count,
+        type=count,
         default=8,
         metavar="N",
         help="calls in flight at once (default: 8)",
@@ -67,19 +74,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="an OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1; or the name of a "
         f"model of OpenAI's; or {WORDS}, which is no model but counts words in common",
     )
-    asked.add_argument(
-        "--model-name",
-        metavar="NAME",
-        help="the name of the model at the endpoint; its first model by default",
-    )
-    asked.add_argument(
-        "--api-key-env", metavar="VAR", help="the environment variable that holds the API key"
+    add_model_options(
+        asked.add_argument, "the name of the model at the endpoint; its first model by default"
     )
     asked.add_argument("--replay", metavar="FILE", help="recorded replies, instead of a model")
     measured = parser.add_argument_group("measuring")
     measured.add_argument("--examples", action="store_true", help="run all examples of the file")
     measured.add_argument(
-        "--limit", type=_count, metavar="N", help="run N of them, spread over the file"
+        "--limit", type=count, metavar="N", help="run N of them, spread over the file"
     )
 
 
@@ -284,9 +286,7 @@ async def _scorer(options: argparse.Namespace, stack: AsyncExitStack) -> Scorer:
     if (model is None) == (options.replay is None):
         raise InputError(f"give one of --model URL, --model {WORDS} and --replay FILE")
     if model is None or model == WORDS:
-        for name in ("model_name", "api_key_env"):
-            if getattr(options, name) is not None:
-                raise InputError(f"--{name.replace('_', '-')} requires --model URL")
+        check_required(options, "--model URL", "model_name", "api_key_env")
     if model == WORDS:
         from ..selection._words import WordScorer
 
@@ -298,37 +298,14 @@ async def _scorer(options: argparse.Namespace, stack: AsyncExitStack) -> Scorer:
             return as_scorer(ReplayModel(options.replay))
         except (OSError, ValueError) as err:
             raise InputError(f"cannot replay {options.replay}: {err}") from None
-    return await _endpoint(model, options, stack)
-
-
-async def _endpoint(model: str, options: argparse.Namespace, stack: AsyncExitStack) -> Scorer:
-    from .._extras import require
-    from ..models.openai import OpenAIModel
-    from ..selection import as_scorer
-
-    key = None
-    if options.api_key_env is not None:
-        key = os.environ.get(options.api_key_env)
-        if key is None:
-            raise InputError(f"the environment variable {options.api_key_env} is not set")
+    if "://" in model:
+        return as_scorer(await stack.enter_async_context(await live_model(options, max_retries=2)))
     try:
-        openai = require("openai", "openai")
-    except ImportError as err:
+        from ..models.openai import OpenAIModel
+
+        made = OpenAIModel(options.model_name or model, api_key=api_key(options))
+    except (ImportError, ValueError) as err:
         raise InputError(str(err)) from None
-    try:
-        url = model if "://" in model else None
-        name: str | None = options.model_name or (None if url else model)
-        if name is None:
-            async with openai.AsyncOpenAI(base_url=url, api_key=key or "none") as client:
-                known = (await client.models.list()).data
-            if not known:
-                raise InputError(f"{url} lists no models; name one with --model-name")
-            name = str(known[0].id)
-        made = OpenAIModel(name, base_url=url, api_key=key)
-    except ValueError as err:
-        raise InputError(str(err)) from None
-    except openai.OpenAIError as err:
-        raise InputError(f"{model}: {err}; name the model with --model-name") from None
     return as_scorer(await stack.enter_async_context(made))
 
 
@@ -336,20 +313,3 @@ def _methods(asked: Sequence[str]) -> list[Method]:
     from ..selection._benchmark import METHODS
 
     return [method for method in METHODS if method in asked or "all" in asked]
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, got {text!r}")
-    return seconds
-
-
-def _count(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdigit() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, got {text!r}")
-    return number

@@ -12,8 +12,7 @@ from rich.console import Console
 from paths import EXAMPLES
 from toolweave import Parser, Repair, ToolAggregateMessage, ToolCall, ToolResult, parse
 from toolweave._demo.colours import ColourScreen
-from toolweave._demo.held_text import HeldText
-from toolweave._demo.player import Player
+from toolweave._demo.player import HeldText, Player
 from toolweave._demo.printer import LEGEND, REPAIR_EXPLANATIONS, EventPrinter, describe_repair
 from toolweave._demo.recordings import RECORDED_ON, SELECTION, Recording, recordings
 from toolweave._demo.screens import LineKind, PlainScreen, harmless, visible

@@ -27,12 +27,13 @@ from toolweave import (
     ToolResult,
     ToolStarted,
 )
-from toolweave._demo.model import MAX_PAUSE, pace
 from toolweave._demo.recordings import recordings
 from toolweave._demo.responder import MAX_CHATS, Playground
 from toolweave._demo.scenarios import (
+    MAX_PAUSE,
     NOT_RECORDED,
     Scenario,
+    pace,
     scenario_for,
     scenarios,
     written,

@@ -21,13 +21,12 @@ import pytest
 
 from toolweave import TextMessage, ToolAggregateMessage, ToolCall, ToolRegistry, ToolResult
 from toolweave._demo import headless
-from toolweave._demo.client import ClientError, PlaygroundClient
-from toolweave._demo.model import pace
-from toolweave._demo.scenarios import scenarios
+from toolweave._demo.scenarios import pace, scenarios
 from toolweave._demo.screens import LineKind, PlainScreen
 from toolweave._demo.server import ServerError, Settings, serving, suggestions
-from toolweave._demo.view import View
 from toolweave.cli import main
+from toolweave.client import ChatClient
+from toolweave.exceptions import ChatRequestError
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
 
@@ -39,10 +38,15 @@ FAST = Settings(speed=None)
 TEST_TIMEOUT = 60.0
 
 
-def ask(client: PlaygroundClient, chat_id: str, text: str) -> list[dict[str, Any]]:
+def ask(client: ChatClient, chat_id: str, text: str) -> list[dict[str, Any]]:
     """Post a message and return the events of its turn."""
-    first = client.ask("POST", f"/chats/{chat_id}/messages", {"text": text})["sequenceNumber"]
-    return [received.event for received in client.events(chat_id, first - 1)]
+    return follow(client, chat_id, client.send(chat_id, text).sequence_number - 1)
+
+
+def follow(client: ChatClient, chat_id: str, after: int) -> list[dict[str, Any]]:
+    """Return the events of a chat after one of them, until no run is active."""
+    with client.follow(chat_id, after=after) as events:
+        return [dict(event) for event in events]
 
 
 def of(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
@@ -79,15 +83,13 @@ def test_the_page_is_served_with_its_suggestions() -> None:
 
 def test_a_deferred_result_is_resolved_over_http_and_the_chat_continues() -> None:
     def talk(url: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        client = PlaygroundClient(url)
-        chat_id = client.ask("POST", "/chats", {})["chatId"]
-        before = ask(client, chat_id, prompt_of("deferred"))
-        [waits] = [each for each in of(before, "tool_state") if each["state"] == "deferred"]
-        path = f"/chats/{chat_id}/answers/{waits['key']}"
-        assert client.ask("POST", path, {"result": "On Tuesday."}) == {"outcome": "resolved"}
-        # The answer starts a new run.
-        last = before[-1]["sequenceNumber"]
-        return before, [received.event for received in client.events(chat_id, last)]
+        with ChatClient(url) as client:
+            chat_id = client.start()
+            before = ask(client, chat_id, prompt_of("deferred"))
+            [waits] = [each for each in of(before, "tool_state") if each["state"] == "deferred"]
+            assert client.answer(chat_id, waits["key"], "On Tuesday.") == "resolved"
+            # The answer starts a new run.
+            return before, follow(client, chat_id, before[-1]["sequenceNumber"])
 
     async def both() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         async with serving(FAST, None) as server:
@@ -103,11 +105,10 @@ def test_a_deferred_result_is_resolved_over_http_and_the_chat_continues() -> Non
 def test_results_of_scenes_are_emitted_once_and_with_the_reply_of_their_call() -> None:
     async def look() -> list[dict[str, Any]]:
         async with serving(FAST, None) as server:
-            client = PlaygroundClient(server.url)
 
             def talk() -> list[dict[str, Any]]:
-                chat_id = client.ask("POST", "/chats", {})["chatId"]
-                return ask(client, chat_id, prompt_of("scenes"))
+                with ChatClient(server.url) as client:
+                    return ask(client, client.start(), prompt_of("scenes"))
 
             return await asyncio.to_thread(talk)
 
@@ -147,8 +148,8 @@ def test_a_live_model_answers_with_the_users_tools() -> None:
         async with serving(own, model) as server:
 
             def converse() -> list[dict[str, Any]]:
-                client = PlaygroundClient(server.url)
-                return ask(client, client.ask("POST", "/chats", {})["chatId"], "Hi!")
+                with ChatClient(server.url) as client:
+                    return ask(client, client.start(), "Hi!")
 
             return await asyncio.to_thread(converse)
 
@@ -182,7 +183,7 @@ def test_a_failed_conversation_is_reported_with_exit_code_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def run(_: object) -> None:
-        raise ClientError("the server hung up")
+        raise ChatRequestError("the server hung up", None, "unreachable")
 
     monkeypatch.setattr(headless.HeadlessConversation, "run", run)
     assert main(["demo"]) == 1
@@ -237,11 +238,11 @@ def test_received_events_are_compared_with_the_store() -> None:
 def test_a_server_that_refuses_is_reported() -> None:
     async def talk() -> None:
         async with serving(FAST, None) as server:
-            client = PlaygroundClient(server.url)
-            with pytest.raises(ClientError, match="404"):
-                await asyncio.to_thread(client.ask, "GET", "/chats/nothing")
-            with pytest.raises(ClientError, match="404"):
-                await asyncio.to_thread(lambda: list(client.events("nothing", 0)))
+            with ChatClient(server.url) as client:
+                with pytest.raises(ChatRequestError, match="404"):
+                    await asyncio.to_thread(client.stop, "nothing", "run")
+                with pytest.raises(ChatRequestError, match="404"):
+                    await asyncio.to_thread(follow, client, "nothing", 0)
 
     asyncio.run(asyncio.wait_for(talk(), TEST_TIMEOUT))
 
@@ -302,19 +303,17 @@ def server(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 def test_ctrl_c_ends_the_server_cleanly_and_a_store_is_kept(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'chats.db'}"
     with server("--store", url, "--speed", "1000") as (process, address):
-        client = PlaygroundClient(address)
-        chat_id = client.ask("POST", "/chats", {})["chatId"]
-        events = ask(client, chat_id, prompt_of("call"))
+        with ChatClient(address) as client:
+            chat_id = client.start()
+            events = ask(client, chat_id, prompt_of("call"))
         assert events[-1]["stopReason"] == "completed"
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=TEST_TIMEOUT)
         assert process.returncode == 0, err
         assert "Traceback" not in err
         assert out.endswith("stopped\n")
-    with server("--store", url) as (_, address):
-        client = PlaygroundClient(address)
-        again = [received.event for received in client.events(chat_id, 0)]
-        assert again == events
+    with server("--store", url) as (_, address), ChatClient(address) as client:
+        assert follow(client, chat_id, 0) == events
 
 
 def test_without_the_extras_the_command_says_what_to_install(
@@ -323,9 +322,9 @@ def test_without_the_extras_the_command_says_what_to_install(
     for name in [*sys.modules]:
         if name.startswith(("toolweave._demo.server", "uvicorn")):
             monkeypatch.delitem(sys.modules, name)
-    import toolweave._demo.playground
+    import toolweave._demo
 
-    monkeypatch.delattr(toolweave._demo.playground, "server", raising=False)
+    monkeypatch.delattr(toolweave._demo, "server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert main(["demo"]) == 2
     assert "pip install 'toolweave[demo]'" in capsys.readouterr().err
@@ -333,7 +332,7 @@ def test_without_the_extras_the_command_says_what_to_install(
 
 def test_events_are_shown_as_lines() -> None:
     out = io.StringIO()
-    view = View(PlainScreen(out))
+    view = headless.View(PlainScreen(out))
     call = {"toolCallId": "c", "name": "Add", "index": 0, "arguments": {"a": 1}}
     ranking = [{"tool": "a", "score": 50}, {"tool": "b", "error": "no reply"}, {"tool": "c"}]
     for event in (

@@ -14,7 +14,7 @@ import pytest
 import toolweave
 
 # Commands and the demo have no examples; the adapters for frameworks have tests of their own.
-APART = ("toolweave.__main__", "toolweave.cli", "toolweave._demo.play")
+APART = ("toolweave.__main__", "toolweave.cli", "toolweave._demo")
 
 
 def examples() -> Iterator[Any]:

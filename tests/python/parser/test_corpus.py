@@ -24,7 +24,7 @@ from toolweave._demo.toolbox import ToolBox
 CORPUS = SHARED / "data" / "bfcl" / "calls.jsonl"
 # Their answers violate the schemas of their own questions.
 UNFIT = {"simple_java_58", "simple_java_72", "simple_java_82", "live_multiple_1038-265-0"}
-STREAMS = files("toolweave._demo.play") / "streams"
+STREAMS = files("toolweave._demo") / "data" / "recordings"
 
 
 @functools.cache
