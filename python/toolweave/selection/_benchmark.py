@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from .._core import ToolEntry, UsageUpdate, type_name
 from ._candidates import Candidates
 from ._policy import SelectionPolicy
-from ._prefilter import best_by_words
+from ._rounds import best_by_words
 from ._selector import ToolSelector
 from ._sources import ToolSource, supertypes_of
 

@@ -54,8 +54,8 @@ class Candidates:
         # A single tool is selected whatever its score.
         self.threshold = policy.threshold if len(self.tools) > 1 else 0.0
         """Lowest score for which the parameters of a tool are checked."""
-        self.prompt_cache: dict[str, tuple[str, dict[str, Any]]] = {}
-        """Start of the prompt and schema of the reply, by strategy; the same for every query."""
+        self.prompt_parts: tuple[str, dict[str, Any]] | None = None
+        """Start of a prompt about all tools and schema of the reply; the same for every query."""
         nearness = {kind: len(supertypes) - place for place, kind in enumerate(supertypes)}
         # Type first, then site over all sites.
         self._specificity = tuple(

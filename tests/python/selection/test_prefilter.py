@@ -14,7 +14,7 @@ from sample_selections import Scores, ScriptedScorer, entry
 from toolweave import RegistrySnapshot, Selection, SelectionPolicy, ToolEntry, ToolSelector
 from toolweave.selection import ScorerReply, ScorerRequest
 from toolweave.selection._candidates import Candidates
-from toolweave.selection._prefilter import best_by_words, plan_rounds
+from toolweave.selection._rounds import best_by_words, plan_rounds
 from virtual_time import run
 
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
