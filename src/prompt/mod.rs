@@ -52,7 +52,6 @@ mod sample;
 mod section;
 #[cfg(test)]
 mod tests;
-mod validation;
 
 pub use self::{sample::SampleError, section::system_prompt};
 

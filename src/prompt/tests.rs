@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{sample::sample_object, validation::SampleValidator, *};
+use super::{sample::sample_object, *};
+use crate::validator::Validator;
 
 fn contract(parameters: Value) -> FunctionContract {
     FunctionContract::new("tool").unwrap().with_parameters(parameters).unwrap()
@@ -10,8 +11,8 @@ fn contract(parameters: Value) -> FunctionContract {
 /// Generate the sample of a schema, and check it.
 fn sampled(schema: &Value) -> Value {
     let value = sample_object(schema).unwrap_or_else(|reason| panic!("{reason}: {schema:#}"));
-    let places = SampleValidator::new(schema).unwrap().violation_paths(&value);
-    assert!(places.is_empty(), "{value} does not fit at {places:?}");
+    let violations = Validator::new(schema).unwrap().violations(&value);
+    assert_eq!(violations, [], "{value}");
     value
 }
 

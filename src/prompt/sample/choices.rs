@@ -23,11 +23,6 @@ impl Choice {
 }
 
 impl Choices {
-    /// Go back to the first choice; choices already made are repeated.
-    pub(super) fn rewind(&mut self) {
-        self.next = 0;
-    }
-
     /// Choose one of `options`, counted from zero.
     pub(super) fn choose(&mut self, options: usize, path: &str) -> usize {
         if options <= 1 {
@@ -43,9 +38,10 @@ impl Choices {
     }
 
     /// Take the next option of the last open choice that affects one of the failing locations or,
-    /// if there is none, of the last open choice. Return false if all choices are exhausted.
+    /// if there is none, of the last open choice, and go back to the first choice: those already
+    /// made are repeated. Return false if all choices are exhausted.
     pub(super) fn advance(&mut self, failing: &[String]) -> bool {
-        self.choices.truncate(self.next);
+        self.choices.truncate(std::mem::take(&mut self.next));
         let open = || self.choices.iter().enumerate().rev().filter(|(_, choice)| choice.is_open());
         let about = |is_related: fn(&str, &str) -> bool| {
             open().find(|(_, choice)| failing.iter().any(|place| is_related(place, &choice.path)))

@@ -1,15 +1,13 @@
 //! Sampling of numbers within their bounds.
 
-use serde_json::{Number, Value};
+use std::cmp::Reverse;
 
-use super::{Sampler, conjunction::Conjunction, decimal::Decimal};
+use serde_json::Value;
 
-/// A bound, inclusive or exclusive.
-#[derive(Clone, Copy, Debug)]
-struct Bound {
-    at: Decimal,
-    inclusive: bool,
-}
+use super::{Sampler, conjunction::Conjunction};
+
+/// The largest number, in units; the sampler ignores larger ones.
+const MAX_UNITS: i128 = 10_i128.pow(32);
 
 impl Sampler<'_, '_> {
     /// Draw a number; `variant` selects among the possible ones.
@@ -19,108 +17,77 @@ impl Sampler<'_, '_> {
         integer: bool,
         variant: usize,
     ) -> Option<Value> {
-        let lower =
-            bound(conjunction, "minimum", "exclusiveMinimum", |new, old| old.less_than(new));
-        let upper = bound(conjunction, "maximum", "exclusiveMaximum", Decimal::less_than);
+        // Numbers are exact, in units that divide all bounds, and sixteenths of their distance.
+        let numbers = |keyword| {
+            let texts = conjunction.all(keyword).filter_map(Value::as_number);
+            texts.filter_map(|number| decimal(number.as_str()))
+        };
+        let keywords = ["minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf"];
+        let decimals = keywords.into_iter().flat_map(numbers).map(|(_, decimals)| decimals).max();
+        let scale = decimals.unwrap_or(0).max(0) + 4;
+        let one = power(scale)?;
+        let units = |keyword| {
+            numbers(keyword).filter_map(move |(digits, decimals)| {
+                let units = digits.checked_mul(power(scale - decimals)?)?;
+                (units.checked_abs()? <= MAX_UNITS).then_some(units)
+            })
+        };
+        // The flag is true if the bound itself is excluded.
+        let lower = units("minimum").map(|at| (at, false));
+        let lower = lower.chain(units("exclusiveMinimum").map(|at| (at, true))).max();
+        let upper = units("maximum").map(|at| (at, false));
+        let upper = upper
+            .chain(units("exclusiveMaximum").map(|at| (at, true)))
+            .min_by_key(|(at, excluded)| (*at, Reverse(*excluded)));
+        let mut step = integer.then_some(one);
+        for units in units("multipleOf").filter(|units| *units > 0) {
+            step = Some(step.map_or(Some(units), |step| common_multiple(step, units))?);
+        }
+        let (start, step) = match (step, lower, upper) {
+            (Some(step), Some((at, excluded)), _) => {
+                let at = at + i128::from(excluded);
+                (at + (-at).rem_euclid(step), step)
+            }
+            (Some(step), None, Some((at, excluded))) => {
+                let at = at - i128::from(excluded);
+                let last = at - at.rem_euclid(step);
+                if last < step { (last, -step) } else { (step, step) }
+            }
+            (Some(step), None, None) => (step, step),
+            (None, Some((at, excluded)), upper) => {
+                let step = upper.map_or(one, |(upper, _)| (upper - at) / 16);
+                (at + i128::from(excluded) * step, step)
+            }
+            (None, None, Some((at, excluded))) => (at - i128::from(excluded) * one, -one),
+            (None, None, None) => (one * 3 / 2, one),
+        };
         // A `not` may exclude the first ones.
-        let variant = i128::try_from(variant + self.choose(4)).ok()?;
-        let number = match step(conjunction, integer)? {
-            Step::Of(step) => multiple(step, lower, upper, variant)?,
-            Step::None => between(lower, upper, variant)?,
-        };
-        Some(Value::Number(number.to_json().parse::<Number>().ok()?))
+        let units = start + step * i128::try_from(variant + self.choose(4)).ok()?;
+        let sign = if units < 0 { "-" } else { "" };
+        let (whole, part) = (units.abs() / one, units.abs() % one);
+        let text = format!("{sign}{whole}.{part:0width$}", width = scale.unsigned_abs() as usize);
+        let text = text.trim_end_matches('0').trim_end_matches('.');
+        Some(Value::Number(text.parse().ok()?))
     }
 }
 
-/// Return the tightest bound set by the two keywords.
-fn bound(
-    conjunction: &Conjunction<'_>,
-    inclusive: &str,
-    exclusive: &str,
-    is_tighter: impl Fn(Decimal, Decimal) -> Option<bool>,
-) -> Option<Bound> {
-    let mut tightest: Option<Bound> = None;
-    let mut tighten = |value: &Value, inclusive: bool| {
-        let Value::Number(number) = value else { return };
-        let Some(at) = Decimal::parse(number.as_str()) else { return };
-        let is_tighter = match tightest {
-            None => true,
-            Some(known) => is_tighter(at, known.at) == Some(true) || (at == known.at && !inclusive),
-        };
-        if is_tighter {
-            tightest = Some(Bound { at, inclusive });
-        }
-    };
-    for part in &conjunction.parts {
-        // In draft 4, the exclusive keyword is a flag.
-        let is_flagged = part.get(exclusive) == Some(&Value::Bool(true));
-        if let Some(value) = part.get(inclusive) {
-            tighten(value, !is_flagged);
-        }
-        if let Some(value) = part.get(exclusive) {
-            tighten(value, false);
-        }
-    }
-    tightest
+/// Parse a JSON number as digits and the count of decimals among them; `None` if it is too long.
+fn decimal(text: &str) -> Option<(i128, i32)> {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let exponent: i32 = exponent.parse().ok()?;
+    let decimals = i32::try_from(fraction.len()).ok()?.checked_sub(exponent)?;
+    (decimals <= 20).then_some((format!("{whole}{fraction}").parse().ok()?, decimals))
 }
 
-/// The step between possible numbers.
-enum Step {
-    None,
-    Of(Decimal),
+fn power(exponent: i32) -> Option<i128> {
+    10_i128.checked_pow(u32::try_from(exponent).ok()?)
 }
 
-/// Return the smallest step that satisfies all parts; `None` if it cannot be computed.
-fn step(conjunction: &Conjunction<'_>, integer: bool) -> Option<Step> {
-    let mut step = if integer { Step::Of(Decimal::ONE) } else { Step::None };
-    for multiple_of in conjunction.all("multipleOf") {
-        let Value::Number(number) = multiple_of else { continue };
-        let multiple_of = Decimal::parse(number.as_str()).filter(|number| number.is_positive())?;
-        step = Step::Of(match step {
-            Step::Of(known) => known.common_multiple(multiple_of)?,
-            Step::None => multiple_of,
-        });
+fn common_multiple(a: i128, b: i128) -> Option<i128> {
+    let (mut divisor, mut rest) = (a, b);
+    while rest != 0 {
+        (divisor, rest) = (rest, divisor % rest);
     }
-    Some(step)
-}
-
-fn multiple(
-    step: Decimal,
-    lower: Option<Bound>,
-    upper: Option<Bound>,
-    variant: i128,
-) -> Option<Decimal> {
-    let Some(lower) = lower else {
-        let Some(upper) = upper else { return step.plus(step.times(variant)?) };
-        let mut last = upper.at.down_to_multiple(step)?;
-        if !upper.inclusive && !last.less_than(upper.at)? {
-            last = last.minus(step)?;
-        }
-        let first = if last.less_than(step)? { last } else { step };
-        let forth = first.plus(step.times(variant)?)?;
-        return if last.less_than(forth)? {
-            first.minus(step.times(variant)?)
-        } else {
-            Some(forth)
-        };
-    };
-    let mut first = lower.at.up_to_multiple(step)?;
-    if !lower.inclusive && !lower.at.less_than(first)? {
-        first = first.plus(step)?;
-    }
-    first.plus(step.times(variant)?)
-}
-
-fn between(lower: Option<Bound>, upper: Option<Bound>, variant: i128) -> Option<Decimal> {
-    let away = |bound: Bound| Decimal::ONE.times(variant + i128::from(!bound.inclusive));
-    match (lower, upper) {
-        (None, None) => Decimal::PLAIN.plus(Decimal::ONE.times(variant)?),
-        (Some(lower), None) => lower.at.plus(away(lower)?),
-        (None, Some(upper)) => upper.at.minus(away(upper)?),
-        (Some(lower), Some(upper)) => {
-            let steps = variant + i128::from(!lower.inclusive);
-            let part = upper.at.minus(lower.at)?.times(steps % 16)?.sixteenth()?;
-            lower.at.plus(part)
-        }
-    }
+    (a / divisor).checked_mul(b).filter(|multiple| *multiple <= MAX_UNITS)
 }

@@ -9,286 +9,208 @@ use std::{iter::Peekable, str::Chars};
 /// Maximum nesting depth of groups.
 const MAX_GROUPS: usize = 20;
 
-/// A parsed regular expression.
-#[derive(Debug)]
-pub(super) struct Pattern(Vec<Vec<Item>>);
-
-#[derive(Debug)]
-struct Item {
-    atom: Atom,
-    least: usize,
-    most: Option<usize>,
-}
-
-#[derive(Debug)]
-enum Atom {
-    Char(char),
-    Class { ranges: Vec<(char, char)>, negated: bool },
-    Group(Vec<Vec<Item>>),
-    Nothing,
-}
-
-/// The characters of `\w`.
-const WORD: [(char, char); 4] = [('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_')];
-
-/// The characters of `\s`, as far as they matter.
-const SPACE: [(char, char); 3] = [(' ', ' '), ('\t', '\r'), ('\u{a0}', '\u{a0}')];
+/// Maximum length of a sample in bytes; longer strings are unsuitable as examples.
+const MAX_BYTES: usize = 500;
 
 /// The characters to draw from a class, in order of preference.
 const PREFERRED: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ123456789 0-_./";
 
-impl Pattern {
-    /// Parse a pattern; `None` if it uses unsupported features.
-    pub(super) fn parse(pattern: &str) -> Option<Self> {
-        let mut reader = Reader { chars: pattern.chars().peekable(), groups: 0 };
-        let branches = reader.branches()?;
-        reader.chars.next().is_none().then_some(Self(branches))
-    }
-
-    /// Draw a string that should match, of at most `limit` characters. Repetitions are repeated
-    /// `more` times beyond their minimum; `branch` selects among alternatives, and `variant` among
-    /// the characters of a class.
-    pub(super) fn sample(
-        &self,
-        more: usize,
-        branch: usize,
-        variant: usize,
-        limit: usize,
-    ) -> Option<String> {
-        let mut writer = Writer { text: String::new(), left: limit, more, branch, variant };
-        writer.branches(&self.0)?;
-        Some(writer.text)
-    }
+/// Draw a string that should match `pattern`; `None` if it uses unsupported features or the string
+/// would be too long. Repetitions are repeated `more` times beyond their minimum; `branch` selects
+/// among alternatives, and `variant` among the characters of a class.
+pub(super) fn sample(pattern: &str, more: usize, branch: usize, variant: usize) -> Option<String> {
+    let read = |variant| {
+        let chars = pattern.chars().peekable();
+        let mut reader = Reader { chars, groups: 0, more, branch, variant };
+        let text = reader.branches()?;
+        reader.chars.next().is_none().then_some(text)
+    };
+    let text = read(variant)?;
+    // A pattern without variation may be open at its end.
+    let is_varied = variant == 0 || read(0).as_ref() != Some(&text);
+    Some(if is_varied { text } else { format!("{text}{}", variant + 1) })
 }
 
-struct Writer {
-    text: String,
-    left: usize,
+/// A reader of a pattern, which writes the sample as it goes.
+struct Reader<'p> {
+    chars: Peekable<Chars<'p>>,
+    groups: usize,
     more: usize,
     branch: usize,
     variant: usize,
 }
 
-impl Writer {
-    fn branches(&mut self, branches: &[Vec<Item>]) -> Option<()> {
-        for item in &branches[self.branch % branches.len()] {
-            let count = item.least + self.more;
-            let count = item.most.map_or(count, |most| count.min(most));
-            for _ in 0..count {
-                self.left = self.left.checked_sub(1)?;
-                match &item.atom {
-                    Atom::Char(ch) => self.text.push(*ch),
-                    Atom::Class { ranges, negated } => {
-                        let ch = from_class(ranges, *negated, self.variant)?;
-                        self.text.push(ch);
-                    }
-                    Atom::Group(branches) => self.branches(branches)?,
-                    Atom::Nothing => {}
-                }
-            }
+/// A class of characters, as ranges.
+struct Class {
+    ranges: Vec<(char, char)>,
+    negated: bool,
+}
+
+impl Class {
+    fn of(ranges: &[(char, char)], negated: bool) -> Self {
+        Self { ranges: ranges.to_vec(), negated }
+    }
+
+    fn draw(&self, variant: usize) -> Option<char> {
+        let is_in = |ch: &char| {
+            self.ranges.iter().any(|(first, last)| (first..=last).contains(&ch)) != self.negated
+        };
+        let preferred: Vec<char> = PREFERRED.chars().filter(is_in).collect();
+        match preferred.len() {
+            0 if self.negated => None,
+            0 => self.ranges.first().map(|(first, _)| *first),
+            count => Some(preferred[variant % count]),
         }
-        Some(())
     }
-}
-
-fn from_class(ranges: &[(char, char)], negated: bool, variant: usize) -> Option<char> {
-    let is_in =
-        |ch: &char| ranges.iter().any(|(first, last)| (first..=last).contains(&ch)) != negated;
-    let preferred: Vec<char> = PREFERRED.chars().filter(is_in).collect();
-    match preferred.len() {
-        0 if negated => None,
-        0 => ranges.first().map(|(first, _)| *first),
-        count => Some(preferred[variant % count]),
-    }
-}
-
-struct Reader<'p> {
-    chars: Peekable<Chars<'p>>,
-    groups: usize,
 }
 
 impl Reader<'_> {
-    fn branches(&mut self) -> Option<Vec<Vec<Item>>> {
-        let mut branches = vec![Vec::new()];
-        while let Some(next) = self.chars.peek() {
-            match next {
-                ')' => break,
-                '|' => {
-                    self.chars.next();
-                    branches.push(Vec::new());
-                }
-                _ => {
-                    let atom = self.atom()?;
-                    let (least, most) = self.repetition()?;
-                    branches.last_mut()?.push(Item { atom, least, most });
-                }
+    fn branches(&mut self) -> Option<String> {
+        let mut branches = vec![String::new()];
+        while let Some(next) = self.chars.next_if(|next| *next != ')') {
+            if next == '|' {
+                branches.push(String::new());
+                continue;
             }
+            let atom = self.atom(next)?;
+            let (least, most) = self.repetition()?;
+            let count = least.saturating_add(self.more).min(most);
+            let text = branches.last_mut()?;
+            if atom.len().saturating_mul(count) > MAX_BYTES - text.len() {
+                return None;
+            }
+            text.push_str(&atom.repeat(count));
         }
-        Some(branches)
+        let chosen = self.branch % branches.len();
+        Some(branches.swap_remove(chosen))
     }
 
-    fn atom(&mut self) -> Option<Atom> {
-        Some(match self.chars.next()? {
-            '^' | '$' => Atom::Nothing,
-            '.' => Atom::Class { ranges: vec![('\n', '\n'), ('\r', '\r')], negated: true },
-            '[' => self.class()?,
-            '(' => self.group()?,
+    fn atom(&mut self, first: char) -> Option<String> {
+        let class = match first {
+            '^' | '$' => return Some(String::new()),
+            '(' => return self.group(),
             '\\' => match self.chars.next()? {
-                'b' | 'B' => Atom::Nothing,
-                '1'..='9' | 'k' => return None,
+                'b' | 'B' => return Some(String::new()),
                 escape => self.escape(escape)?,
             },
+            '.' => Class::of(&[('\n', '\n'), ('\r', '\r')], true),
+            '[' => self.class()?,
             '*' | '+' | '?' => return None,
-            ch => Atom::Char(ch),
-        })
+            ch => Class::of(&[(ch, ch)], false),
+        };
+        class.draw(self.variant).map(String::from)
     }
 
-    fn group(&mut self) -> Option<Atom> {
+    fn group(&mut self) -> Option<String> {
         self.groups += 1;
         if self.groups > MAX_GROUPS {
             return None;
         }
         let mut looks_around = false;
-        if self.chars.peek() == Some(&'?') {
-            self.chars.next();
-            match self.chars.next()? {
-                ':' => {}
-                '=' | '!' => looks_around = true,
-                'P' | '<' => {
-                    if matches!(self.chars.peek(), Some('=' | '!')) {
-                        looks_around = true;
-                    }
-                    // The name of the group.
-                    while !looks_around && self.chars.next()? != '>' {}
-                    if looks_around {
-                        self.chars.next();
-                    }
-                }
-                _ => return None,
+        if self.chars.next_if_eq(&'?').is_some() {
+            self.chars.next_if_eq(&'P');
+            let is_angled = self.chars.next_if_eq(&'<').is_some();
+            looks_around = self.chars.next_if(|ch| matches!(ch, '=' | '!')).is_some();
+            if is_angled && !looks_around {
+                // The name of the group.
+                self.chars.by_ref().find(|ch| *ch == '>')?;
+            } else if !looks_around {
+                self.chars.next_if_eq(&':')?;
             }
         }
-        let branches = self.branches()?;
+        let text = self.branches()?;
         self.groups -= 1;
-        if self.chars.next() != Some(')') {
-            return None;
-        }
-        Some(if looks_around { Atom::Nothing } else { Atom::Group(branches) })
+        self.chars.next_if_eq(&')')?;
+        Some(if looks_around { String::new() } else { text })
     }
 
-    fn class(&mut self) -> Option<Atom> {
+    fn class(&mut self) -> Option<Class> {
         let negated = self.chars.next_if_eq(&'^').is_some();
         let mut ranges: Vec<(char, char)> = Vec::new();
         loop {
             let first = match self.chars.next()? {
-                ']' => break,
-                '\\' => match self.chars.next()? {
-                    'b' => '\u{8}',
-                    escape => match self.escape(escape)? {
-                        Atom::Char(ch) => ch,
-                        Atom::Class { ranges: more, negated: false } => {
-                            ranges.extend(more);
-                            continue;
-                        }
-                        _ => return None,
-                    },
-                },
+                ']' => return Some(Class { ranges, negated }),
                 '[' if self.chars.peek() == Some(&':') => return None,
-                ch => ch,
+                ch => self.class_member(ch)?,
             };
-            ranges.push((first, self.range_end(first)?));
-        }
-        Some(Atom::Class { ranges, negated })
-    }
-
-    /// Parse the last character of a range that may begin with `first`.
-    fn range_end(&mut self, first: char) -> Option<char> {
-        let mut ahead = self.chars.clone();
-        if ahead.next() != Some('-') || matches!(ahead.peek(), None | Some(']')) {
-            return Some(first);
-        }
-        self.chars.next();
-        match self.chars.next()? {
-            '\\' => {
-                let escape = self.chars.next()?;
-                match self.escape(escape)? {
-                    Atom::Char(last) => Some(last),
-                    _ => None,
-                }
+            let mut ahead = self.chars.clone();
+            if ahead.next() == Some('-') && !matches!(ahead.peek(), None | Some(']')) {
+                self.chars.next();
+                let last = self.chars.next()?;
+                ranges.push((first.first()?.0, self.class_member(last)?.first()?.1));
+            } else {
+                ranges.extend(first);
             }
-            last => Some(last),
         }
     }
 
-    fn escape(&mut self, escape: char) -> Option<Atom> {
-        let class = |ranges: &[(char, char)], negated| {
-            Some(Atom::Class { ranges: ranges.to_vec(), negated })
+    /// Read a character of a class, or the class of an escape.
+    fn class_member(&mut self, first: char) -> Option<Vec<(char, char)>> {
+        if first != '\\' {
+            return Some(vec![(first, first)]);
+        }
+        let escape = self.chars.next()?;
+        let class = self.escape(escape)?;
+        (!class.negated).then_some(class.ranges)
+    }
+
+    fn escape(&mut self, escape: char) -> Option<Class> {
+        let ch = match escape {
+            'd' | 'D' => return Some(Class::of(&[('0', '9')], escape == 'D')),
+            'w' | 'W' => {
+                let word = [('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_')];
+                return Some(Class::of(&word, escape == 'W'));
+            }
+            's' | 'S' => {
+                let space = [(' ', ' '), ('\t', '\r'), ('\u{a0}', '\u{a0}')];
+                return Some(Class::of(&space, escape == 'S'));
+            }
+            'p' => return self.property(),
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'x' => self.code_point(2)?,
+            'u' => self.code_point(4)?,
+            ch if ch.is_ascii_alphanumeric() => return None,
+            ch => ch,
         };
-        match escape {
-            'd' => class(&[('0', '9')], false),
-            'D' => class(&[('0', '9')], true),
-            'w' => class(&WORD, false),
-            'W' => class(&WORD, true),
-            's' => class(&SPACE, false),
-            'S' => class(&SPACE, true),
-            'n' => Some(Atom::Char('\n')),
-            'r' => Some(Atom::Char('\r')),
-            't' => Some(Atom::Char('\t')),
-            'f' => Some(Atom::Char('\u{c}')),
-            'v' => Some(Atom::Char('\u{b}')),
-            '0' => Some(Atom::Char('\0')),
-            'x' => self.code_point(2),
-            'u' => self.code_point(4),
-            'p' => self.property(),
-            ch if ch.is_ascii_alphanumeric() => None,
-            ch => Some(Atom::Char(ch)),
-        }
+        Some(Class::of(&[(ch, ch)], false))
     }
 
-    fn code_point(&mut self, digits: usize) -> Option<Atom> {
+    fn code_point(&mut self, digits: usize) -> Option<char> {
         let digits: String = self.chars.by_ref().take(digits).collect();
-        char::from_u32(u32::from_str_radix(&digits, 16).ok()?).map(Atom::Char)
+        char::from_u32(u32::from_str_radix(&digits, 16).ok()?)
     }
 
-    /// Parse one of the few supported character properties.
-    fn property(&mut self) -> Option<Atom> {
-        if self.chars.next()? != '{' {
-            return None;
-        }
+    /// Read one of the few supported character properties.
+    fn property(&mut self) -> Option<Class> {
+        self.chars.next_if_eq(&'{')?;
         let name: String = self.chars.by_ref().take_while(|ch| *ch != '}').collect();
-        let ranges = match name.as_str() {
-            "L" | "Letter" | "Alphabetic" => vec![('a', 'z'), ('A', 'Z')],
-            "Ll" | "Lowercase_Letter" => vec![('a', 'z')],
-            "Lu" | "Uppercase_Letter" => vec![('A', 'Z')],
-            "N" | "Nd" | "digit" => vec![('0', '9')],
+        let ranges: &[_] = match name.as_str() {
+            "L" | "Letter" | "Alphabetic" => &[('a', 'z'), ('A', 'Z')],
+            "Ll" | "Lowercase_Letter" => &[('a', 'z')],
+            "Lu" | "Uppercase_Letter" => &[('A', 'Z')],
+            "N" | "Nd" | "digit" => &[('0', '9')],
             _ => return None,
         };
-        Some(Atom::Class { ranges, negated: false })
+        Some(Class::of(ranges, false))
     }
 
-    fn repetition(&mut self) -> Option<(usize, Option<usize>)> {
-        let bounds = match self.chars.peek() {
-            Some('*') => (0, None),
-            Some('+') => (1, None),
-            Some('?') => (0, Some(1)),
-            Some('{') => return self.counted(),
-            _ => return Some((1, Some(1))),
+    /// Read the least and the largest count of a repetition.
+    fn repetition(&mut self) -> Option<(usize, usize)> {
+        let bounds = match self.chars.next_if(|next| matches!(next, '*' | '+' | '?' | '{')) {
+            None => return Some((1, 1)),
+            Some('*') => (0, usize::MAX),
+            Some('+') => (1, usize::MAX),
+            Some('?') => (0, 1),
+            Some(_) => {
+                let inside: String = self.chars.by_ref().take_while(|ch| *ch != '}').collect();
+                let (least, most) = inside.split_once(',').unwrap_or((&inside, &inside));
+                let most = if most.is_empty() { usize::MAX } else { most.parse().ok()? };
+                (least.parse().ok()?, most)
+            }
         };
-        self.chars.next();
         self.chars.next_if_eq(&'?');
         Some(bounds)
-    }
-
-    fn counted(&mut self) -> Option<(usize, Option<usize>)> {
-        self.chars.next();
-        let inside: String = self.chars.by_ref().take_while(|ch| *ch != '}').collect();
-        self.chars.next_if_eq(&'?');
-        let (least, most) = match inside.split_once(',') {
-            None => {
-                let count = inside.parse().ok()?;
-                return Some((count, Some(count)));
-            }
-            Some((least, most)) => (least.parse().ok()?, most),
-        };
-        Some((least, if most.is_empty() { None } else { Some(most.parse().ok()?) }))
     }
 }
