@@ -9,10 +9,12 @@ import pytest
 from encoded_runs import encode, framed
 from toolweave.exceptions import MessageError
 from toolweave.web._encoders.ag_ui import AgUiEncoder
-from toolweave.web._encoders.ag_ui_request import read_ag_ui_request
 from toolweave.web._encoders.ai_sdk import AiSdkEncoder
-from toolweave.web._encoders.ai_sdk_request import read_ai_sdk_request
-from toolweave.web._encoders.requests import SubmittedAnswer
+from toolweave.web._encoders.requests import (
+    SubmittedAnswer,
+    read_ag_ui_request,
+    read_ai_sdk_request,
+)
 from web_clients import AG_UI, AI_SDK, node
 from web_scenarios import SCENARIOS
 
@@ -70,7 +72,7 @@ def test_use_chat_answers_a_question(posted: Posted, version: str) -> None:
 @pytest.mark.parametrize("version", AG_UI)
 def test_only_the_last_message_of_an_ag_ui_request_is_read(posted: Posted, version: str) -> None:
     read = read_ag_ui_request(posted["ag-ui"][version]["first"])
-    assert (read.thread_id, read.text, read.message_id) == ("chat", "First.", "m1")
+    assert (read.chat_id, read.text, read.message_id) == ("chat", "First.", "m1")
     assert read.run_id
     assert read.protocol_version == {"0.0.59": None, "1.0.0": "1.0"}[version]
 

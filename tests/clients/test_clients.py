@@ -9,7 +9,7 @@ import pytest
 from encoded_runs import encode, framed
 from toolweave.web._encoders.ag_ui import AgUiEncoder
 from toolweave.web._encoders.ai_sdk import AiSdkEncoder
-from toolweave.web._encoders.json_fields import to_text
+from toolweave.web._sse import to_json
 from web_clients import AG_UI, AI_SDK, Shown, ag_ui_calls, node, ui_calls
 from web_scenarios import SCENARIOS, Scenario
 
@@ -53,7 +53,7 @@ def taken(arguments: Any) -> Any:
     """Return the arguments that the client keeps: it rejects unsafe keys."""
     if not isinstance(arguments, dict) or not {"at", "by"} <= set(arguments):
         return arguments
-    return {name: to_text(each) for name, each in arguments.items()}
+    return {name: to_json(each) for name, each in arguments.items()}
 
 
 def expected_ui_calls(scenario: Scenario, version: int) -> list[Shown]:

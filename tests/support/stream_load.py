@@ -15,8 +15,7 @@ from typing import Any
 from chat_servers import Event
 from killable_servers import SERVERS, FaultServer, Site, check_log, serving
 from toolweave.store import MessageStore
-from toolweave.web._encoders.native import to_json
-from toolweave.web._sse import frame
+from toolweave.web._sse import frame, to_json
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,6 @@ from toolweave.web import (
 )
 from toolweave.web._encoders.ag_ui import AgUiEncoder
 from toolweave.web._encoders.ai_sdk import AiSdkEncoder
-from toolweave.web._encoders.native import NativeEncoder
 
 approver: Approver = ask_in_chat
 
@@ -79,6 +78,19 @@ async def identify_async(request: Request) -> str | None:
 
 def authenticators() -> list[Authenticate]:
     return [identify, identify_async]
+
+
+class NativeEncoder:
+    """A custom encoder."""
+
+    media_type = "text/event-stream"
+    headers: Mapping[str, str] = {}
+
+    def encode(self, event: Mapping[str, object]) -> list[str]:
+        return [str(event)]
+
+    def close(self) -> list[str]:
+        return []
 
 
 def encoders() -> list[Encoder]:

@@ -9,10 +9,11 @@ from typing_extensions import assert_type
 
 from toolweave.web._encoders import Encoder
 from toolweave.web._encoders.ag_ui import AgUiEncoder
-from toolweave.web._encoders.ag_ui_request import AgUiRequest, read_ag_ui_request
 from toolweave.web._encoders.ai_sdk import AiSdkEncoder, AiSdkVersion
-from toolweave.web._encoders.ai_sdk_request import (
+from toolweave.web._encoders.requests import (
+    AgUiRequest,
     AiSdkRequest,
+    read_ag_ui_request,
     read_ai_sdk_request,
     read_ai_sdk_version,
 )
@@ -33,7 +34,7 @@ def encodes(body: Mapping[str, object], event: Event) -> list[str]:
     asked = assert_type(read_ai_sdk_request(body), AiSdkRequest)
     ui = AiSdkEncoder(version=version, message_id=asked.message_id, known_calls=asked.known_calls)
     thread = assert_type(read_ag_ui_request(body), AgUiRequest)
-    ag_ui = AgUiEncoder(history=thread.messages, thread_id=thread.thread_id)
+    ag_ui = AgUiEncoder(history=thread.messages, thread_id=thread.chat_id)
     assert_type(ui.close(), Sequence[str])
     return [*payloads, *ui.close(), *ag_ui.close()]
 

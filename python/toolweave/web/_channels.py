@@ -16,9 +16,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..store._reading import placeholder_event
-from ._encoders.native import to_json
 from ._redaction import redact
-from ._sse import frame
+from ._sse import frame, to_json
 from ._tasks import cancel_and_wait
 
 if TYPE_CHECKING:

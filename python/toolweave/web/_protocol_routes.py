@@ -8,10 +8,10 @@ from starlette.routing import BaseRoute, Route
 
 from ..kinds import Outcome
 from ._encoders.ag_ui import AgUiEncoder
-from ._encoders.ag_ui_request import read_ag_ui_request
 from ._encoders.ai_sdk import AiSdkEncoder
-from ._encoders.ai_sdk_request import (
+from ._encoders.requests import (
     VERSION_HEADER,
+    read_ag_ui_request,
     read_ai_sdk_request,
     read_ai_sdk_version,
 )
@@ -19,15 +19,13 @@ from ._errors import HttpError, unknown_chat
 from ._security import quota_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from starlette.requests import Request
     from starlette.responses import Response
 
     from ..store import MessageStore, RunRecord
     from ._answers import AnswerOutcome, AnswerResolver
     from ._bodies import BodyReader
-    from ._encoders.requests import SubmittedAnswer
+    from ._encoders.requests import ClientRequest, SubmittedAnswer
     from ._security import AccessControl
     from ._streams import EventStreams
     from ._submissions import MessageSubmitter
@@ -79,9 +77,7 @@ class ProtocolRoutes:
         user = await self._access.authenticate(request)
         version = read_ai_sdk_version(request.headers.get(VERSION_HEADER))
         parsed = await self._body_reader.transcript(request, user, read_ai_sdk_request)
-        run = await self._find_or_start_run(
-            request, user, parsed.chat_id, parsed.text, parsed.message_id, parsed.answers
-        )
+        run = await self._find_or_start_run(request, user, parsed)
         encoder = AiSdkEncoder(
             version=version,
             message_id=None if parsed.text is not None else parsed.message_id,
@@ -99,11 +95,9 @@ class ProtocolRoutes:
     async def _ag_ui(self, request: Request) -> Response:
         user = await self._access.authenticate(request)
         parsed = await self._body_reader.transcript(request, user, read_ag_ui_request)
-        run = await self._find_or_start_run(
-            request, user, parsed.thread_id, parsed.text, parsed.message_id, parsed.answers
-        )
+        run = await self._find_or_start_run(request, user, parsed)
         encoder = AgUiEncoder(
-            thread_id=parsed.thread_id,
+            thread_id=parsed.chat_id,
             run_id=parsed.run_id,
             history=parsed.messages,
             protocol_version=parsed.protocol_version,
@@ -111,18 +105,14 @@ class ProtocolRoutes:
         return await self._streams.run_response(request, run, encoder, user)
 
     async def _find_or_start_run(
-        self,
-        request: Request,
-        user: str | None,
-        chat_id: str,
-        text: str | None,
-        message_id: str | None,
-        answers: Sequence[SubmittedAnswer],
+        self, request: Request, user: str | None, parsed: ClientRequest
     ) -> RunRecord:
         """Return the run that answers the new content of a request."""
-        chat_id = (
-            await self._user_chats.get_or_create(chat_id, user, allow_create=text is not None)
-        ).chat_id
+        text, answers = parsed.text, parsed.answers
+        chat = await self._user_chats.get_or_create(
+            parsed.chat_id, user, allow_create=text is not None
+        )
+        chat_id = chat.chat_id
         if len(answers) > _MAX_ANSWERS:
             # Each answer is a write of its own.
             raise HttpError(413, "too_long", f"A request must have at most {_MAX_ANSWERS} answers.")
@@ -138,7 +128,7 @@ class ProtocolRoutes:
             submission = await self._submitter.submit(
                 chat_id,
                 text,
-                message_id if text else None,
+                parsed.message_id if text else None,
                 user,
                 quota_key=quota_key(request, user),
             )

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+def to_json(value: object) -> str:
+    """Return a value as compact JSON, on one line."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def frame(payloads: Sequence[str], sequence_number: int | None = None) -> bytes:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from ._bodies import cursor_of, query_flag
 from ._encoders.ai_sdk import AiSdkEncoder
-from ._encoders.ai_sdk_request import VERSION_HEADER, read_ai_sdk_version
+from ._encoders.requests import VERSION_HEADER, read_ai_sdk_version
 from ._errors import HttpError
 from ._security import ConcurrencyLimiter, quota_key
 from ._sse import frame, retry

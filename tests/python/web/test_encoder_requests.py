@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolweave.exceptions import MessageError
-from toolweave.web._encoders.ag_ui_request import read_ag_ui_request
-from toolweave.web._encoders.ai_sdk_request import read_ai_sdk_request, read_ai_sdk_version
-from toolweave.web._encoders.requests import SubmittedAnswer
+from toolweave.web._encoders.requests import (
+    SubmittedAnswer,
+    read_ag_ui_request,
+    read_ai_sdk_request,
+    read_ai_sdk_version,
+)
 
 
 def message(role: str = "user", *parts: Any, id_: str = "m") -> dict[str, Any]:
@@ -113,7 +116,7 @@ def test_the_last_message_of_ag_ui_is_read() -> None:
     first = {"id": "a", "role": "assistant", "content": None, "toolCalls": []}
     parts = [{"type": "text", "text": "One"}, {"type": "text", "text": "Two"}]
     read = read_ag_ui_request(run(first, {"id": "b", "role": "user", "content": parts}))
-    assert (read.thread_id, read.run_id, read.message_id) == ("t", "r", "b")
+    assert (read.chat_id, read.run_id, read.message_id) == ("t", "r", "b")
     assert read.text == "One\n\nTwo"
     assert read.protocol_version is None
     # Messages that are sent back to the client have no null, which it would reject.

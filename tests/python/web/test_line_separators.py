@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,28 @@ from toolweave.testing import ScriptedModel
 from toolweave.web._encoders import Encoder
 from toolweave.web._encoders.ag_ui import AgUiEncoder
 from toolweave.web._encoders.ai_sdk import AiSdkEncoder
-from toolweave.web._encoders.native import NativeEncoder, to_json
-from toolweave.web._sse import frame
+from toolweave.web._sse import frame, to_json
 
 # All separators of `str.splitlines`, which random text would rarely contain.
 SEPARATORS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 texts = st.text(
     st.sampled_from(SEPARATORS + '"\\') | st.characters(codec="utf-8"), min_size=1, max_size=12
 )
+
+
+class NativeEncoder:
+    """Encoder of the events themselves."""
+
+    media_type = "text/event-stream"
+    headers: Mapping[str, str] = {}
+
+    def encode(self, event: Mapping[str, object]) -> list[str]:
+        return [to_json(event)]
+
+    def close(self) -> list[str]:
+        return []
+
+
 ENCODERS: dict[str, Callable[[], Encoder]] = {
     "native": NativeEncoder,
     "ai-sdk": AiSdkEncoder,

@@ -22,31 +22,6 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from .encoder import Encoder
 
 __all__ = ["Encoder"]
-
-
-class Encoder(Protocol):
-    """Encoder of the events of one stream for one kind of client."""
-
-    @property
-    def media_type(self) -> str:
-        """Content type of the stream."""
-        ...
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """Additional headers of the response."""
-        ...
-
-    def encode(self, event: Mapping[str, object]) -> Sequence[str]:
-        """Return the payloads of an event: none, one or several."""
-        ...
-
-    def close(self) -> Sequence[str]:
-        """Return the payloads that end the stream, after closing everything that is open."""
-        ...
