@@ -1,47 +1,86 @@
-"""Detection of models that repeat the same calls."""
+"""The loop of requests of a run: when it goes on, asks again, and stops."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from .._aio.single_flight import ResultCache
-from ..kinds import ErrorCode
+from .._core import ToolAggregateMessage
+from ..executor._deferred import METADATA as DEFERRED
+from ..kinds import ErrorCode, StopReason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from .._core import ToolAggregateMessage, ToolCall, ToolResult
+    from .._core import ToolCall, ToolResult
+    from .._messages import Message
+    from ..natural import ReplyRun
 
 # Calls with more text are processed in a thread.
 _MAX_INLINE = 65_536
 
 
-class LoopGuard:
-    """A counter of the replies in which the same call gave the same result.
+class ReplyLoop:
+    """The requests of one run, of an agent or in a scene, and the decision after each reply.
 
-    A reply is part of a loop if every call in it has reached the limit. A repeated call next to a
-    new one is progress, and so is a call whose result has changed.
+    A reply is part of a loop of calls if every call in it has given the same result in
+    `max_repeats` replies. A repeated call next to a new one is progress, and so is a call whose
+    result has changed.
 
     Args:
-        limit: The number of replies; None for no limit.
+        max_iterations: Maximum number of requests.
+        max_repeats: The number of replies that make a loop; None for no limit.
     """
 
-    def __init__(self, limit: int | None) -> None:
-        self._limit = limit
+    def __init__(self, max_iterations: int, max_repeats: int | None = None) -> None:
+        self._max_iterations = max_iterations
+        self._max_repeats = max_repeats
         self._counts: Counter[tuple[str, str]] = Counter()
+        self._is_retry = False
+        self.iterations = 0
+        """Number of requests made."""
 
-    async def is_loop(self, aggregate: ToolAggregateMessage) -> bool:
-        """Count the calls of the next reply, and return True if they are part of a loop."""
-        if self._limit is None:
-            return False
+    def extend(self, requests: int) -> None:
+        """Allow this number of requests from now on."""
+        self._max_iterations = self.iterations + requests
+
+    def should_retry(self, reply: ReplyRun) -> bool:
+        """Return True if the reply is empty and has to be requested again, which is done once."""
+        self._is_retry = (
+            reply.is_empty and not self._is_retry and self.iterations < self._max_iterations
+        )
+        return self._is_retry
+
+    async def stop_reason(self, aggregate: ToolAggregateMessage) -> StopReason | None:
+        """Return the reason to stop after a reply with calls, or None to send the results."""
+        if any(pending_calls(aggregate)):
+            return StopReason.DEFERRED
+        if self._max_repeats is not None and await self._is_loop(aggregate, self._max_repeats):
+            return StopReason.LOOP
+        return StopReason.MAX_ITERATIONS if self.iterations >= self._max_iterations else None
+
+    async def _is_loop(self, aggregate: ToolAggregateMessage, limit: int) -> bool:
         if sum(len(call.raw) for call in aggregate.tool_calls) > _MAX_INLINE:
             calls = await asyncio.to_thread(_keys, aggregate)
         else:
             calls = _keys(aggregate)
         self._counts.update(calls)
-        return all(self._counts[call] >= self._limit for call in calls)
+        return all(self._counts[call] >= limit for call in calls)
+
+
+def pending_calls(message: Message) -> Iterator[tuple[ToolCall, str]]:
+    """Yield the calls of a message with deferred results, each with the key to resolve."""
+    if not isinstance(message, ToolAggregateMessage):
+        return
+    if len(message.tool_results) == len(message.tool_calls):
+        return
+    known = {result.tool_call_id for result in message.tool_results}
+    keys = cast("dict[str, str]", message.metadata.get(DEFERRED, {}))
+    for call in message.tool_calls:
+        if call.id not in known:
+            yield call, keys.get(call.id, call.id)
 
 
 def _keys(aggregate: ToolAggregateMessage) -> set[tuple[str, str]]:

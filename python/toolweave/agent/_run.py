@@ -8,7 +8,7 @@ import logging
 import uuid
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
 
 from .. import tracing
 from .._aio.loops import running_loop
@@ -16,13 +16,12 @@ from .._aio.runs import Run
 from .._core import TextMessage, ToolAggregateMessage, UsageMessage, UsageUpdate
 from ..exceptions import MaxIterationsError
 from ..executor import ToolDeferred
-from ..executor._deferred import METADATA as DEFERRED
 from ..kinds import Role, StopReason
 from ..natural._reader import CUT_OFF
-from ._loop import LoopGuard
+from ._loop import ReplyLoop, pending_calls
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Iterable, Iterator
+    from collections.abc import AsyncGenerator, Generator, Iterable
     from types import TracebackType
 
     from .._core import ToolResult
@@ -108,18 +107,19 @@ class AgentRun(Run["AgentEvent"]):
         self._changed: list[Message] = []
         self._resumed = resumed
         self._chat_id = chat_id
-        self._run_id = uuid.uuid4().hex if run_id is None else run_id
         self._journal = journal
-        self._generation_id: str | None = None
         self._usage = (0, 0, 0)
-        self._guard = LoopGuard(settings.max_repeats)
+        self._loop = ReplyLoop(settings.max_iterations, settings.max_repeats)
         self._reply: ReplyRun | None = None
         self._context = contextvars.copy_context()
         self._cancelled = False
         # The cancellation of a run that has timed out.
         self._timeout_task: asyncio.Task[None] | None = None
-        self._iterations = 0
         self._generator = self._events()
+        self.run_id = uuid.uuid4().hex if run_id is None else run_id
+        """The id of the run in its messages."""
+        self.generation_id: str | None = None
+        """The id of the reply that the last event belongs to; None before the first reply."""
         self.result: AgentResult | None = None
         """The result; None until the run has ended."""
 
@@ -128,16 +128,6 @@ class AgentRun(Run["AgentEvent"]):
         """The conversation so far. The calls of a reply are included when all have a result."""
         so_far = () if self._reply is None else self._reply.messages
         return (*self._messages, *so_far)
-
-    @property
-    def run_id(self) -> str:
-        """The id of the run in its messages."""
-        return self._run_id
-
-    @property
-    def generation_id(self) -> str | None:
-        """The id of the reply that the last event belongs to; None before the first reply."""
-        return self._generation_id
 
     @property
     def finished_messages(self) -> tuple[Message, ...]:
@@ -155,7 +145,7 @@ class AgentRun(Run["AgentEvent"]):
         return UsageMessage(
             *self._total_usage(),
             from_agent=self._use.name,
-            run_id=self._run_id,
+            run_id=self.run_id,
             chat_id=self._chat_id,
         )
 
@@ -238,36 +228,36 @@ class AgentRun(Run["AgentEvent"]):
     async def _events(self) -> AsyncGenerator[AgentEvent, None]:
         with self._enforce_timeout(), self._span():
             for aggregate, late in await self._merge_late_results():
-                self._generation_id = aggregate.generation_id
+                self.generation_id = aggregate.generation_id
                 for each in late:
                     yield each
                 yield aggregate
-            if self._resumed and any(_pending(self._messages)):
+            if self._resumed and self._deferred():
                 yield self._finish(StopReason.DEFERRED, "")
                 return
             if self._cancelled:
                 yield self._finish(StopReason.CANCELLED, "")
                 return
             empty: ReplyRun | None = None
+            with_tools = True
             while True:
-                reply = self._open_reply(empty)
+                reply = self._open_reply(empty, with_tools=with_tools)
                 async with self._consume(reply):
                     async for event in reply:
                         yield event
-                stop = await self._stop_reason_of(reply)
-                empty = reply if empty is None and self._should_retry(stop) else None
-                if stop is not None and empty is None:
-                    break
-            if stop is StopReason.MAX_ITERATIONS and self._settings.answer_at_limit:
-                for _ in range(2):
-                    reply = self._open_reply(empty, with_tools=False)
-                    async with self._consume(reply):
-                        async for event in reply:
-                            yield event
+                stop = await self._stop_reason_of(reply, with_tools=with_tools)
+                if stop is not StopReason.CANCELLED and self._loop.should_retry(reply):
                     empty = reply
-                    if self._cancelled or not reply.is_empty:
-                        break
-                stop = StopReason.CANCELLED if self._cancelled else stop
+                    continue
+                empty = None
+                if stop is None:
+                    continue
+                answers = stop is StopReason.MAX_ITERATIONS and self._settings.answer_at_limit
+                if not (answers and with_tools):
+                    break
+                with_tools = False
+                # The request without tools, and another one if its reply is empty.
+                self._loop.extend(2)
             result = self._finish(stop, reply.text)
             if stop is StopReason.MAX_ITERATIONS and self._settings.strict:
                 limit = self._settings.max_iterations
@@ -315,19 +305,19 @@ class AgentRun(Run["AgentEvent"]):
 
     def _open_reply(self, empty: ReplyRun | None = None, *, with_tools: bool = True) -> ReplyRun:
         """Open the next reply; `empty` is the last one if it was empty and is requested again."""
-        self._iterations += 1
+        self._loop.iterations += 1
         instructions = self._settings.instructions
         system = [] if instructions is None else [TextMessage(instructions, role=Role.SYSTEM)]
         messages = self._messages
         if empty is not None:
-            _log.info("an empty reply is requested once more", extra={"run_id": self._run_id})
+            _log.info("an empty reply is requested once more", extra={"run_id": self.run_id})
             # Providers reject turns that have only reasoning.
             before = len(messages) - len(empty.messages)
             messages = [*messages[:before], empty.reminder]
         return self._use.open(
             [*system, *messages],
             options=self._settings.options,
-            run_id=self._run_id,
+            run_id=self.run_id,
             chat_id=self._chat_id,
             with_tools=with_tools,
             context=self._context,
@@ -338,7 +328,7 @@ class AgentRun(Run["AgentEvent"]):
     async def _consume(self, reply: ReplyRun) -> AsyncGenerator[None, None]:
         """Add the messages and usage of a reply to the run, however the block ends."""
         self._reply = reply
-        self._generation_id = reply.generation_id
+        self.generation_id = reply.generation_id
         try:
             async with reply:
                 yield
@@ -347,28 +337,25 @@ class AgentRun(Run["AgentEvent"]):
             self._messages += reply.messages
             self._reply = None
 
-    async def _stop_reason_of(self, reply: ReplyRun) -> StopReason | None:
+    async def _stop_reason_of(self, reply: ReplyRun, *, with_tools: bool) -> StopReason | None:
         """Return the reason why the run ends with this reply, or None if it continues."""
-        stop = await self._stop_reason_if_running(reply)
-        return StopReason.CANCELLED if self._cancelled else stop
-
-    async def _stop_reason_if_running(self, reply: ReplyRun) -> StopReason | None:
-        """Return the reason why a run that is not cancelled ends with this reply, or None."""
-        aggregate = reply.aggregate
-        if aggregate is None:
-            if reply.finish_reason in CUT_OFF:
-                return StopReason(reply.finish_reason.value)
-            return StopReason.COMPLETED if reply.text.strip() else StopReason.EMPTY
-        if any(_pending([aggregate])):
-            return StopReason.DEFERRED
-        if await self._guard.is_loop(aggregate):
-            return StopReason.LOOP
-        if self._iterations >= self._settings.max_iterations:
+        if self._cancelled:
+            return StopReason.CANCELLED
+        if not with_tools:
             return StopReason.MAX_ITERATIONS
-        return None
+        if reply.aggregate is not None:
+            return await self._loop.stop_reason(reply.aggregate)
+        if reply.finish_reason in CUT_OFF:
+            return StopReason(reply.finish_reason.value)
+        return StopReason.COMPLETED if reply.text.strip() else StopReason.EMPTY
 
-    def _should_retry(self, stop: StopReason | None) -> bool:
-        return stop is StopReason.EMPTY and self._iterations < self._settings.max_iterations
+    def _deferred(self) -> tuple[ToolDeferred, ...]:
+        """Return the calls of the conversation with deferred results."""
+        return tuple(
+            ToolDeferred(call.id, call.name, key)
+            for message in self._messages
+            for call, key in pending_calls(message)
+        )
 
     def _finish(self, stop: StopReason, text: str) -> AgentResult:
         if stop is StopReason.CANCELLED and self._timeout_task is not None:
@@ -377,9 +364,9 @@ class AgentRun(Run["AgentEvent"]):
             "a run has ended",
             extra={
                 "agent": self._use.name,
-                "run_id": self._run_id,
+                "run_id": self.run_id,
                 "stop_reason": stop.value,
-                "iterations": self._iterations,
+                "iterations": self._loop.iterations,
             },
         )
         self.result = AgentResult(
@@ -388,20 +375,7 @@ class AgentRun(Run["AgentEvent"]):
             new_messages=tuple(self._messages[self._start :]),
             usage=self.usage,
             stop_reason=stop,
-            iterations=self._iterations,
-            deferred=tuple(_pending(self._messages)),
+            iterations=self._loop.iterations,
+            deferred=self._deferred(),
         )
         return self.result
-
-
-def _pending(messages: Iterable[Message]) -> Iterator[ToolDeferred]:
-    """Yield the calls with deferred results."""
-    for message in messages:
-        if isinstance(message, ToolAggregateMessage):
-            if len(message.tool_results) == len(message.tool_calls):
-                continue
-            known = {result.tool_call_id for result in message.tool_results}
-            keys = cast("dict[str, str]", message.metadata.get(DEFERRED, {}))
-            for call in message.tool_calls:
-                if call.id not in known:
-                    yield ToolDeferred(call.id, call.name, keys.get(call.id, call.id))

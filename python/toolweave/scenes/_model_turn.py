@@ -15,6 +15,7 @@ from .._core import (
     ToolCallStart,
     ToolResult,
 )
+from ..agent._loop import ReplyLoop
 from ..executor import ToolProgress, ToolQuestion, ToolStarted
 from ..executor._results import progress_text
 from ..kinds import ErrorCode, FinishReason, SceneStatus, SceneStopReason
@@ -87,8 +88,6 @@ class ModelTurn:
         self._is_admitted: bool | None = None
         self._outline = ReplyOutline("")
         self._answered_by = CapturedModel()
-        self.requests = 0
-        """Number of requests made."""
         self._should_refuse = should_refuse
         # Refused calls in text and their results, both by the id of the text.
         self._unregistered: Mapping[str, Sequence[UnregisteredCall]] = {}
@@ -110,7 +109,7 @@ class ModelTurn:
         *,
         with_tools: bool = True,
         options: ModelOptions | None = None,
-        max_requests: int = 2,
+        loop: ReplyLoop | None = None,
     ) -> ReplyRun:
         """Send the request and wait for the reply and the results.
 
@@ -118,24 +117,26 @@ class ModelTurn:
             messages: The messages of the request.
             with_tools: If true, the model is shown the tools.
             options: The options of the request; those of the manager if not given.
-            max_requests: Maximum number of requests, 1 or 2.
+            loop: The loop that counts the requests; two requests if not given.
 
         Raises:
             ModelError: The request failed, or the reply broke off.
         """
-        reply = await self._run_once(messages, with_tools, options)
-        if reply.is_empty and max_requests > 1 and self._state.costs.budget_error is None:
+        loop = ReplyLoop(2) if loop is None else loop
+        while True:
+            loop.iterations += 1
+            reply = await self._run_once(messages, with_tools, options)
+            if self._state.costs.budget_error is not None or not loop.should_retry(reply):
+                return reply
             _log.info("an empty reply is requested once more", extra={"run_id": self._state.run_id})
             self._is_admitted, self._texts = None, None
-            reply = await self._run_once([*messages, reply.reminder], with_tools, options)
-        return reply
+            messages = [*messages, reply.reminder]
 
     async def _run_once(
         self, messages: Sequence[Message], with_tools: bool, options: ModelOptions | None
     ) -> ReplyRun:
         """Send one request."""
         state = self._state
-        self.requests += 1
         if self._emits and not self._use.parser.native:
             self._names = state.scenes.name_matcher(self._use, with_tools=with_tools)
         if state.streaming:

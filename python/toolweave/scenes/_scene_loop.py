@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from .. import tracing
-from ..agent._loop import LoopGuard
+from ..agent._loop import ReplyLoop, pending_calls
 from ..conversations import Interaction
-from ..executor._deferred import METADATA as DEFERRED
-from ..kinds import SceneStatus, SceneStopReason
+from ..kinds import SceneStatus, SceneStopReason, StopReason
 from ._actors import actor_texts
 from ._model_turn import ModelTurn, report_answer
 from ._request import enter_context
@@ -73,34 +72,34 @@ class _SceneLoop:
         self._system = system
         self._nudge = [] if nudge is None else [user(nudge)]
         self._start = len(state.messages)
-        self._guard = LoopGuard(state.settings.max_repeats)
+        self._loop = ReplyLoop(state.settings.max_iterations, state.settings.max_repeats)
         self._refused = False
 
     async def run(self) -> str:
-        state, limit = self._state, self._state.settings.max_iterations
-        requests = 0
-        while requests < limit:
+        state, loop = self._state, self._loop
+        while True:
             turn = ModelTurn(
                 state,
                 state.scenes.tool_use(self._scene),
                 scene=self._scene,
                 should_refuse=self._should_refuse,
             )
-            reply = await turn.run(self._request(), max_requests=limit - requests)
-            requests += turn.requests
+            reply = await turn.run(self._request(), loop=loop)
             # Calls in text are not refused in two replies in a row.
             self._refused = bool(turn.refused)
             if turn.aggregate is None:
                 return report_answer(state, reply, self._scene, notice=turn.notice)
             state.check_budget()
-            pending = tuple(self._pending(turn.aggregate))
-            if pending:
-                raise PauseRun(pending)
-            if await self._guard.is_loop(turn.aggregate):
+            stop = await loop.stop_reason(turn.aggregate)
+            if stop is StopReason.DEFERRED:
+                raise PauseRun(tuple(self._pending(turn.aggregate)))
+            if stop is StopReason.LOOP:
                 return await self._stop_at_limit(
                     f"The same tool calls gave the same results {state.settings.max_repeats} times"
                 )
-        return await self._stop_at_limit(f"Maximum tool call iterations ({limit}) reached")
+            if stop is StopReason.MAX_ITERATIONS:
+                limit = state.settings.max_iterations
+                return await self._stop_at_limit(f"Maximum tool call iterations ({limit}) reached")
 
     def _should_refuse(self, _: UnregisteredCall) -> bool:
         return not self._refused
@@ -127,15 +126,11 @@ class _SceneLoop:
         raise StopRun(SceneStopReason.MAX_ITERATIONS)
 
     def _pending(self, aggregate: ToolAggregateMessage) -> Iterator[Interaction]:
-        known = {result.tool_call_id for result in aggregate.tool_results}
-        keys = cast("dict[str, str]", aggregate.metadata.get(DEFERRED, {}))
         deferred = self._state.scenes.tool_use(self._scene).executor.deferred
-        for call in aggregate.tool_calls:
-            if call.id not in known:
-                key = keys.get(call.id, call.id)
-                # From here on the conversation stores the call, also across processes.
-                deferred.discard(key)
-                yield Interaction(key, call.id, self._scene.name, call.name, call.arguments)
+        for call, key in pending_calls(aggregate):
+            # From here on the conversation stores the call, also across processes.
+            deferred.discard(key)
+            yield Interaction(key, call.id, self._scene.name, call.name, call.arguments)
 
 
 def _nudge(scene: Scene, entry: SceneEntry) -> str | None:

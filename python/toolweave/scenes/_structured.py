@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._core import FunctionContract, InvalidToolCall, Limits, Parser, TextMessage
+from ..agent._loop import ReplyLoop
 from ..exceptions import ValidationError
 from ..kinds import Role, SceneStopReason
 from ..protocols import ModelOptions
@@ -114,7 +115,7 @@ async def ask_for(
         # An empty reply is treated like any other that violates the schema.
         message = user(f"{question}\n\n{form}")
         turn = ModelTurn(state, state.scenes.plain, emits=False)
-        reply = await turn.run([*conversation, message], options=options, max_requests=1)
+        reply = await turn.run([*conversation, message], options=options, loop=ReplyLoop(1))
         state.check_budget()
         text = reply.text
         read = reader.read(text, truncated=reply.finish_reason in CUT_OFF_MESSAGES)
