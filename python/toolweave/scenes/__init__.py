@@ -36,10 +36,10 @@ from ..kinds import SceneStatus, SceneStopReason
 from ._actors import Actor
 from ._hooks import Answer, Append, Deny, SceneOutcome
 from ._manager import SceneManager
-from ._options import GUARDRAILS
 from ._request import ClientResult, SceneContext, SceneMode, SceneRequest, current_context
 from ._run import SceneRun
 from ._scene import Scene
+from ._settings import GUARDRAILS
 from ._steps import ExecutedTool, SceneResult, SceneStep
 
 __all__ = [

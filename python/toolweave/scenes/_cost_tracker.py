@@ -10,7 +10,7 @@ from .._core import TextMessage, ToolAggregateMessage
 from ..costs import Cost, CostMeter, estimate_usage
 from ..costs._amounts import plus
 from ..kinds import FinishReason
-from ._options import model_identity
+from ._settings import model_identity
 
 if TYPE_CHECKING:
     from decimal import Decimal

@@ -22,7 +22,12 @@ from ..natural._options import split_options
 from ..protocols import ModelOptions
 from ._actors import checked_actor
 from ._hooks import Hooks, checked_hook
-from ._options import (
+from ._request import SceneRequest
+from ._run import SceneRun
+from ._runtime import SceneRuntime
+from ._scene import Scene
+from ._scene_set import SceneSet
+from ._settings import (
     MODES,
     budget_of,
     checked_summarizer,
@@ -32,11 +37,6 @@ from ._options import (
     store_of,
     user_of,
 )
-from ._request import SceneRequest
-from ._run import SceneRun
-from ._runtime import SceneRuntime
-from ._scene import Scene
-from ._scene_set import SceneSet
 from ._state import ManagerSettings
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from ..kinds import ErrorCode, FinishReason, SceneStatus, SceneStopReason
 from ..models.fallback import CapturedModel, capture_model
 from ..natural._parts import calls_id
 from ._holdback import TextHoldback
-from ._outline import ReplyOutline
+from ._reply_texts import ReplyOutline
 from ._state import StopRun
 from ._steps import ExecutedTool
 from ._unregistered_calls import UnregisteredCall, split_calls

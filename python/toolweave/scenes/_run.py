@@ -22,13 +22,13 @@ from ..exceptions import ModelError, RateLimitedError
 from ..kinds import Role, SceneStatus, SceneStopReason
 from ..models import as_messages
 from ._actors import actor_texts
-from ._client_results import apply_client_results, check_results, missing_results, results_of
-from ._failures import full_text, log_failure, model_failure_text, run_failure_text
+from ._ends import full_text, log_failure, model_failure_text, run_failure_text
 from ._flow import denied, run_scenes, select_first_scenes
 from ._hooks import Deny
 from ._scene_queue import SceneQueue
 from ._state import PauseRun, StopRun
 from ._steps import SceneResult, SceneStep
+from ._storage import apply_client_results, check_results, missing_results, results_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from ..kinds import SceneStatus, SceneStopReason
 from ..models import as_messages
-from ._client_results import QUEUE_KEY, USER_KEY
 from ._cost_tracker import CostTracker
-from ._failures import full_text, log_failure, model_failure_text
-from ._options import budget_of, check_priced
+from ._ends import full_text, log_failure, model_failure_text
 from ._scene_queue import SceneQueue
+from ._settings import budget_of, check_priced
 from ._state import RunState, StopRun
+from ._storage import QUEUE_KEY, USER_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

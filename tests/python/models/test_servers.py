@@ -13,7 +13,7 @@ from toolweave.models import complete
 from toolweave.models.anthropic import AnthropicModel
 from toolweave.models.http import HttpModel
 from toolweave.models.openai import OpenAIModel
-from toolweave.scenes._failures import model_failure_text
+from toolweave.scenes._ends import model_failure_text
 
 KEY = "sk-0123456789abcdef"
 
