@@ -15,10 +15,10 @@ from bisect import bisect_right
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._aio.tasks import cancel_and_wait
 from ..store._reading import placeholder_event
 from ._redaction import redact
 from ._sse import frame, to_json
-from ._tasks import cancel_and_wait
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence

@@ -7,6 +7,7 @@ import logging
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, cast
 
+from .._aio.tasks import cancel_and_wait
 from ..agent import AgentResult
 from ..exceptions import ModelError, RunLostError, StoreError, ToolweaveError
 from ..lifecycle import StreamEventMapper
@@ -16,7 +17,6 @@ from ._approvals import CURRENT_ANSWERS
 from ._pending_answers import PendingAnswers
 from ._redaction import run_failure_text
 from ._responders import Turn
-from ._tasks import cancel_and_wait
 from ._writer import RunWriter, log_fields
 
 if TYPE_CHECKING:

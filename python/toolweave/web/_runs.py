@@ -9,12 +9,12 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .._aio.tasks import cancel_and_wait
 from ..exceptions import ChatBusyError, StoreError
 from ..lifecycle import StreamEventMapper
 from ._errors import HttpError
 from ._run import ChatRun
 from ._security import ConcurrencyLimiter
-from ._tasks import cancel_and_wait
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
