@@ -8,6 +8,7 @@ from ._options import ParserOptions, Tools
 from .kinds import ErrorCode, FinishReason, MessageKind, Role
 
 __all__ = [
+    "ChunkReader",
     "Consolidator",
     "Diagnostic",
     "Discarded",
@@ -2413,6 +2414,25 @@ class HttpBatch:
         """Stop a request: its connection is closed at once, and it has no outcome."""
     def close(self) -> None:
         """Stop all requests in flight."""
+
+@disjoint_base
+class ChunkReader:
+    """Converter from the chunks of an OpenAI-compatible reply to updates.
+
+    For chunks that a provider's client has received and parsed: dicts, or the client's objects.
+    The reader tolerates common deviations of servers: missing or repeated ids and indexes, names in
+    every fragment, and reasoning under different field names. Only the first of several choices is
+    read.
+    """
+
+    reason: str | None
+    """Finish reason as the server sent it; None before that."""
+
+    def __new__(cls) -> Self: ...
+    def push(self, chunk: object) -> Sequence[Update]:
+        """Return the updates of one chunk; none if it only keeps the connection alive."""
+    def finish(self) -> FinishUpdate:
+        """Return the end of the reply: ``missing`` if its reason is absent or unknown."""
 
 @final
 class HttpLargeEvents:

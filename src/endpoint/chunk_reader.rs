@@ -1,5 +1,10 @@
 //! Conversion of the chunks of a reply into events.
 
+#[cfg(feature = "python")]
+use serde::de::Deserializer;
+
+#[cfg(feature = "python")]
+use super::{chunk::ServerError, lenient};
 use super::{
     chunk::{self, Choice, Chunk, Content, Delta},
     error_response::{self, ErrorResponse},
@@ -16,11 +21,12 @@ use crate::{
 use std::sync::Arc;
 
 /// Reader of one reply, fed chunk by chunk.
-pub(super) struct ChunkReader {
+pub(crate) struct ChunkReader {
     calls: Option<Calls>,
     fragments: Fragments,
     usage: Option<UsageUpdate>,
-    reason: Option<FinishReason>,
+    /// The finish reason as the server sent it.
+    pub(crate) reason: Option<String>,
 }
 
 /// Reader that finds calls in a reply, and the judge that validates them.
@@ -41,7 +47,7 @@ pub(super) enum ChunkError {
 }
 
 impl ChunkReader {
-    pub(super) fn new(parsing: Option<CallParsing>) -> Self {
+    pub(crate) fn new(parsing: Option<CallParsing>) -> Self {
         let calls = parsing.map(|parsing| Calls {
             reader: Reader::new(
                 parsing.parser.fresh(),
@@ -76,13 +82,30 @@ impl ChunkReader {
             .ok_or(ChunkError::NotAReply)
     }
 
+    /// Push a chunk that has been parsed already, by a client that handles the server's errors.
+    #[cfg(feature = "python")]
+    pub(crate) fn push_parsed<'de, D: Deserializer<'de>>(
+        &mut self,
+        chunk: D,
+        sink: &mut impl EventSink,
+    ) -> Result<(), D::Error> {
+        let chunk = Chunk { error: ServerError::default(), ..lenient::from(chunk)? };
+        let _ = self.chunk(chunk, false, sink);
+        Ok(())
+    }
+
+    /// Return the finish reason of the reply, with what has arrived.
+    pub(crate) fn finish_reason(&self) -> FinishReason {
+        match self.reason.as_deref().map_or(FinishReason::Missing, finish_reason) {
+            // Some servers send `stop` even after calls.
+            FinishReason::Stop if self.fragments.calls() > 0 => FinishReason::ToolCalls,
+            reason => reason,
+        }
+    }
+
     /// Finish the reply with what has arrived.
     pub(super) fn finish(&mut self, sink: &mut impl EventSink) {
-        let mut reason = self.reason.unwrap_or(FinishReason::Missing);
-        // Some servers send `stop` even after calls.
-        if reason == FinishReason::Stop && self.fragments.calls() > 0 {
-            reason = FinishReason::ToolCalls;
-        }
+        let mut reason = self.finish_reason();
         if let Some(calls) = &mut self.calls {
             let ending = if reason.cuts_off() { Ending::Truncated } else { Ending::Complete };
             calls.finish(ending, sink);
@@ -155,8 +178,8 @@ impl ChunkReader {
                 }
             }
         }
-        if let Some(word) = choice.finish_reason.as_deref() {
-            self.reason = Some(finish_reason(word));
+        if let Some(word) = choice.finish_reason.0 {
+            self.reason = Some(word.into_owned());
         }
     }
 

@@ -42,10 +42,15 @@ pub(super) trait Lenient<'de>: Default {
     }
 }
 
+/// Deserialize a value.
+pub(super) fn from<'de, T: Lenient<'de>, D: Deserializer<'de>>(value: D) -> Result<T, D::Error> {
+    Read(PhantomData).deserialize(value)
+}
+
 /// Deserialize JSON text.
 pub(super) fn from_str<'de, T: Lenient<'de>>(json: &'de str) -> serde_json::Result<T> {
     let mut reader = serde_json::Deserializer::from_str(json);
-    let value = Read(PhantomData).deserialize(&mut reader)?;
+    let value = from(&mut reader)?;
     reader.end()?;
     Ok(value)
 }

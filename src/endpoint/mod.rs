@@ -57,6 +57,12 @@ mod stream;
 mod tests;
 mod timer;
 
+#[cfg(feature = "python")]
+pub(crate) use self::{
+    chunk_reader::ChunkReader,
+    queue::{Capacity, EventQueue, Wake},
+    secrets::Secrets,
+};
 pub use self::{
     client::Client,
     decoder::{BodyFormat, read},
@@ -65,9 +71,4 @@ pub use self::{
     request::{Limits, Request, Retries, Timeouts},
     settings::{ClientError, HttpVersion, ProxyChoice, Settings},
     stream::stream_reply,
-};
-#[cfg(feature = "python")]
-pub(crate) use self::{
-    queue::{Capacity, EventQueue, Wake},
-    secrets::Secrets,
 };

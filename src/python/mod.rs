@@ -41,7 +41,8 @@ mod core {
     use super::diagnostic::PyDiagnostic;
     #[pymodule_export]
     use super::endpoint::{
-        PyHttpBatch, PyHttpClient, PyHttpLargeEvents, PyHttpReply, PyHttpWakeup, without_keys,
+        PyChunkReader, PyHttpBatch, PyHttpClient, PyHttpLargeEvents, PyHttpReply, PyHttpWakeup,
+        without_keys,
     };
     #[pymodule_export]
     use super::lifecycle::{PyStreamReducer, check_stream_event};

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::{
     super::{BodyFormat, Event, Limits, read},
-    EventLog, LIMITS, body, joined, parsing, text_chunk, text_of,
+    LIMITS, body, joined, parsing, text_chunk, text_of,
 };
 
 /// Generate valid and invalid pieces of bodies.
@@ -102,7 +102,7 @@ proptest! {
         body in prop::collection::vec(any::<u8>(), 0..400),
         form in prop::sample::select(vec![BodyFormat::Events, BodyFormat::Document]),
     ) {
-        let mut log = EventLog::default();
+        let mut log: Vec<Event> = Vec::new();
         let pieces = body.chunks(9).map(Bytes::copy_from_slice);
         let _ = read("m", form, pieces, LIMITS, Some(parsing(true)), &mut log);
     }

@@ -40,18 +40,6 @@ impl EventSink for JoinedReply {
     async fn room(&mut self) {}
 }
 
-/// A sink that records every event.
-#[derive(Default)]
-struct EventLog(Vec<Event>);
-
-impl EventSink for EventLog {
-    fn put(&mut self, event: Event) {
-        self.0.push(event);
-    }
-
-    async fn room(&mut self) {}
-}
-
 /// Return settings for parsing calls of `Add`.
 fn parsing(inline: bool) -> CallParsing {
     let tools = vec![Tool { name: "Add".to_owned(), schema: None }];
@@ -118,11 +106,11 @@ fn chunks_give_the_expected_updates() {
     let cases = cases();
     assert!(cases.len() > 60, "{}", cases.len());
     for (name, chunks, updates) in cases {
-        let mut log = EventLog::default();
+        let mut log: Vec<Event> = Vec::new();
         let body = Bytes::from(body(&chunks));
         let done = read("m", BodyFormat::Events, [body], LIMITS, None, &mut log);
         assert_eq!(done, Ok(()), "{name}");
-        let events: Vec<_> = log.0.iter().map(written).collect();
+        let events: Vec<_> = log.iter().map(written).collect();
         assert_eq!(events, updates, "{name}");
     }
 }

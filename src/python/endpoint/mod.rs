@@ -5,6 +5,7 @@
 //! objects are created by the reader, many at once.
 
 mod batch;
+mod chunk_reader;
 mod client;
 mod objects;
 mod process;
@@ -15,6 +16,6 @@ mod secrets;
 mod wakeup;
 
 pub(crate) use self::{
-    batch::PyHttpBatch, client::PyHttpClient, objects::PyHttpLargeEvents, reply::PyHttpReply,
-    secrets::without_keys, wakeup::PyHttpWakeup,
+    batch::PyHttpBatch, chunk_reader::PyChunkReader, client::PyHttpClient,
+    objects::PyHttpLargeEvents, reply::PyHttpReply, secrets::without_keys, wakeup::PyHttpWakeup,
 };

@@ -14,15 +14,14 @@ use toolweave::{
 };
 
 use super::{
-    DONE, EventLog, STOP, Server, chunk, finish, request, runtime, server::TEST_TIMEOUT, settings,
-    text,
+    DONE, STOP, Server, chunk, finish, request, runtime, server::TEST_TIMEOUT, settings, text,
 };
 
 const SOON: Duration = Duration::from_millis(10);
 
 /// A sink that misses its first wakeups: `room` stays pending this many times.
 struct StuckSink {
-    log: EventLog,
+    log: Vec<Event>,
     times: usize,
 }
 
@@ -51,12 +50,12 @@ fn exchange(times: usize, timeouts: Timeouts) -> (Vec<Event>, Result<(), Failure
     let client = Client::new(&settings()).unwrap();
     let mut request = request(&server.url());
     request.timeouts = timeouts;
-    let mut silent = StuckSink { log: EventLog::default(), times };
+    let mut silent = StuckSink { log: Vec::new(), times };
     let done = runtime().block_on(async {
         let exchange = stream_reply(&client, &request, None, &mut silent);
         tokio::time::timeout(TEST_TIMEOUT, exchange).await.expect("the request never ends")
     });
-    (silent.log.0, done)
+    (silent.log, done)
 }
 
 #[test]

@@ -13,8 +13,8 @@ use reqwest::{Url, header::HeaderMap};
 use tokio::runtime::{Builder, Runtime};
 use toolweave::{
     endpoint::{
-        CallParsing, Client, Event, EventSink, Failure, HttpVersion, Limits, ProxyChoice, Request,
-        Retries, Settings, Timeouts, stream_reply,
+        CallParsing, Client, Event, Failure, HttpVersion, Limits, ProxyChoice, Request, Retries,
+        Settings, Timeouts, stream_reply,
     },
     message::FinishReason,
 };
@@ -50,18 +50,6 @@ fn request(url: &str) -> Request {
     }
 }
 
-/// A sink that records everything and always has room.
-#[derive(Default)]
-struct EventLog(Vec<Event>);
-
-impl EventSink for EventLog {
-    fn put(&mut self, event: Event) {
-        self.0.push(event);
-    }
-
-    async fn room(&mut self) {}
-}
-
 fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
 }
@@ -72,9 +60,9 @@ fn exchange(
     request: &Request,
     parsing: Option<CallParsing>,
 ) -> (Vec<Event>, Result<(), Failure>) {
-    let mut log = EventLog::default();
+    let mut log: Vec<Event> = Vec::new();
     let done = runtime().block_on(stream_reply(client, request, parsing, &mut log));
-    (log.0, done)
+    (log, done)
 }
 
 fn chunk(text: &str) -> String {

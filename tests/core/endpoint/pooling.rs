@@ -12,7 +12,7 @@ use toolweave::endpoint::{
 };
 
 use super::{
-    DONE, EventLog, STOP, Server, chunk, exchange, request, runtime,
+    DONE, STOP, Server, chunk, exchange, request, runtime,
     server::{Script, TEST_TIMEOUT},
     settings, text,
 };
@@ -33,9 +33,9 @@ fn a_connection_is_reused() {
     for _ in 0..3 {
         // Each request has its own client: clients with equal settings share connections.
         let client = Client::new(&settings()).unwrap();
-        let mut log = EventLog::default();
+        let mut log: Vec<Event> = Vec::new();
         let done = runtime.block_on(stream_reply(&client, &request(&server.url()), None, &mut log));
-        assert_eq!((text(&log.0).as_str(), done), ("Hi", Ok(())));
+        assert_eq!((text(&log).as_str(), done), ("Hi", Ok(())));
         clients.push(client);
     }
     let connections: Vec<_> =
@@ -50,7 +50,7 @@ fn clients_with_different_settings_share_nothing() {
     let mut clients = Vec::new();
     for http_version in [HttpVersion::Auto, HttpVersion::One] {
         let client = Client::new(&Settings { http_version, ..settings() }).unwrap();
-        let mut log = EventLog::default();
+        let mut log: Vec<Event> = Vec::new();
         runtime.block_on(stream_reply(&client, &request(&server.url()), None, &mut log)).unwrap();
         clients.push(client);
     }
@@ -68,11 +68,11 @@ fn a_connection_closed_by_the_server_is_replaced() {
     let client = Client::new(&settings()).unwrap();
     let runtime = runtime();
     for _ in 0..2 {
-        let mut log = EventLog::default();
+        let mut log: Vec<Event> = Vec::new();
         let mut request = request(&server.url());
         request.retries.initial_delay = TEST_TIMEOUT;
         let done = runtime.block_on(stream_reply(&client, &request, None, &mut log));
-        assert_eq!((text(&log.0).as_str(), done), ("Hi", Ok(())));
+        assert_eq!((text(&log).as_str(), done), ("Hi", Ok(())));
     }
 }
 
@@ -108,7 +108,7 @@ fn dropping_the_future_closes_the_connection() {
 
 /// A sink that has no room until it is notified.
 struct BlockedSink<'a> {
-    log: EventLog,
+    log: Vec<Event>,
     room: &'a Notify,
 }
 
@@ -155,7 +155,7 @@ fn a_sink_without_room_stops_the_server() {
     let room = Notify::new();
     let client = Client::new(&settings()).unwrap();
     let request = request(&server.url());
-    let mut full = BlockedSink { log: EventLog::default(), room: &room };
+    let mut full = BlockedSink { log: Vec::new(), room: &room };
     let done = runtime().block_on(async {
         let exchange = stream_reply(&client, &request, None, &mut full);
         let releasing = async {
@@ -169,7 +169,7 @@ fn a_sink_without_room_stops_the_server() {
     });
     assert_eq!(done.0, Ok(()));
     assert!(done.1 < ENDLESS, "the server was never stopped");
-    assert!(text(&full.log.0).len() > done.1 / 2, "what had been written was received");
+    assert!(text(&full.log).len() > done.1 / 2, "what had been written was received");
 }
 
 #[test]
