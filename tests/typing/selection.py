@@ -32,10 +32,10 @@ from toolweave.selection._calls import (
     CallListener,
     CallScheduler,
     SupportsTransport,
+    TaskTransport,
     Transport,
 )
-from toolweave.selection._native import NativeScorer
-from toolweave.selection._tasks import TaskTransport
+from toolweave.selection._model import NativeScorer
 
 
 async def texts(prompt: str, schema: dict[str, Any]) -> str:

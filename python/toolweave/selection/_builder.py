@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ._result import Score, Selection
 from ._sources import snapshot_of
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ._identify import IdentifiedType
     from ._policy import SelectionPolicy
     from ._question import Question
+    from ._result import Decision
     from ._rounds import RoundResult
     from ._sources import ToolSource
 
@@ -47,71 +48,58 @@ class SelectionBuilder:
         """Return the selection among at most one tool, without asking a model."""
         if not candidates.tools:
             reason = f"There are no tools for the type {self._about()}."
-            return self._selection(None, None, {}, (), "none", reason, "single", calls, duration)
-        tool = candidates.tools[0]
-        parameters = _fill_query(tool, {}, self._question.query)
-        return self._single(Score(tool, 100.0, parameters), calls, duration)
+            return self._selection(calls, duration, "none", reason)
+        return self._single(Score(candidates.tools[0]), calls, duration)
 
     def from_result(
         self, candidates: Candidates, result: RoundResult, calls: CallScheduler, duration: float
     ) -> Selection:
         """Return the selection from the scores of a model."""
-        query = self._question.query
         if len(candidates.tools) == 1:
-            # With a single tool only its parameters matter, not its score.
-            [found] = result.ranking
-            parameters = _fill_query(found.tool, found.parameters, query)
-            return self._single(Score(found.tool, 100.0, parameters, found.error), calls, duration)
-        winner, decision = result.winner, result.decision
-        tool = None if winner is None else winner.tool
-        score = None if winner is None else winner.score
-        parameters = {} if winner is None else winner.parameters
-        if tool is not None and decision == "fallback":
-            parameters = _fill_query(tool, parameters, query)
+            return self._single(result.ranking[0], calls, duration)
+        winner = result.winner
+        if winner is not None and result.decision == "fallback":
+            winner = self._with_query(winner)
         return self._selection(
-            tool,
-            score,
-            parameters,
-            result.ranking,
-            decision,
-            self._reason(result),
-            self._policy.strategy,
             calls,
             duration,
+            result.decision,
+            self._reason(result),
+            winner=winner,
+            ranking=result.ranking,
             ties=tuple(one.tool for one in result.ties),
+            strategy=self._policy.strategy,
         )
 
     def _single(self, found: Score, calls: CallScheduler | None, duration: float) -> Selection:
-        tool, parameters = found.tool, dict(found.parameters)
-        reason = f"{tool.name} is the only tool for the type {self._about()}."
+        """Return the selection of the only tool: only its parameters matter, not its score."""
+        reason = f"{found.tool.name} is the only tool for the type {self._about()}."
         if found.error is not None:
             reason += f" Its parameters are not complete: {found.error}."
-        ranking = (found,)
-        return self._selection(
-            tool, 100.0, parameters, ranking, "single", reason, "single", calls, duration
-        )
+        only = self._with_query(Score(found.tool, 100.0, found.parameters, found.error))
+        winner = Score(only.tool, 100.0, dict(only.parameters))
+        return self._selection(calls, duration, "single", reason, winner=winner, ranking=(only,))
 
     def _selection(
         self,
-        tool: ToolEntry | None,
-        score: float | None,
-        parameters: dict[str, Any],
-        ranking: tuple[Score, ...],
-        decision: Any,
-        reason: str,
-        strategy: str,
         calls: CallScheduler | None,
         duration: float,
+        decision: Decision,
+        reason: str,
+        *,
+        winner: Score | None = None,
+        ranking: tuple[Score, ...] = (),
         ties: tuple[ToolEntry, ...] = (),
+        strategy: str = "single",
     ) -> Selection:
         question = self._question
         return Selection(
             query=question.query,
             item_type=question.item_type,
             site=question.site,
-            tool=tool,
-            score=score,
-            parameters=parameters,
+            tool=None if winner is None else winner.tool,
+            score=None if winner is None else winner.score,
+            parameters={} if winner is None else winner.parameters,
             ranking=ranking,
             decision=decision,
             reason=reason,
@@ -125,6 +113,16 @@ class SelectionBuilder:
             identified=self._note.identified,
             type_note=self._note.text,
         )
+
+    def _with_query(self, found: Score) -> Score:
+        """Fill the query into the search parameters of a tool that no reply has filled."""
+        properties: Mapping[str, Any] = found.tool.parameters.get("properties") or {}
+        known = {
+            name: self._question.query
+            for name in _QUERY_PARAMETERS
+            if name not in found.parameters and _takes_text(properties.get(name))
+        }
+        return Score(found.tool, found.score, {**found.parameters, **known}, found.error)
 
     def _about(self) -> str:
         question = self._question
@@ -158,14 +156,13 @@ class SelectionBuilder:
         return f"{why}, and the fallback {policy.fallback} is not among the tools."
 
 
-class TypeNote:
+class TypeNote(NamedTuple):
     """Remark on the type of a question."""
 
-    def __init__(self, text: str = "", *, identified: bool = False) -> None:
-        self.text = text
-        """A sentence, or an empty string."""
-        self.identified = identified
-        """True if a model was asked for the type."""
+    text: str = ""
+    """A sentence, or an empty string."""
+    identified: bool = False
+    """True if a model was asked for the type."""
 
 
 def type_note(
@@ -192,17 +189,6 @@ def type_note(
     if meant is None:
         return TypeNote()
     return TypeNote(f"There is no type {name!r}, so it has the tools of Thing; {meant!r} is one.")
-
-
-def _fill_query(tool: ToolEntry, parameters: dict[str, Any], query: str) -> dict[str, Any]:
-    """Fill the query into the search parameters of a tool that no reply has filled."""
-    properties: Mapping[str, Any] = tool.parameters.get("properties") or {}
-    known = {
-        name: query
-        for name in _QUERY_PARAMETERS
-        if name not in parameters and _takes_text(properties.get(name))
-    }
-    return {**parameters, **known}
 
 
 def _takes_text(schema: object) -> bool:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from .._checks import wrong_type
 from .._core import type_name
 from ..registry._purpose import QUERY_PLACEHOLDERS
 from ._describe import TYPE_PLACEHOLDERS
@@ -89,22 +90,20 @@ def build_question(
     Raises:
         TypeError: An argument is of the wrong type.
     """
+    # Cached selections are fast enough for the calls of `check_type` to be noticed.
     if not isinstance(query, str):
-        raise TypeError(f"query must be a str, got {type(query).__name__}")
+        raise wrong_type("query", "a str", query)
     if item_type is not None and not isinstance(item_type, str):
-        kind = type(item_type).__name__
-        raise TypeError(f"item_type must be a str or None, got {kind}")
+        raise wrong_type("item_type", "a str or None", item_type)
     if site is not None and not isinstance(site, str):
-        raise TypeError(f"site must be a str or None, got {type(site).__name__}")
+        raise wrong_type("site", "a str or None", site)
     if context is not None and not isinstance(cast("object", context), Mapping):
-        raise TypeError(f"context must be a mapping, got {type(context).__name__}")
+        raise wrong_type("context", "a mapping", context)
     values: dict[str, str] = {}
     for name, value in (context or {}).items():
         if not isinstance(cast("Any", name), str) or not isinstance(cast("Any", value), str):
-            raise TypeError(
-                "context must map names of placeholders to strings, got "
-                f"{type(value).__name__} for {name!r}"
-            )
+            wanted = "names of placeholders to strings"
+            raise TypeError(f"context must map {wanted}, got {type(value).__name__} for {name!r}")
         values[name] = _clean(value)
     site = None if site is None else _clean(site)
     about = "" if item_type is None else type_name(_clean(item_type))

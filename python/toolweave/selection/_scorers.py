@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from .._checks import check_type
 from ..models.http import HttpModel
 from ..protocols import ModelOptions
-from ._model import ModelScorer
-from ._native import NativeScorer
+from ._model import ModelScorer, NativeScorer
 from ._scorer import Scorer, ScorerReply
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from .._aio.single_flight import Follower, Hit
 from .._checks import check_callable, check_count, check_number, check_type
 from ._builder import SelectionBuilder, type_note
 from ._cache import SelectionCache, from_cached, to_cached
-from ._calls import CallLimits, CallScheduler
+from ._calls import CallLimits, CallScheduler, TaskTransport
 from ._candidates import Candidates
 from ._identify import ROOT, identify, known_types
 from ._limiter import PROCESS_LIMITER, CallLimiter
@@ -26,7 +26,6 @@ from ._rounds import ask_in_rounds
 from ._scorer import Scorer
 from ._scorers import AnyScorer, as_scorer
 from ._sources import ToolSource, snapshot_of, supertypes_of
-from ._tasks import TaskTransport
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -19,9 +19,8 @@ from servers.sse import Answer, Do, serving
 from toolweave import Selection, SelectionPolicy, ToolSelector
 from toolweave.models.openai import OpenAIModel
 from toolweave.selection import CallLimiter, ScorerReply, ScorerRequest
-from toolweave.selection import _tasks as tasks_module
-from toolweave.selection._calls import CallListener, CallScheduler, Transport
-from toolweave.selection._tasks import TaskTransport
+from toolweave.selection import _calls as tasks_module
+from toolweave.selection._calls import CallListener, CallScheduler, TaskTransport, Transport
 from virtual_time import VirtualTimeLoop, now, run
 
 EACH = SelectionPolicy(strategy="each")

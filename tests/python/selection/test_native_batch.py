@@ -21,8 +21,7 @@ from toolweave.models._conversation import as_messages
 from toolweave.models.http import HttpModel
 from toolweave.models.http._batch import BatchResult, RequestBatch
 from toolweave.selection import CallLimiter, as_scorer
-from toolweave.selection._model import ModelScorer
-from toolweave.selection._native import NativeScorer
+from toolweave.selection._model import ModelScorer, NativeScorer
 from tracing_spans import exporter
 from virtual_time import run
 

@@ -18,8 +18,7 @@ from servers.scorers import Clock, Director, HttpResponse, refused, scored, scor
 from toolweave import Selection, SelectionPolicy, ToolSelector
 from toolweave.models.http import HttpModel
 from toolweave.selection import CallLimiter, Scorer, as_scorer
-from toolweave.selection._model import ModelScorer
-from toolweave.selection._native import NativeScorer
+from toolweave.selection._model import ModelScorer, NativeScorer
 from virtual_time import run
 
 NAMES = ("search", "a", "b", "c", "d")
