@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from ..registry._source_text import shorten
+from ..registry._files import shorten
 from ._excerpt import escaped, excerpt
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from .._core import Diagnostic
-    from ..registry._source_text import SourceText
+    from ..registry._files import SourceText
 
 EXIT_FOUND = 1
 EXIT_UNREADABLE = 2
@@ -117,7 +117,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _check(file: str, allowed: Sequence[str], base_url: str | None) -> CheckedFile:
     from ..registry import ToolRegistry
-    from ..registry._source_text import SourceText
+    from ..registry._files import SourceText
 
     data = read_bytes(file)
     # The name of a file may not be valid text.

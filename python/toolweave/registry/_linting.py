@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from .._core import Diagnostic
-from ._files import sort_diagnostics
+from ._files import SourceText, sort_diagnostics
 from ._imports import HandlerResolver, is_allowed, quoted
 from ._purpose import purpose
 from ._registrations import handler_for
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from .._core import RegistrySnapshot, ToolEntry
     from ._registrations import RegistryState
-    from ._source_text import SourceText
 
 # Codes of the core: a tool without a handler, and one whose known handler reads more parameters.
 NO_HANDLER = "TW115"
@@ -38,26 +37,6 @@ class _HandlerFault(NamedTuple):
     code: str
     reason: str
     hint: str
-
-
-def lint(
-    state: RegistryState,
-    part: RegistrySnapshot,
-    allowed: Collection[str],
-    source: SourceText,
-    base_url: str | None,
-) -> tuple[Diagnostic, ...]:
-    """Return all warnings about a document of a registry, by position.
-
-    Args:
-        state: The registry, with the registrations in Python.
-        part: The snapshot of the document. If it is the whole file, entries changed in Python are
-            checked as well.
-        allowed: Dotted prefixes that may be imported.
-        source: The text of the document.
-        base_url: The base URL of relative paths, if any.
-    """
-    return sort_diagnostics(_Linter(state, part, allowed, source, base_url).findings())
 
 
 def with_document_name(name: str, found: Diagnostic) -> Diagnostic:
@@ -82,26 +61,41 @@ def is_relative(url: str) -> bool:
     return parts.scheme.lower() not in ("http", "https") or not parts.netloc
 
 
-class _Linter:
+class Linter:
+    """Finder of warnings about a document of a registry.
+
+    Args:
+        state: The registry, with the registrations in Python.
+        part: The snapshot of the document. If it is the whole file, entries changed in Python are
+            checked as well.
+        allowed: Dotted prefixes that may be imported.
+        source: The text of the document, or its bytes.
+        base_url: The base URL of relative paths, if any.
+    """
+
     def __init__(
         self,
         state: RegistryState,
         part: RegistrySnapshot,
         allowed: Collection[str],
-        source: SourceText,
+        source: str | bytes,
         base_url: str | None,
     ) -> None:
         self._state = state
         self._part = part
         self._base_url = base_url
         self._allowed = allowed
-        self._source = source
+        self._source = SourceText(source)
         self._handlers = HandlerResolver(allowed)
         self._entries = state.snapshot.entries if part is state.file else part.entries
         self._starts = sorted({entry.line for entry in self._entries if entry.line is not None})
         self._faults: dict[str, _HandlerFault | None] = {}
 
-    def findings(self) -> list[Diagnostic]:
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Return all warnings, by position."""
+        return sort_diagnostics(self._findings())
+
+    def _findings(self) -> list[Diagnostic]:
         served = {entry.line for entry in self._entries if self._registered(entry) is not None}
         found: list[Diagnostic] = []
         reported: set[int | None] = set()

@@ -14,9 +14,8 @@ from .._checks import check_count, check_number, check_type
 from .._core import RegistrySnapshot
 from ..exceptions import RegistryError
 from ._files import MAX_FILE_BYTES, read_snapshot, write_atomically
-from ._linting import is_relative, lint, with_document_name
+from ._linting import Linter, is_relative, with_document_name
 from ._registrations import Registration, build_state, handler_for, tool_key
-from ._source_text import SourceText
 from ._sources import (
     Document,
     FileSource,
@@ -238,16 +237,19 @@ class ToolRegistry:
                 f"allowed_handlers must be a list of prefixes, as in [{allowed_handlers!r}], "
                 "got one string"
             )
-        state, documents, parts = self._state, self._documents, self._parts
-        if len(documents) < 2:
-            text = SourceText(documents[0].data if documents else b"")
-            return lint(state, parts[0], allowed_handlers, text, self.base_url)
-        found: list[Diagnostic] = []
-        for document, part in zip(documents, parts, strict=True):
-            text = SourceText(document.data)
-            diagnostics = lint(state, part, allowed_handlers, text, self.base_url)
-            found += [with_document_name(document.name, one) for one in diagnostics]
-        return (*found, *self._base.diagnostics)
+        documents = self._documents or (Document(TEXT, ""),)
+        found = [
+            Linter(self._state, part, allowed_handlers, document.data, self.base_url).diagnostics()
+            for document, part in zip(documents, self._parts, strict=True)
+        ]
+        if len(found) == 1:
+            return found[0]
+        named = [
+            with_document_name(document.name, one)
+            for document, diagnostics in zip(documents, found, strict=True)
+            for one in diagnostics
+        ]
+        return (*named, *self._base.diagnostics)
 
     def write(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the registry as XML. Loading it gives the same tools.

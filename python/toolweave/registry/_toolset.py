@@ -15,9 +15,9 @@ from ._registrations import ToolKey, handler_for
 
 if TYPE_CHECKING:
     from .._core import ToolEntry
+    from ..handlers._target import HandlerSource
     from ..tools._function import AnyTool
     from ._registrations import RegistryState
-    from ._registry import ToolRegistry
 
 Describe: TypeAlias = "Callable[[ToolEntry], str | None]"
 """Function that returns the description of a tool for a model."""
@@ -134,7 +134,7 @@ class RegistryToolset(Toolset):
 
 
 def make_runner(
-    registry: ToolRegistry,
+    registry: HandlerSource,
     *,
     allowed_handlers: Collection[str],
     allowed_hosts: Collection[str],

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from .._core import Diagnostic
-    from ._registry import ToolRegistry
 
 log = logging.getLogger("toolweave.registry")
 
@@ -38,6 +37,12 @@ class _Awatch(Protocol):
         watch_filter: Callable[[object, str], bool],
         recursive: bool,
     ) -> AsyncGenerator[object, None]: ...
+
+
+class _Reloadable(Protocol):
+    """Registry that can be read again."""
+
+    def reload(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ class RegistryWatch:
     `ToolRegistry.watch`.
     """
 
-    def __init__(self, registry: ToolRegistry, *paths: Path, poll: float | None = None) -> None:
+    def __init__(self, registry: _Reloadable, *paths: Path, poll: float | None = None) -> None:
         """Prefer `ToolRegistry.watch`.
 
         Args:
