@@ -1,0 +1,178 @@
+"""Conversations as natural text."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, Protocol, final
+
+from .._messages import Message, Update
+from .._options import Tools
+from .._streams import Event
+from .message import TextMessage
+from .provider import Messages
+
+def consolidate(
+    messages: Messages,
+    *,
+    tools: Tools = (),
+    form: Literal["single", "turn", "split"] = "single",
+    tag: Literal["name", "tool_call"] = "tool_call",
+    fenced: bool = False,
+    provenance: bool = True,
+) -> list[TextMessage]:
+    """Write a history as natural text, with calls and results as tags.
+
+    Adjacent messages of one party become one message; system texts remain separate and unchanged.
+    Texts and results cannot be mistaken for calls: the ``<`` of a possible tag of toolweave, of a
+    tool in `tools` or of a tool called so far becomes ``&lt;``. `parse_history` reverses this. A
+    text marked ``natural`` is passed on unchanged (of a user's text, only the results are). The
+    returned messages are marked, so consolidating twice is the same as consolidating once.
+
+    Reasoning and usage are not written. Of the other envelope fields, the first value is kept.
+    Metadata is merged, also from reasoning and usage: later values win, and objects are merged
+    member by member. This adds ``generation_ids``, ``message_ids`` (of all input messages) and
+    ``tool_calls`` (ids, durations, error codes, repairs and source texts of the calls), named
+    ``consolidated_...`` if a message has such a key already.
+
+    Args:
+        messages: A conversation.
+        tools: The tools that the model knows.
+        form: The position of results: ``single`` directly behind their calls, in the same message,
+            as in a transcript; ``turn`` in the next turn, as the user's, in the order of the calls;
+            ``split`` in a user message behind each group of calls. Messages with the same
+            ``generation_id`` are one reply; without one, messages after calls answer their results.
+        tag: The tag of calls.
+        fenced: True to put their arguments in a Markdown fence.
+        provenance: False to leave out the raw texts and the repairs of calls from ``tool_calls``.
+            `parse_history` needs them to restore the calls; a request to a model does not.
+
+    Returns:
+        The messages; none if there is no content.
+
+    Raises:
+        ConsolidationError: Calls and results do not match; the error names the message.
+        MessageError: An item of `messages` is not a message.
+
+    Example:
+        >>> call = ToolCall("call_0", "GetWeather", {"city": "Oslo"})
+        >>> result = ToolResult("call_0", "GetWeather", "8 degrees")
+        >>> [message] = consolidate([ToolAggregateMessage([call], [result])])
+        >>> print(message.text)
+        <tool_call name="GetWeather">
+        {
+          "city": "Oslo"
+        }
+        </tool_call>
+        <tool_response name="GetWeather">
+        8 degrees
+        </tool_response>
+        >>> parse_history(message)[0].tool_calls == (call,)
+        True
+    """
+
+def parse_history(
+    transcript: Messages, tools: Tools = (), dialects: Iterable[str] = ...
+) -> list[Message]:
+    """Read the calls and results in the texts of a transcript.
+
+    Calls are read only in the assistant's texts, by the rules of `Parser`: the same calls with the
+    same arguments and repairs, reasoning as `ReasoningMessage`. A ``<tool_response>`` is read in
+    the assistant's texts and, in the turn right after a call, for pending calls of its name.
+    Everything else stays text, including invalid calls: broken JSON, arguments that violate the
+    schema, unknown tool names.
+
+    Output of `consolidate` is restored exactly: texts, calls and results to the character, with the
+    ids, durations and error codes from the metadata. In other texts the ids are ``call_0``,
+    ``call_1``, ..., white space alone and lines ``---`` between calls are dropped, and JSON results
+    on several lines are written on one, in the format of ``json.dumps``.
+
+    Args:
+        transcript: Messages of any roles, one message, or text, which is taken as the assistant's.
+            Messages that are not text, and those of the system, are returned unchanged.
+        tools: The tools that may be called; without any, ``<tool_call name="...">`` may have any
+            name.
+        dialects: The dialects in which calls are recognized; ``("natural",)`` by default; see
+            `Parser`.
+
+    Raises:
+        MessageError: An item of `transcript` is not a message; the error names the item and the
+            defect.
+        ContractError: The name of a tool cannot be used in a tag.
+        SchemaError: The schema of a tool is invalid.
+        ValueError: A dialect is unknown.
+
+    Example:
+        >>> reply = 'I look. <GetWeather>{"city": "Oslo"}</GetWeather>'
+        >>> answer = '<tool_response name="GetWeather">8 degrees</tool_response>'
+        >>> transcript = [TextMessage(reply, role="assistant"), TextMessage(answer)]
+        >>> text, called, answered = parse_history(transcript, ["GetWeather"])
+        >>> called.tool_calls[0].arguments, answered.tool_results[0].result
+        ({'city': 'Oslo'}, '8 degrees')
+    """
+
+class _ToolEvent(Protocol):
+    """An event of an executor."""
+
+    @property
+    def tool_call_id(self) -> str: ...
+
+class _RunResult(Protocol):
+    """The result of a run of an agent."""
+
+    @property
+    def new_messages(self) -> tuple[Message, ...]: ...
+
+@final
+class Consolidator:
+    """An incremental version of `consolidate`, for messages and for replies while they stream.
+
+    The concatenated results of `push` and `finish` are the text of the messages that `consolidate`
+    returns for the same history. Memory and time are linear in the input.
+
+    Args:
+        tools: As for `consolidate`.
+        form: As for `consolidate`.
+        tag: As for `consolidate`.
+        fenced: As for `consolidate`.
+
+    Example:
+        >>> consolidator = Consolidator(tools=["Add"], form="turn", tag="name")
+        >>> consolidator.push(TextDelta("Let me <Ad")), consolidator.push(TextDelta("d>."))
+        ('Let me ', '&lt;Add>.')
+        >>> call = ToolCall("call_0", "Add", {"a": 1, "b": 2})
+        >>> consolidator.push(call).splitlines()
+        ['', '<Add>', '{', '  "a": 1,', '  "b": 2', '}', '</Add>']
+    """
+
+    def __new__(
+        cls,
+        *,
+        tools: Tools = (),
+        form: Literal["single", "turn", "split"] = "single",
+        tag: Literal["name", "tool_call"] = "tool_call",
+        fenced: bool = False,
+    ) -> Consolidator: ...
+    def push(
+        self,
+        message: (str | Message | Mapping[str, Any] | Update | Event | _ToolEvent | _RunResult),
+    ) -> str:
+        """Add the next message or update and return the text that is now certain.
+
+        Updates are what a model, a parser, `Agent` or `NaturalToolUse` yields. Text is written as
+        it arrives, except for a possible tag. A call is written when it is complete: fragments of
+        native calls at the `FinishUpdate`, and an invalid call with the message that has its
+        result. In the form ``single`` a call waits for its result, and everything after it waits as
+        well; in the form ``turn`` results wait for the end of the reply. Calls that were streamed
+        may arrive again in messages and are not written twice.
+
+        Args:
+            message: The message or update.
+
+        Raises:
+            ConsolidationError: The message does not match the history, or came after its end. The
+                history is unchanged.
+            TypeError: The object is neither a message nor an update.
+        """
+    def finish(self) -> str:
+        """End the history and return the rest of its text, such as calls still pending."""
+    @property
+    def messages(self) -> list[TextMessage]:
+        """The messages so far, with the metadata of their sources."""
