@@ -17,7 +17,7 @@ import socket
 import sys
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -29,9 +29,9 @@ from starlette.routing import Route
 
 from toolweave import (
     Agent,
+    AgentRun,
     Deferred,
     FinishUpdate,
-    Message,
     Role,
     TextDelta,
     TextMessage,
@@ -41,7 +41,8 @@ from toolweave import (
 )
 from toolweave.store import MessageStore
 from toolweave.web import Page, Suggestion, Turn, WebLimits, ask_in_chat, chat_app
-from toolweave.web._raw_text import OnText, OpenedRun, RawTextModel, RawTextRun
+from toolweave.web._raw_text import OnText, RawTextModel, RawTextRun
+from toolweave.web._responders import open_agent_run
 
 LIMITS = WebLimits(batch=0.005, shutdown_grace=0.0, requests=None)
 SIZES = {
@@ -169,7 +170,7 @@ def answer(turn: Turn) -> RawTextRun:
         if isinstance(message, TextMessage) and message.role is Role.USER
     ]
 
-    def open_run(on_text: OnText, _: object) -> OpenedRun:
+    def open_run(on_text: OnText, _: object) -> AgentRun:
         agent = Agent(
             RawTextModel(WaitingModel(prompts[-1]), on_text),
             TOOLS,
@@ -178,15 +179,7 @@ def answer(turn: Turn) -> RawTextRun:
             # The page must handle any result that a server lets through.
             max_result_chars=None,
         )
-        messages: Sequence[Message] | None = turn.messages or None
-        run = agent.open(
-            messages,
-            history=turn.history,
-            chat_id=turn.chat_id,
-            run_id=turn.run_id,
-            journal=turn.journal,
-        )
-        return run, agent.executor.deferred
+        return open_agent_run(agent, turn)
 
     return RawTextRun(open_run)
 

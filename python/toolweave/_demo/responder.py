@@ -10,10 +10,11 @@ from .._core import TextMessage
 from ..agent import Agent
 from ..costs import Price
 from ..kinds import Role
-from ..scenes import SceneManager
+from ..scenes import SceneManager, SceneRun
 from ..selection import ScorerReply, SelectionPolicy, ToolSelector
 from ..selection._words import WordScorer
-from ..web._raw_text import OpenedRun, RawTextModel, RawTextRun
+from ..web._raw_text import RawTextModel, RawTextRun
+from ..web._responders import open_agent_run
 from .recipes import ITEM_TYPE, load_recipe_tools
 from .recordings import RECORDED_ON
 from .scenarios import BY_HAND, Alternative, Scenario, ScenarioModel, position, scenario_for
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from .._messages import Message
     from ..agent import AgentRun
-    from ..executor import DeferredResults
     from ..protocols import Approver, ChatModel
     from ..registry import ToolRegistry
     from ..selection import AnyScorer, ScorerRequest, Selection, Strategy
@@ -117,7 +117,7 @@ class Playground:
         name: str = getattr(model, "name", "model")
         today = datetime.date.today()  # noqa: DTZ011 - the user's date
 
-        def open_run(on_text: OnText, _: Selection | None) -> OpenedRun:
+        def open_run(on_text: OnText, _: Selection | None) -> AgentRun:
             agent = Agent(
                 RawTextModel(model, on_text),
                 self._tools_of(turn.chat_id, today).tools if router is None else router.toolset(),
@@ -125,7 +125,7 @@ class Playground:
                 instructions=instructions(today),
                 approver=self._approver,
             )
-            return _open_agent_run(agent, turn)
+            return open_agent_run(agent, turn)
 
         # Continuing a run needs no selection.
         if router is None or not turn.messages:
@@ -138,7 +138,7 @@ class Playground:
         if router is None:
             return RawTextRun(self._replay(turn, _hand_written(asked, UNKNOWN)))
 
-        def open_run(on_text: OnText, selection: Selection | None) -> OpenedRun:
+        def open_run(on_text: OnText, selection: Selection | None) -> AgentRun | SceneRun:
             chosen = "No tool fits."
             if selection is not None and selection.tool is not None:
                 chosen = f"It would be {selection.tool.name}, which was not run."
@@ -150,7 +150,7 @@ class Playground:
     def _replay(self, turn: Turn, scenario: Scenario, router: Router | None = None) -> OpenRun:
         """Return a function that opens an agent's run of a scenario."""
 
-        def open_run(on_text: OnText, _: Selection | None) -> OpenedRun:
+        def open_run(on_text: OnText, _: Selection | None) -> AgentRun:
             runs: list[AgentRun] = []
 
             def messages_so_far() -> Sequence[Message]:
@@ -166,16 +166,15 @@ class Playground:
                 instructions=instructions(RECORDED_ON),
                 approver=self._approver,
             )
-            run, deferred = _open_agent_run(agent, turn)
-            runs.append(run)
-            return run, deferred
+            runs.append(open_agent_run(agent, turn))
+            return runs[0]
 
         return open_run
 
     def _scenes(self, turn: Turn, scenario: Scenario) -> OpenRun:
         """Return a function that opens a run of scenes for a scenario."""
 
-        def open_run(on_text: OnText, _: Selection | None) -> OpenedRun:
+        def open_run(on_text: OnText, _: Selection | None) -> SceneRun:
             model = ScenarioModel(scenario, lambda: (), speed=self._speed)
             manager = SceneManager(
                 RawTextModel(model, on_text),
@@ -190,13 +189,12 @@ class Playground:
             calculator = manager.scene("Calculator", "Works with numbers")
             calculator.tools([tools.box.add, tools.box.multiply])
             manager.scene("Weather", "Knows how warm it is").tool(tools.read_station)
-            run = manager.open(
+            return manager.open(
                 turn.messages or None,
                 conversation=turn.chat_id,
                 run_id=turn.run_id,
                 journal=turn.journal,
             )
-            return run, None
 
         return open_run
 
@@ -214,17 +212,6 @@ def instructions(today: datetime.date) -> str:
         f"You are a helpful assistant. Today is {today}. Call the tools that you need first; then "
         "answer the user in a sentence or two, with what the tools said. Say so if one failed."
     )
-
-
-def _open_agent_run(agent: Agent, turn: Turn) -> tuple[AgentRun, DeferredResults]:
-    run = agent.open(
-        turn.messages or None,
-        history=turn.history,
-        chat_id=turn.chat_id,
-        run_id=turn.run_id,
-        journal=turn.journal,
-    )
-    return run, agent.executor.deferred
 
 
 def _last_user_text(messages: Sequence[Message]) -> str:

@@ -35,14 +35,10 @@ could be merged for storage. All raw text of a call is emitted before the comple
 
 _DELTA_TYPES = (TextDelta, ReasoningDelta, ToolCallDelta, RawText)
 
-OnText: TypeAlias = Callable[[str], Awaitable[None]]
+OnText: TypeAlias = Callable[[str], None]
 """Callback for each piece of text that a model writes."""
 
-
-OpenedRun: TypeAlias = "tuple[AgentRun | SceneRun, DeferredResults | None]"
-"""A run, and the deferred results that take answers to questions of its tools."""
-
-OpenRun: TypeAlias = "Callable[[OnText, Selection | None], OpenedRun]"
+OpenRun: TypeAlias = "Callable[[OnText, Selection | None], AgentRun | SceneRun]"
 """Function that opens a run, with a callback for its model's text and the selection, if any."""
 
 
@@ -54,7 +50,7 @@ class RawTextModel:
         on_text: Callback for each piece of text, before it is parsed.
     """
 
-    def __init__(self, model: ChatModel, on_text: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(self, model: ChatModel, on_text: OnText) -> None:
         self._model = model
         self._on_text = on_text
         self.name: str = getattr(model, "name", type(model).__name__)
@@ -76,7 +72,7 @@ class RawTextModel:
         async with closing(stream) as updates:
             async for update in updates:
                 if isinstance(update, TextDelta):
-                    await self._on_text(update.text)
+                    self._on_text(update.text)
                 yield update
                 # Events parsed from this update are emitted before the next one is read.
                 await asyncio.sleep(0)
@@ -108,7 +104,6 @@ class RawTextRun(Run["TurnEvent"]):
         self._cancelled = False
         self._generation_id: str | None = None
         self._finished_count = 0
-        self._deferred: DeferredResults | None = None
 
     @property
     def generation_id(self) -> str | None:
@@ -128,7 +123,7 @@ class RawTextRun(Run["TurnEvent"]):
     @property
     def deferred(self) -> DeferredResults | None:
         """Deferred results that the tools wait for."""
-        return self._deferred
+        return getattr(self._run, "deferred", None)
 
     async def __anext__(self) -> TurnEvent:
         if self._reader is None:
@@ -178,7 +173,7 @@ class RawTextRun(Run["TurnEvent"]):
     async def _read(self) -> None:
         try:
             selection = await self._run_selection()
-            self._run, self._deferred = self._open_run(self._on_text, selection)
+            self._run = self._open_run(self._on_text, selection)
             async with self._run:
                 if self._cancelled:
                     await self._run.cancel()
@@ -199,7 +194,7 @@ class RawTextRun(Run["TurnEvent"]):
         self._events.put((selection_task.result(), None, 0))
         return selection_task.result()
 
-    async def _on_text(self, text: str) -> None:
+    def _on_text(self, text: str) -> None:
         self._raw += text
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(RAW_TEXT_INTERVAL, self._flush_raw)

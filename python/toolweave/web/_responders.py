@@ -26,12 +26,11 @@ if TYPE_CHECKING:
 
     from .._messages import Message
     from ..agent import AgentRun
-    from ..executor import DeferredResults
     from ..lifecycle import TurnEvent
     from ..protocols import Journal
     from ..scenes import SceneRun
     from ..selection import Selection
-    from ._raw_text import OnText, OpenedRun
+    from ._raw_text import OnText
 
 
 @dataclass(frozen=True)
@@ -107,60 +106,6 @@ which is called when a chat is deleted.
 """
 
 
-class AgentResponderRun:
-    """A run of an agent, with its deferred results.
-
-    Args:
-        agent: The agent.
-        run: The run of the agent.
-    """
-
-    def __init__(self, agent: Agent, run: AgentRun) -> None:
-        self._agent = agent
-        self._run = run
-
-    @property
-    def deferred(self) -> DeferredResults:
-        """Deferred results that the tools wait for."""
-        return self._agent.executor.deferred
-
-    @property
-    def generation_id(self) -> str | None:
-        """Id of the model's reply that the last event belongs to; None before the first event."""
-        return self._run.generation_id
-
-    @property
-    def finished_messages(self) -> Sequence[Message]:
-        """Messages added to the chat so far, of finished replies only."""
-        return self._run.finished_messages
-
-    async def caught_up(self) -> None:
-        """Wait until all events so far were read."""
-        await self._run.caught_up()
-
-    def __aiter__(self) -> AsyncIterator[TurnEvent]:
-        """Iterate over the events of the run, in order."""
-        return self._run.__aiter__()
-
-    async def cancel(self) -> None:
-        """Stop the model and the tools, and wait until they have stopped."""
-        await self._run.cancel()
-
-    async def __aenter__(self) -> Self:
-        """Start the run."""
-        await self._run.__aenter__()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Stop the run if it has not ended."""
-        await self._run.__aexit__(kind, error, traceback)
-
-
 class AgentResponder:
     """A responder that answers with an agent.
 
@@ -193,18 +138,18 @@ class AgentResponder:
         agent = self._agent if isinstance(self._agent, Agent) else self._agent(turn)
         check_type("the result of the agent function", agent, Agent, "an Agent")
         if not self._raw_text:
-            return AgentResponderRun(agent, _open_agent_run(agent, turn))
+            return open_agent_run(agent, turn)
 
-        def open_run(on_text: OnText, _: Selection | None) -> OpenedRun:
-            run = _open_agent_run(
+        def open_run(on_text: OnText, _: Selection | None) -> AgentRun:
+            return open_agent_run(
                 agent.wrap_model(lambda model: RawTextModel(model, on_text)), turn
             )
-            return run, agent.executor.deferred
 
         return RawTextRun(open_run)
 
 
-def _open_agent_run(agent: Agent, turn: Turn) -> AgentRun:
+def open_agent_run(agent: Agent, turn: Turn) -> AgentRun:
+    """Open the run of an agent that answers a turn."""
     return agent.open(
         turn.messages or None,
         history=turn.history,

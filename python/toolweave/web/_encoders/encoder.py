@@ -95,8 +95,10 @@ class RunEncoder(ABC):
 
     def _encode(self, event: Mapping[str, object]) -> None:
         match event.get("kind"):
-            case "text" | "reasoning" as kind:
-                self._delta(kind, event)
+            case "text":
+                self._delta("text", event)
+            case "reasoning":
+                self._delta("reasoning", event)
             case "tools_call_update":
                 self._call_fragments(event)
             case "tools_call":
