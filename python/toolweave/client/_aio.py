@@ -9,13 +9,12 @@ import httpx
 
 from .._aio.loops import running_loop
 from .._core import StreamReducer
-from . import _exchanges as exchanges
-from ._exchanges import Backoff, RequestAttempts
+from ._base import ClientBase, EventsBase
+from ._exchanges import answer, approve, send, start, stop
 from ._follow_state import FollowState, is_stream
-from ._options import Options, check_client
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import AsyncGenerator, Mapping
 
     from typing_extensions import Self
 
@@ -25,36 +24,22 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class AsyncChatEvents:
+class AsyncChatEvents(EventsBase["AsyncGenerator[StreamEvent, None]"]):
     """The events of a chat as they arrive. Created by `AsyncChatClient.follow`.
 
     Leaving the `async with` block closes the connection; a run of the chat continues. After an
     error or a cancellation the iteration may be resumed, after the last event that was read.
     """
 
-    def __init__(
-        self,
-        read: Callable[[FollowState], AsyncGenerator[StreamEvent, None]],
-        follow_state: FollowState,
-    ) -> None:
-        self._read = read
-        self._follow_state = follow_state
-        self._events = read(follow_state)
-        self._closed = False
-
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> StreamEvent:
-        while True:
-            try:
-                return await anext(self._events)
-            except StopAsyncIteration:
-                if self._closed or self._follow_state.done:
-                    raise
-            # An earlier error was raised to the reader, who continues nevertheless: start anew.
-            self._follow_state.restart()
-            self._events = self._read(self._follow_state)
+        while (event := await anext(self._events, None)) is None:
+            # After an error that was raised to the reader, continue nevertheless.
+            if not self._restart():
+                raise StopAsyncIteration
+        return event
 
     async def __aenter__(self) -> Self:
         return self
@@ -67,17 +52,8 @@ class AsyncChatEvents:
         self._closed = True
         await self._events.aclose()
 
-    @property
-    def last_sequence_number(self) -> int:
-        """Sequence number of the last event that was read, from which to resume."""
-        return self._follow_state.after
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return a snapshot of the chat after the events so far; see `StreamReducer.snapshot`."""
-        return self._follow_state.reducer.snapshot()
-
-
-class AsyncChatClient:
+class AsyncChatClient(ClientBase[httpx.AsyncClient]):
     """An asyncio client of a `toolweave.web` server, for use on one event loop.
 
     Requests that are safe to repeat, all except `start`, are retried if the connection fails or the
@@ -107,23 +83,7 @@ class AsyncChatClient:
         ...         return (await client.snapshot(chat))["messages"][-1]["text"]
     """
 
-    def __init__(
-        self,
-        base_url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        timeout: float = 60.0,
-        retries: int = 8,
-        backoff: float = 0.5,
-        max_event_bytes: int = 64 * 1024 * 1024,
-        http_client: httpx.AsyncClient | None = None,
-    ) -> None:
-        self._options = Options(
-            base_url, {} if headers is None else headers, timeout, retries, backoff, max_event_bytes
-        )
-        check_client(http_client, httpx.AsyncClient)
-        self._owns_http = http_client is None
-        self._http = httpx.AsyncClient() if http_client is None else http_client
+    _http_type = httpx.AsyncClient
 
     async def __aenter__(self) -> Self:
         running_loop()
@@ -150,7 +110,7 @@ class AsyncChatClient:
             ChatRequestError: The server refused the request, as with `id_taken`, or cannot be
                 reached.
         """
-        return await self._request(exchanges.start(chat_id, metadata))
+        return await self._request(start(chat_id, metadata))
 
     async def send(
         self, chat_id: str, text: str | None = None, *, message_id: str | None = None
@@ -167,7 +127,7 @@ class AsyncChatClient:
             ChatRequestError: The server refused the request, as with `chat_busy` while a run is
                 active, or cannot be reached.
         """
-        return await self._request(exchanges.send(chat_id, text, message_id))
+        return await self._request(send(chat_id, text, message_id))
 
     async def stop(self, chat_id: str, run_id: str) -> bool:
         """Request that a run stops. Return True if it was still running.
@@ -175,7 +135,7 @@ class AsyncChatClient:
         Raises:
             ChatRequestError: The run does not exist, or the server cannot be reached.
         """
-        return await self._request(exchanges.stop(chat_id, run_id))
+        return await self._request(stop(chat_id, run_id))
 
     async def approve(
         self, chat_id: str, key: str, approved: bool = True, *, reason: str | None = None
@@ -192,7 +152,7 @@ class AsyncChatClient:
             ChatRequestError: The approval is not pending (`not_found`), a different answer was
                 given before (`conflict`), or the server cannot be reached.
         """
-        return await self._request(exchanges.approve(chat_id, key, approved, reason))
+        return await self._request(approve(chat_id, key, approved, reason))
 
     async def answer(
         self, chat_id: str, key: str, result: object, *, is_error: bool = False
@@ -210,7 +170,7 @@ class AsyncChatClient:
                 answer is pending (`not_found`), a different one was given before (`conflict`), or
                 the server cannot be reached.
         """
-        return await self._request(exchanges.answer(chat_id, key, result, is_error))
+        return await self._request(answer(chat_id, key, result, is_error))
 
     def follow(
         self,
@@ -234,7 +194,7 @@ class AsyncChatClient:
             reducer: Reducer to which all events are pushed, and which computes the `snapshot()`;
                 by default a new one.
         """
-        follow_state = self._options.follow_state(chat_id, after, further_runs, reducer)
+        follow_state = self._follow_state(chat_id, after, further_runs, reducer)
         return AsyncChatEvents(self._read, follow_state)
 
     async def snapshot(self, chat_id: str) -> dict[str, Any]:
@@ -249,52 +209,34 @@ class AsyncChatClient:
             return events.snapshot()
 
     async def _read(self, follow_state: FollowState) -> AsyncGenerator[StreamEvent, None]:
-        options = self._options
-        while not follow_state.done:
-            headers = {**options.headers, **follow_state.headers()}
+        for pause in follow_state:
+            await asyncio.sleep(pause)
+            headers = {**self._headers, **follow_state.headers()}
             try:
                 async with self._http.stream(
-                    "GET", follow_state.url, headers=headers, timeout=options.timeout
+                    "GET", follow_state.url, headers=headers, timeout=self._timeout
                 ) as response:
-                    if is_stream(response.status_code, response.headers):
+                    if is_stream(response):
                         async for chunk in response.aiter_bytes():
                             for event in follow_state.push(chunk):
                                 yield event
                         follow_state.handle_end()
                     else:
-                        content = await response.aread()
-                        follow_state.handle_response(
-                            response.status_code, response.headers, content
-                        )
+                        await response.aread()
+                        follow_state.handle_response(response)
             except httpx.RequestError as error:
-                follow_state.handle_error(error, transient=_is_transient(error))
-            if follow_state.pause:
-                await asyncio.sleep(follow_state.pause)
+                follow_state.handle_error(error)
 
     async def _request(self, exchange: Exchange[_T]) -> _T:
-        options = self._options
-        url = f"{options.base_url}{exchange.path}"
-        attempts = RequestAttempts(exchange, url, Backoff(options.retries, options.backoff))
-        while not attempts.done:
+        attempts = self._attempts(exchange)
+        for pause in attempts:
+            await asyncio.sleep(pause)
             try:
-                response = await self._http.request(
-                    exchange.method,
-                    url,
-                    json=exchange.body,
-                    headers=options.headers,
-                    timeout=options.timeout,
+                response = await self._http.post(
+                    attempts.url, json=exchange.body, headers=self._headers, timeout=self._timeout
                 )
             except httpx.RequestError as error:
-                attempts.handle_error(error, transient=_is_transient(error))
+                attempts.handle_error(error)
             else:
-                attempts.handle_response(response.status_code, response.headers, response.content)
-            if attempts.pause:
-                await asyncio.sleep(attempts.pause)
+                attempts.handle_response(response)
         return attempts.result
-
-
-def _is_transient(error: httpx.RequestError) -> bool:
-    """Return True if a request that failed with this error may succeed when retried."""
-    return isinstance(
-        error, (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
-    )

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx
 
 from .._core import StreamReducer
-from . import _exchanges as exchanges
-from ._exchanges import Backoff, RequestAttempts
+from ._base import ClientBase, EventsBase
+from ._exchanges import answer, approve, send, start, stop
 from ._follow_state import FollowState, is_stream
-from ._options import Options, check_client
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Generator, Mapping
 
     from typing_extensions import Self
 
@@ -24,36 +23,22 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-class ChatEvents:
+class ChatEvents(EventsBase["Generator[StreamEvent, None, None]"]):
     """The events of a chat as they arrive. Created by `ChatClient.follow`.
 
     Leaving the `with` block closes the connection; a run of the chat continues. After an
     error the iteration may be resumed, after the last event that was read.
     """
 
-    def __init__(
-        self,
-        read: Callable[[FollowState], Generator[StreamEvent, None, None]],
-        follow_state: FollowState,
-    ) -> None:
-        self._read = read
-        self._follow_state = follow_state
-        self._events = read(follow_state)
-        self._closed = False
-
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> StreamEvent:
-        while True:
-            try:
-                return next(self._events)
-            except StopIteration:
-                if self._closed or self._follow_state.done:
-                    raise
-            # An earlier error was raised to the reader, who continues nevertheless: start anew.
-            self._follow_state.restart()
-            self._events = self._read(self._follow_state)
+        while (event := next(self._events, None)) is None:
+            # After an error that was raised to the reader, continue nevertheless.
+            if not self._restart():
+                raise StopIteration
+        return event
 
     def __enter__(self) -> Self:
         return self
@@ -66,17 +51,8 @@ class ChatEvents:
         self._closed = True
         self._events.close()
 
-    @property
-    def last_sequence_number(self) -> int:
-        """Sequence number of the last event that was read, from which to resume."""
-        return self._follow_state.after
 
-    def snapshot(self) -> dict[str, Any]:
-        """Return a snapshot of the chat after the events so far; see `StreamReducer.snapshot`."""
-        return self._follow_state.reducer.snapshot()
-
-
-class ChatClient:
+class ChatClient(ClientBase[httpx.Client]):
     """A blocking client of a `toolweave.web` server, which may be shared between threads.
 
     Requests that are safe to repeat, all except `start`, are retried if the connection fails or the
@@ -106,23 +82,7 @@ class ChatClient:
         ...         return client.snapshot(chat)["messages"][-1]["text"]
     """
 
-    def __init__(
-        self,
-        base_url: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        timeout: float = 60.0,
-        retries: int = 8,
-        backoff: float = 0.5,
-        max_event_bytes: int = 64 * 1024 * 1024,
-        http_client: httpx.Client | None = None,
-    ) -> None:
-        self._options = Options(
-            base_url, {} if headers is None else headers, timeout, retries, backoff, max_event_bytes
-        )
-        check_client(http_client, httpx.Client)
-        self._owns_http = http_client is None
-        self._http = httpx.Client() if http_client is None else http_client
+    _http_type = httpx.Client
 
     def __enter__(self) -> Self:
         return self
@@ -148,7 +108,7 @@ class ChatClient:
             ChatRequestError: The server refused the request, as with `id_taken`, or cannot be
                 reached.
         """
-        return self._request(exchanges.start(chat_id, metadata))
+        return self._request(start(chat_id, metadata))
 
     def send(
         self, chat_id: str, text: str | None = None, *, message_id: str | None = None
@@ -165,7 +125,7 @@ class ChatClient:
             ChatRequestError: The server refused the request, as with `chat_busy` while a run is
                 active, or cannot be reached.
         """
-        return self._request(exchanges.send(chat_id, text, message_id))
+        return self._request(send(chat_id, text, message_id))
 
     def stop(self, chat_id: str, run_id: str) -> bool:
         """Request that a run stops. Return True if it was still running.
@@ -173,7 +133,7 @@ class ChatClient:
         Raises:
             ChatRequestError: The run does not exist, or the server cannot be reached.
         """
-        return self._request(exchanges.stop(chat_id, run_id))
+        return self._request(stop(chat_id, run_id))
 
     def approve(
         self, chat_id: str, key: str, approved: bool = True, *, reason: str | None = None
@@ -190,7 +150,7 @@ class ChatClient:
             ChatRequestError: The approval is not pending (`not_found`), a different answer was
                 given before (`conflict`), or the server cannot be reached.
         """
-        return self._request(exchanges.approve(chat_id, key, approved, reason))
+        return self._request(approve(chat_id, key, approved, reason))
 
     def answer(
         self, chat_id: str, key: str, result: object, *, is_error: bool = False
@@ -208,7 +168,7 @@ class ChatClient:
                 answer is pending (`not_found`), a different one was given before (`conflict`), or
                 the server cannot be reached.
         """
-        return self._request(exchanges.answer(chat_id, key, result, is_error))
+        return self._request(answer(chat_id, key, result, is_error))
 
     def follow(
         self,
@@ -232,7 +192,7 @@ class ChatClient:
             reducer: Reducer to which all events are pushed, and which computes the `snapshot()`;
                 by default a new one.
         """
-        follow_state = self._options.follow_state(chat_id, after, further_runs, reducer)
+        follow_state = self._follow_state(chat_id, after, further_runs, reducer)
         return ChatEvents(self._read, follow_state)
 
     def snapshot(self, chat_id: str) -> dict[str, Any]:
@@ -247,51 +207,33 @@ class ChatClient:
             return events.snapshot()
 
     def _read(self, follow_state: FollowState) -> Generator[StreamEvent, None, None]:
-        options = self._options
-        while not follow_state.done:
-            headers = {**options.headers, **follow_state.headers()}
+        for pause in follow_state:
+            time.sleep(pause)
+            headers = {**self._headers, **follow_state.headers()}
             try:
                 with self._http.stream(
-                    "GET", follow_state.url, headers=headers, timeout=options.timeout
+                    "GET", follow_state.url, headers=headers, timeout=self._timeout
                 ) as response:
-                    if is_stream(response.status_code, response.headers):
+                    if is_stream(response):
                         for chunk in response.iter_bytes():
                             yield from follow_state.push(chunk)
                         follow_state.handle_end()
                     else:
-                        content = response.read()
-                        follow_state.handle_response(
-                            response.status_code, response.headers, content
-                        )
+                        response.read()
+                        follow_state.handle_response(response)
             except httpx.RequestError as error:
-                follow_state.handle_error(error, transient=_is_transient(error))
-            if follow_state.pause:
-                time.sleep(follow_state.pause)
+                follow_state.handle_error(error)
 
     def _request(self, exchange: Exchange[_T]) -> _T:
-        options = self._options
-        url = f"{options.base_url}{exchange.path}"
-        attempts = RequestAttempts(exchange, url, Backoff(options.retries, options.backoff))
-        while not attempts.done:
+        attempts = self._attempts(exchange)
+        for pause in attempts:
+            time.sleep(pause)
             try:
-                response = self._http.request(
-                    exchange.method,
-                    url,
-                    json=exchange.body,
-                    headers=options.headers,
-                    timeout=options.timeout,
+                response = self._http.post(
+                    attempts.url, json=exchange.body, headers=self._headers, timeout=self._timeout
                 )
             except httpx.RequestError as error:
-                attempts.handle_error(error, transient=_is_transient(error))
+                attempts.handle_error(error)
             else:
-                attempts.handle_response(response.status_code, response.headers, response.content)
-            if attempts.pause:
-                time.sleep(attempts.pause)
+                attempts.handle_response(response)
         return attempts.result
-
-
-def _is_transient(error: httpx.RequestError) -> bool:
-    """Return True if a request that failed with this error may succeed when retried."""
-    return isinstance(
-        error, (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
-    )

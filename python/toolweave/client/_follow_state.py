@@ -6,18 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from ..exceptions import ChatRequestError
-from ._exchanges import (
-    Backoff,
-    connection_error,
-    invalid_response,
-    is_transient,
-    path_of,
-    status_error,
-)
+from ._attempts import Attempts, Backoff, connection_error, invalid_response
 from ._sse import EventParser, EventTooLongError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
+
+    import httpx
 
     from .._core import StreamReducer
     from ..lifecycle import StreamEvent
@@ -25,41 +20,25 @@ if TYPE_CHECKING:
 _MAX_RETRY = 30.0
 
 
-class FollowState:
+class FollowState(Attempts):
     """The state of a client that follows a chat over any number of connections.
 
     Args:
-        base_url: URL of the server.
-        chat_id: Id of the chat.
+        url: URL of the events.
+        backoff: The pauses between attempts to connect without progress.
         reducer: Reducer to which all events are pushed.
         after: Sequence number to resume after.
-        further_runs: True to wait for further runs once no run is active.
-        backoff: The pauses between attempts to connect without progress.
         max_event_bytes: Maximum size of an event.
     """
 
     def __init__(
-        self,
-        base_url: str,
-        chat_id: str,
-        *,
-        reducer: StreamReducer,
-        after: int,
-        further_runs: bool,
-        backoff: Backoff,
-        max_event_bytes: int,
+        self, url: str, backoff: Backoff, reducer: StreamReducer, after: int, max_event_bytes: int
     ) -> None:
-        query = "?follow=1" if further_runs else ""
-        self.url = f"{base_url}{path_of(chat_id)}/events{query}"
+        super().__init__(f"GET {url}", backoff)
+        self.url = url
         self.reducer = reducer
         self.after = after
         """Sequence number of the last event that was yielded."""
-        self.done = False
-        """True once all events are read and no run is active."""
-        self.pause = 0.0
-        """Seconds to wait before reconnecting."""
-        self._where = f"GET {self.url}"
-        self._backoff = backoff
         self._limit = max_event_bytes
         self._parser = EventParser(max_event_bytes=max_event_bytes)
         self._has_progress = self._has_events = False
@@ -67,13 +46,12 @@ class FollowState:
     def restart(self) -> None:
         """Reset the attempts, for a reader that continues after an error."""
         self._backoff.failures = 0
-        self.pause = 0.0
+        self._pause = 0.0
 
     def headers(self) -> dict[str, str]:
         """Return the headers of the next request, and prepare for a new connection."""
         self._parser = EventParser(max_event_bytes=self._limit)
         self._has_progress = self._has_events = False
-        self.pause = 0.0
         return {
             "Accept": "text/event-stream",
             "Cache-Control": "no-store",
@@ -115,44 +93,25 @@ class FollowState:
         if not self._has_progress:
             self._retry_or_raise(connection_error(self._where, None))
         elif not self._has_events:
-            self.pause = self._backoff.first
+            self._pause = self._backoff.first
 
-    def handle_response(self, status: int, headers: Mapping[str, str], content: bytes) -> None:
+    def handle_response(self, response: httpx.Response) -> None:
         """Handle a response that is not an event stream.
 
         Raises:
             ChatRequestError: The server refused the request, or there are no attempts left.
         """
+        status = response.status_code
         if status == 204:
             self.done = True
-            return
-        if 200 <= status < 300:
+        elif 200 <= status < 300:
             raise invalid_response(self._where, status)
-        error = status_error(self._where, status, headers, content)
-        if not is_transient(status):
-            raise error
-        self._retry_or_raise(error)
-
-    def handle_error(self, error: Exception, *, transient: bool) -> None:
-        """Handle a connection error.
-
-        Raises:
-            ChatRequestError: There are no attempts left.
-        """
-        final = connection_error(self._where, error)
-        if not transient:
-            raise final from error
-        self._retry_or_raise(final, error)
+        else:
+            self._handle_refusal(response)
 
     def _progress(self) -> None:
         self._has_progress = True
         self._backoff.failures = 0
-
-    def _retry_or_raise(self, final: ChatRequestError, cause: Exception | None = None) -> None:
-        pause = self._backoff.next(final.retry_after)
-        if pause is None:
-            raise final from cause
-        self.pause = pause
 
     def _read(self, data: str) -> dict[str, Any]:
         try:
@@ -163,7 +122,7 @@ class FollowState:
         return event
 
 
-def is_stream(status: int, headers: Mapping[str, str]) -> bool:
+def is_stream(response: httpx.Response) -> bool:
     """Return True if a response is an event stream."""
-    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-    return status == 200 and kind == "text/event-stream"
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return response.status_code == 200 and kind == "text/event-stream"
