@@ -59,16 +59,14 @@ class EventBuilder:
             return []
         if done:
             self._finished.add(message_id)
-        event = self.build(
-            "tool_result",
-            generation_id=generation,
-            role="tool",
-            messageId=message_id,
-            toolCallId=call_id,
-            done=done,
-            **extra,
-        )
-        return [event]
+        fields = {"messageId": message_id, "toolCallId": call_id, "done": done, **extra}
+        return [self.build("tool_result", generation_id=generation, role="tool", **fields)]
+
+    def tool_state(self, generation: str, call_id: str, state: str, **extra: Any) -> StreamEvent:
+        """Return the event for a new state of a call."""
+        fields = {"toolCallId": call_id, "state": state, **extra}
+        message_id = self.message_id_of(generation, call_id)
+        return self.build("tool_state", generation_id=generation, messageId=message_id, **fields)
 
     def build(
         self,

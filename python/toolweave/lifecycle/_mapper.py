@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._checks import check_count, check_text
 from .._core import (
@@ -122,11 +122,9 @@ class StreamEventMapper:
             messages: Messages of the chat; those without calls are ignored.
         """
         for message in messages:
-            if message.id is None or not isinstance(
+            if message.id is not None and isinstance(
                 message, (ToolCallMessage, ToolAggregateMessage)
             ):
-                continue
-            if message.id != calls_id(str(message.generation_id)):
                 for call in message.tool_calls:
                     self._builder.set_message_id(message.generation_id, call.id, message.id)
 
@@ -147,18 +145,15 @@ class StreamEventMapper:
         reason = str(stop_reason or self._stop_reason or "completed")
         if reason == SceneStopReason.AWAITING_CLIENT.value:
             reason = StopReason.DEFERRED.value
-        return [
-            *self._texts.close(),
-            self._builder.build(
-                "run",
-                status="finished",
-                stopReason=reason,
-                error=error or self._error,
-                metadata=None
-                if error not in (None, self._error)
-                else reference_of(self._reference),
-            ),
-        ]
+        reference = reference_of(self._reference) if error in (None, self._error) else None
+        ended = self._builder.build(
+            "run",
+            status="finished",
+            stopReason=reason,
+            error=error or self._error,
+            metadata=reference,
+        )
+        return [*self._texts.close(), ended]
 
     def with_envelope(
         self, fields: Mapping[str, Any], *, generation_id: str | None = None
@@ -211,29 +206,21 @@ class StreamEventMapper:
             return self._map_call(event, generation)
         if isinstance(event, (ToolProgress, ToolResult)):
             return self._map_result(event, generation)
-        state = _state_fields(event)
-        if state is not None:
-            message_id = self._builder.message_id_of(generation, state["toolCallId"])
-            return [
-                self._builder.build(
-                    "tool_state", generation_id=generation, messageId=message_id, **state
-                )
-            ]
+        if isinstance(event, _STATES):
+            state = _state_fields(event)
+            return [self._builder.tool_state(generation, event.tool_call_id, **state)]
         if isinstance(event, (ToolAggregateMessage, UsageMessage)):
             return self._map_message(event, generation)
         if isinstance(event, Selection):
-            return [
-                self._builder.build(
-                    "selection", generation_id=generation_id, **_selection_fields(event)
-                )
-            ]
+            fields = _selection_fields(event)
+            return [self._builder.build("selection", generation_id=generation_id, **fields)]
         if isinstance(event, RawText):
             return [self._builder.build("raw", generation_id=generation, delta=event.delta)]
         if isinstance(event, (FinishUpdate, AgentResult)):
             if isinstance(event, AgentResult):
                 self._stop_reason = event.stop_reason.value
             return self._texts.close()
-        if isinstance(event, (Discarded, FabricatedResult)):
+        if isinstance(event, (Discarded, FabricatedResult)):  # pyright: ignore[reportUnnecessaryIsInstance]
             return []
         raise TypeError(f"event must be an event of a run, got {type(event).__name__}")
 
@@ -260,14 +247,8 @@ class StreamEventMapper:
         message_id = calls_id(generation, group)
 
         def build(kind: str, field: str, each: Mapping[str, Any]) -> list[StreamEvent]:
-            event = self._builder.build(
-                kind,
-                generation_id=generation,
-                role="assistant",
-                messageId=message_id,
-                **{field: [each]},
-            )
-            return [*closing, event]
+            fields: dict[str, Any] = {"role": "assistant", "messageId": message_id, field: [each]}
+            return [*closing, self._builder.build(kind, generation_id=generation, **fields)]
 
         if isinstance(event, (ToolCall, InvalidToolCall)):
             return build("tools_call", "toolCalls", reply.call_fields(event))
@@ -283,15 +264,20 @@ class StreamEventMapper:
         return build("tools_call_update", "toolCallUpdates", update)
 
     def _map_result(self, event: ToolProgress | ToolResult, generation: str) -> list[StreamEvent]:
-        done = isinstance(event, ToolResult)
-        if isinstance(event, ToolResult):
-            extra = _result_fields(event)
-            extra["metadata"] = add_references({}, [event]) or None
+        if isinstance(event, ToolProgress):
+            text = progress_text(event.value, self._max_progress_chars)
+            extra: dict[str, Any] = {"result": text, "isError": False}
         else:
+            code = event.error_code
             extra = {
-                "result": progress_text(event.value, self._max_progress_chars),
-                "isError": False,
+                "name": event.name,
+                "result": event.result,
+                "isError": event.is_error,
+                "errorCode": None if code is None else code.value,
+                "duration": event.duration,
+                "metadata": add_references({}, [event]) or None,
             }
+        done = isinstance(event, ToolResult)
         return self._builder.result(generation, event.tool_call_id, extra, done=done)
 
     def _map_message(self, message: Message, generation: str | None = None) -> list[StreamEvent]:
@@ -343,38 +329,26 @@ class _ReplyState:
         return fields
 
 
-def _state_fields(event: object) -> dict[str, Any] | None:
-    """Return the fields of a `tool_state` event for a change of a call's state, or None."""
-    if isinstance(event, ToolStarted):
-        extra: dict[str, Any] = {"state": "running"}
-    elif isinstance(event, ToolQuestion):
-        extra = {
-            "state": "awaiting_answer",
-            "key": event.key,
-            "question": event.question,
-            "schema": None if event.schema is None else to_json_value(event.schema),
-        }
-    elif isinstance(event, ToolApprovalRequested):
-        extra = {"state": "awaiting_approval"}
-    elif isinstance(event, ToolApproval):
-        state = "approved" if event.outcome == "allowed" else "denied"
-        extra = {"state": state, "reason": event.reason, "decidedBy": event.decided_by}
-    elif isinstance(event, ToolDeferred):
-        extra = {"state": "deferred", "key": event.key}
-    else:
-        return None
-    return {"toolCallId": cast("ToolStarted", event).tool_call_id, **extra}
+_STATES = (ToolStarted, ToolQuestion, ToolApprovalRequested, ToolApproval, ToolDeferred)
+"""Events for a change of a call's state."""
 
 
-def _result_fields(result: ToolResult) -> dict[str, Any]:
-    code = result.error_code
-    return {
-        "name": result.name,
-        "result": result.result,
-        "isError": result.is_error,
-        "errorCode": None if code is None else code.value,
-        "duration": result.duration,
-    }
+def _state_fields(
+    event: ToolStarted | ToolQuestion | ToolApprovalRequested | ToolApproval | ToolDeferred,
+) -> dict[str, Any]:
+    match event:
+        case ToolStarted():
+            return {"state": "running"}
+        case ToolQuestion():
+            fields = {"key": event.key, "question": event.question}
+            return {"state": "awaiting_answer", **fields, "schema": to_json_value(event.schema)}
+        case ToolApprovalRequested():
+            return {"state": "awaiting_approval"}
+        case ToolApproval():
+            state = "approved" if event.outcome == "allowed" else "denied"
+            return {"state": state, "reason": event.reason, "decidedBy": event.decided_by}
+        case ToolDeferred():
+            return {"state": "deferred", "key": event.key}
 
 
 def _selection_fields(selection: Selection) -> dict[str, Any]:

@@ -117,47 +117,34 @@ class SceneStepMapper:
         name = step.function
         if name is None:
             # A running tool asks a question.
-            return [
-                self._call_event(
-                    "tool_state",
-                    generation,
-                    call_id,
-                    toolCallId=call_id,
-                    state="awaiting_answer",
-                    key=step.interaction_id,
-                    question=step.message,
-                )
-            ]
+            fields = {"key": step.interaction_id, "question": step.message}
+            return [self._builder.tool_state(generation, call_id, "awaiting_answer", **fields)]
         events: list[StreamEvent] = []
         # A call that a client answers was emitted when the run paused.
         resumed = step.interaction_id is not None and step.result is not None
         if not resumed and (generation, call_id) not in self._emitted_calls:
             self._emitted_calls.add((generation, call_id))
-            call = self._call_fields(step, name, call_id, generation)
-            events.append(self._call_event("tools_call", generation, call_id, toolCalls=[call]))
-            if step.status is SceneStatus.FUNCTION_REQUEST:
-                state = {"toolCallId": call_id, "state": "running"}
-                events.append(self._call_event("tool_state", generation, call_id, **state))
-        if step.status is SceneStatus.AWAITING_CLIENT:
-            events.append(
-                self._call_event(
-                    "tool_state",
-                    generation,
-                    call_id,
-                    toolCallId=call_id,
-                    state="deferred",
-                    key=step.interaction_id,
-                )
+            called = self._builder.build(
+                "tools_call",
+                generation_id=generation,
+                role="assistant",
+                messageId=self._builder.message_id_of(generation, call_id),
+                toolCalls=[self._call_fields(step, name, call_id, generation)],
             )
+            events.append(called)
+            if step.status is SceneStatus.FUNCTION_REQUEST:
+                events.append(self._builder.tool_state(generation, call_id, "running"))
+        if step.status is SceneStatus.AWAITING_CLIENT:
+            key = step.interaction_id
+            events.append(self._builder.tool_state(generation, call_id, "deferred", key=key))
         if step.result is not None:
+            references = {REFERENCES: {call_id: step.reference}}
             extra = {
                 "name": name,
                 "result": step.result,
                 "isError": step.status is SceneStatus.ERROR,
                 "duration": step.duration,
-                "metadata": None
-                if step.reference is None
-                else {REFERENCES: {call_id: step.reference}},
+                "metadata": None if step.reference is None else references,
             }
             events += self._builder.result(generation, call_id, extra, done=True)
         return events
@@ -174,12 +161,3 @@ class SceneStepMapper:
             reason = step.message or "The call could not be read"
             call["invalid"] = {"reason": "unknown_tool", "message": reason}
         return call
-
-    def _call_event(self, kind: str, generation: str, call_id: str, **extra: Any) -> StreamEvent:
-        return self._builder.build(
-            kind,
-            generation_id=generation,
-            role=None if kind == "tool_state" else "assistant",
-            messageId=self._builder.message_id_of(generation, call_id),
-            **extra,
-        )
