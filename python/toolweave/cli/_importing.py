@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
 
 async def _store(url: str, chat_id: str | None, messages: Sequence[Message]) -> str:
     from ..store import MessageStore
-    from ..store._checks import optional_id
+    from ..store._values import optional_id
 
     try:
         optional_id(chat_id, "--chat ID")

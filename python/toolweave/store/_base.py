@@ -13,14 +13,14 @@ from .._aio.loops import running_loop
 from .._checks import check_callable, check_count, check_flag, check_number, check_text, check_type
 from .._slices import OFFLOAD_THRESHOLD
 from ..exceptions import MessageError
-from . import _writing as writing
 from ._database import Database
+from ._drafts import make_draft
 from ._migrating import migrate as migrate_tables
 from ._watching import Hub
+from ._writing import lock
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping
-    from types import TracebackType
     from typing import Any
 
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 
     from .._core import ToolCall, ToolResult
     from .._messages import Message
+    from ._drafts import Draft
     from ._records import PendingInput
-    from ._writing import Draft, LockedChat
+    from ._writing import LockedChat
 
 _T = TypeVar("_T")
 _Event = TypeVar("_Event", bound="Mapping[str, Any]")
 
-MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+_MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """Default maximum size of the JSON of a message or an event, in bytes."""
 
 
@@ -51,7 +52,7 @@ class StoreBase:
         clock: Callable[[], float] = time.time,
         poll: float = 0.2,
         retry_timeout: float = 10.0,
-        max_message_bytes: int = MAX_MESSAGE_BYTES,
+        max_message_bytes: int = _MAX_MESSAGE_BYTES,
     ) -> None:
         check_type("url", url, (str, URL, AsyncEngine), "a URL or an engine of SQLAlchemy")
         check_text("schema", schema, none=True)
@@ -62,6 +63,7 @@ class StoreBase:
         check_number("retry_timeout", retry_timeout, least=0)
         check_count("max_message_bytes", max_message_bytes, 1)
         self._database = Database(url, schema, table_prefix, retry_timeout)
+        self._tables = self._database.tables
         self._migrate = migrate
         self._clock = clock
         self._limit = max_message_bytes
@@ -82,12 +84,7 @@ class StoreBase:
             await migrate_tables(self._database, change=self._migrate)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._hub.close()
         await self._database.close()
 
@@ -105,26 +102,7 @@ class StoreBase:
         """Return the time in milliseconds since 1970."""
         return round(self._clock() * 1000)
 
-    def _draft(
-        self,
-        chat_id: str,
-        events: Iterable[Mapping[str, Any]] = (),
-        messages: Iterable[Message] = (),
-        started: Iterable[ToolCall] = (),
-        finished: Iterable[tuple[ToolCall, ToolResult]] = (),
-        pending: Iterable[PendingInput] = (),
-    ) -> Draft:
-        return writing.make_draft(
-            chat_id,
-            self._limit,
-            events=events,
-            messages=messages,
-            started=started,
-            finished=finished,
-            pending=pending,
-        )
-
-    async def _draft_async(
+    async def _draft(
         self,
         chat_id: str,
         events: Iterable[Mapping[str, Any]] = (),
@@ -134,18 +112,11 @@ class StoreBase:
         pending: Iterable[PendingInput] = (),
     ) -> Draft:
         """Prepare a write, in a thread if it is large."""
-        all_events, all_messages = tuple(events), tuple(messages)
-        if len(all_events) + len(all_messages) <= OFFLOAD_THRESHOLD:
-            return self._draft(chat_id, all_events, all_messages, started, finished, pending)
-        return await asyncio.to_thread(
-            self._draft,
-            chat_id,
-            all_events,
-            all_messages,
-            tuple(started),
-            tuple(finished),
-            tuple(pending),
-        )
+        events, messages = tuple(events), tuple(messages)
+        if len(events) + len(messages) <= OFFLOAD_THRESHOLD:
+            return make_draft(chat_id, self._limit, events, messages, started, finished, pending)
+        contents = events, messages, tuple(started), tuple(finished), tuple(pending)
+        return await asyncio.to_thread(make_draft, chat_id, self._limit, *contents)
 
     def filter_writable(
         self, chat_id: str, events: Iterable[_Event], messages: Iterable[Message]
@@ -160,7 +131,7 @@ class StoreBase:
 
         def fits(events: Iterable[_Event] = (), messages: Iterable[Message] = ()) -> bool:
             try:
-                self._draft(chat_id, events, messages)
+                make_draft(chat_id, self._limit, events, messages)
             except (MessageError, TypeError, ValueError):
                 return False
             return True
@@ -173,7 +144,7 @@ class StoreBase:
     async def _transact(
         self,
         chat_id: str,
-        work: Callable[[AsyncConnection, LockedChat, int], Awaitable[_T]],
+        work: Callable[[LockedChat], Awaitable[_T]],
         events: int = 0,
         *,
         is_durable: bool = True,
@@ -182,15 +153,14 @@ class StoreBase:
 
         Args:
             chat_id: Id of the chat.
-            work: The transaction, called with the connection, the locked chat and the time.
+            work: The transaction.
             events: Number of sequence numbers to reserve for events.
             is_durable: True if the change must survive a power failure.
         """
 
         async def run(connection: AsyncConnection) -> tuple[_T, int]:
-            now = self.now()
-            locked = await writing.lock(connection, self._database, chat_id, now, events=events)
-            return await work(connection, locked, now), locked.revision
+            locked = await lock(connection, self._database, chat_id, self.now(), events=events)
+            return await work(locked), locked.revision
 
         found, revision = await self._database.write(
             run, starts_with_write=True, is_durable=is_durable

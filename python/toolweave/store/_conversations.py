@@ -11,18 +11,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from .._checks import check_methods, check_number
 from ..conversations import Conversation
 from ..exceptions import StoreError
-from ._checks import checked_id, to_json
+from ._values import checked_id, to_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
-    from typing import Any
 
-    from sqlalchemy import Table
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     from ._store import MessageStore
@@ -75,7 +72,7 @@ class StoreConversations:
         """
         table = self._database.tables.conversations
         statement = select(table.c.conversation_json).where(table.c.key == key)
-        found = (await self._database.read(lambda one: one.execute(statement))).first()
+        found = (await self._database.query(statement)).first()
         if found is None:
             return None
         try:
@@ -94,7 +91,7 @@ class StoreConversations:
         table, locks = self._database.tables.conversations, self._database.tables.locks
         text = to_json(conversation.to_dict(), f"the conversation {key!r}", self._store.max_bytes)
         values = {"updated_utc": self._store.now(), "conversation_json": text}
-        insert = _insert(self._database.is_postgresql, table, {"key": key, **values})
+        insert = self._database.insert(table).values(key=key, **values)
         statement = insert.on_conflict_do_update(index_elements=["key"], set_=values)
         local_lock = self._local_locks.get(key)
         owner = None if local_lock is None else local_lock.owner
@@ -116,9 +113,7 @@ class StoreConversations:
             True if it existed.
         """
         table = self._database.tables.conversations
-        statement = delete(table).where(table.c.key == key)
-        gone = await self._database.execute(statement)
-        return bool(gone)
+        return bool(await self._database.execute(delete(table).where(table.c.key == key)))
 
     @asynccontextmanager
     async def lock(self, key: str) -> AsyncGenerator[None, None]:
@@ -158,15 +153,12 @@ class StoreConversations:
         table = self._database.tables.locks
         now = self._store.now()
         claim = {"owner": owner, "lease_utc": now + round(self._lease * 1000)}
-        insert = _insert(self._database.is_postgresql, table, {"key": key, **claim})
+        insert = self._database.insert(table).values(key=key, **claim)
         statement = insert.on_conflict_do_update(
             index_elements=["key"], set_=claim, where=table.c.lease_utc < now
         ).returning(table.c.owner)
-
-        async def work(connection: AsyncConnection) -> bool:
-            return (await connection.execute(statement)).first() is not None
-
-        return await self._database.write(work)
+        found = await self._database.write(lambda connection: connection.execute(statement))
+        return found.first() is not None
 
     async def _renew(self, key: str, owner: str) -> None:
         table = self._database.tables.locks
@@ -191,12 +183,3 @@ class StoreConversations:
         except StoreError as error:
             # The lock is free once its lease has expired.
             _log.warning("a lock cannot be released", extra={"error": str(error)})
-
-
-def _insert(
-    is_postgresql: bool, table: Table, values: dict[str, Any]
-) -> postgresql.Insert | sqlite.Insert:
-    """Return an insert that supports conflict clauses."""
-    if is_postgresql:
-        return postgresql.insert(table).values(values)
-    return sqlite.insert(table).values(values)

@@ -6,12 +6,14 @@ import asyncio
 import logging
 import sqlite3
 import time
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from sqlalchemy import event, func, select
+from sqlalchemy import event, func, insert, select
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -19,13 +21,21 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
 from ..exceptions import StoreError
-from ._tables import make_tables
+from ._tables import Tables
 from ._urls import check_backend, is_file, open_file, with_driver
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+    from collections.abc import (
+        AsyncGenerator,
+        Awaitable,
+        Callable,
+        Generator,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
-    from sqlalchemy import UpdateBase
+    from sqlalchemy import CursorResult, Executable, Table, UpdateBase
     from sqlalchemy.engine.interfaces import DBAPIConnection
     from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -66,6 +76,9 @@ _SYNCHRONOUS = "toolweave_synchronous"
 _TEXT = partial(str, encoding="utf-8", errors="replace")
 """Decoder of text from SQLite."""
 
+BATCH_SIZE = 500
+"""Maximum number of rows in a statement: SQLAlchemy prepares all of them on the event loop."""
+
 _PAUSE = 0.1
 """Seconds to wait before an operation is retried."""
 
@@ -100,7 +113,7 @@ class Database:
         retry_timeout: float = 0.0,
     ) -> None:
         self._retry_timeout = retry_timeout
-        self.tables = make_tables(schema, prefix)
+        self.tables = Tables(schema, prefix)
         self.schema = schema
         self.prefix = prefix
         self._owns_engine = not isinstance(url, AsyncEngine)
@@ -116,8 +129,8 @@ class Database:
         # A single shared connection can have only one transaction. Otherwise, writers to SQLite in
         # this process queue for a lock, which is fairer than polling.
         shares = isinstance(self._engine.sync_engine.pool, StaticPool)
-        self._read_lock = asyncio.Lock() if shares else None
-        self._write_lock = None if self.is_postgresql else self._read_lock or asyncio.Lock()
+        self._read_lock = asyncio.Lock() if shares else nullcontext()
+        self._write_lock = self._read_lock if shares or self.is_postgresql else asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         # The deadline for retries while the store is being opened.
         self._open_deadline: float | None = None
@@ -145,7 +158,8 @@ class Database:
         self.is_open = True
         self._open_deadline = time.monotonic() + self._retry_timeout
         try:
-            await self._wait_until_ready()
+            # If two processes open a new file at once, SQLite fails one of them immediately.
+            await self._retried(self._prepare, 0.0 if self.is_postgresql else self._open_deadline)
             yield
         except TypeError as error:
             await self.close()
@@ -156,22 +170,6 @@ class Database:
         finally:
             self._open_deadline = None
         _log.info("a store is open", extra={"database": str(self)})
-
-    async def _wait_until_ready(self) -> None:
-        while True:
-            try:
-                await self._run(self._prepare)
-            except StoreError as error:
-                # If two processes open a new file at once, SQLite fails one of them immediately.
-                if (
-                    self.is_postgresql
-                    or not error.transient
-                    or time.monotonic() >= self._retry_deadline()
-                ):
-                    raise
-            else:
-                return
-            await asyncio.sleep(_PAUSE)
 
     def _retry_deadline(self) -> float:
         """Return the deadline for retries of an operation that starts now."""
@@ -233,7 +231,7 @@ class Database:
         starts_with_write: bool,
         is_durable: bool,
     ) -> _T:
-        async with self._holding(self._write_lock), self._connected() as connection:
+        async with self._write_lock, self._connected() as connection:
             if not self.is_postgresql:
                 if self._owns_engine:
                     await _synchronize(connection, "FULL" if is_durable else "NORMAL")
@@ -311,17 +309,39 @@ class Database:
         """
 
         async def run() -> _T:
-            async with self._holding(self._read_lock), self._connected() as connection:
+            async with self._read_lock, self._connected() as connection:
                 if snapshot and self.is_postgresql:
                     await connection.execution_options(isolation_level="REPEATABLE READ")
                 elif snapshot:
                     await _begin(connection, "BEGIN")
                 return await work(connection)
 
-        deadline = self._retry_deadline() if retry else 0.0
+        return await self._retried(run, self._retry_deadline() if retry else 0.0)
+
+    async def query(self, statement: Executable, *, retry: bool = True) -> CursorResult[Any]:
+        """Execute one statement that reads.
+
+        Raises:
+            StoreError: The database failed.
+        """
+        return await self.read(lambda connection: connection.execute(statement), retry=retry)
+
+    def insert(self, table: Table) -> postgresql.Insert | sqlite.Insert:
+        """Return an insert that supports conflict clauses."""
+        return postgresql.insert(table) if self.is_postgresql else sqlite.insert(table)
+
+    async def lock_name(self, connection: AsyncConnection, name: str) -> None:
+        """Lock a name until the end of a transaction; in SQLite, writers exclude each other."""
+        if self.is_postgresql:
+            digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+            number = int.from_bytes(digest, "big", signed=True)
+            await connection.execute(select(func.pg_advisory_xact_lock(number)))
+
+    async def _retried(self, work: Callable[[], Awaitable[_T]], deadline: float) -> _T:
+        """Run work again after a transient failure, until the deadline."""
         while True:
             try:
-                return await self._run(run)
+                return await self._run(work)
             except StoreError as error:
                 if not error.transient or time.monotonic() >= deadline:
                     raise
@@ -362,14 +382,6 @@ class Database:
                     connection.info[_BUSY] = wait
             yield connection
 
-    @asynccontextmanager
-    async def _holding(self, lock: asyncio.Lock | None) -> AsyncGenerator[None, None]:
-        if lock is None:
-            yield
-        else:
-            async with lock:
-                yield
-
     async def _prepare(self) -> None:
         url = self._engine.url
         if not self.is_postgresql:
@@ -388,6 +400,19 @@ def _check_version() -> None:
         oldest = ".".join(map(str, _OLDEST_SQLITE))
         found = sqlite3.sqlite_version
         raise StoreError(f"SQLite must be {oldest} or newer, got {found}")
+
+
+def in_batches(items: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    """Return the parts of a sequence, each small enough for one statement."""
+    return (items[start : start + BATCH_SIZE] for start in range(0, len(items), BATCH_SIZE))
+
+
+async def insert_rows(
+    connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Insert rows with the same columns, in batches between which other tasks run."""
+    for batch in in_batches(rows):
+        await connection.execute(insert(table), batch)
 
 
 @contextmanager

@@ -6,12 +6,13 @@ import logging
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._core import StreamReducer, ToolAggregateMessage, ToolCall, ToolCallMessage, ToolResult
+from .._messages import with_results
 from ..exceptions import MessageError
 from ..executor._deferred import METADATA as DEFERRED
 from ..executor._failure import add_references
-from ._columns import is_id, safe_text
 from ._damage import call_id_of, optional_text, started_call
 from ._reading import UNREADABLE, find_row, outcome
+from ._values import is_id, safe_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -158,18 +159,9 @@ class InterruptedRun:
         metadata = add_references(message.metadata, results.values())
         if keys:
             metadata[DEFERRED] = {**keys, **metadata.get(DEFERRED, {})}
-        whole = ToolAggregateMessage(
-            message.tool_calls,
-            [results[call.id] for call in message.tool_calls if call.id in results],
-            role=message.role,
-            id=message.id,
-            from_agent=message.from_agent,
-            generation_id=message.generation_id,
-            run_id=self._run_id,
-            chat_id=self._chat_id,
-            metadata=metadata,
-            extra=message.extra,
-        )
+        ordered = [results[call.id] for call in message.tool_calls if call.id in results]
+        whole = with_results(message, message.tool_calls, ordered, metadata)
+        whole = whole.__replace__(run_id=self._run_id, chat_id=self._chat_id)
         self.messages.append(whole)
         if message.id not in self._announced or len(results) > len(known):
             self.changed.add(message.id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
 from ..exceptions import StoreError
 from ._database import translated_errors
@@ -21,14 +21,6 @@ _log = logging.getLogger("toolweave.store")
 
 _PAUSE = 0.5
 """Minimum number of seconds between attempts to connect."""
-
-
-class _Driver(Protocol):
-    """The methods of asyncpg's connection that are used here."""
-
-    async def add_listener(self, channel: str, callback: Callable[..., None]) -> None: ...
-
-    def add_termination_listener(self, callback: Callable[..., None]) -> None: ...
 
 
 class Listener:
@@ -102,7 +94,6 @@ class Listener:
             )
         # Detached, the connection is not returned to the pool and does not count against it.
         raw.detach()
-        listening = cast("_Driver", driver)
         loop = asyncio.get_running_loop()
 
         def on_notification(*arguments: object) -> None:
@@ -114,6 +105,6 @@ class Listener:
             if not loop.is_closed():
                 self._on_disconnect()
 
-        listening.add_termination_listener(on_terminated)
-        await listening.add_listener(self._database.channel, on_notification)
+        driver.add_termination_listener(on_terminated)
+        await driver.add_listener(self._database.channel, on_notification)
         self._is_alive = True

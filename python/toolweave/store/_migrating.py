@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from functools import cache
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import func, inspect, select
+from sqlalchemy import inspect
 from sqlalchemy.schema import CreateSchema
 
 from ..exceptions import StoreError
@@ -46,8 +45,7 @@ async def migrate(database: Database, *, change: bool) -> None:
         return await connection.run_sync(_revision, database)
 
     async def work(connection: AsyncConnection) -> None:
-        if database.is_postgresql:
-            await connection.execute(select(func.pg_advisory_xact_lock(_lock_number(database))))
+        await database.lock_name(connection, f"toolweave {database.schema or ''} {database.prefix}")
         await connection.run_sync(_upgrade, database)
 
     found = await database.read(read_revision)
@@ -118,10 +116,3 @@ def _scripts() -> ScriptDirectory:
 @cache
 def _known_revisions() -> frozenset[str]:
     return frozenset(script.revision for script in _scripts().walk_revisions())
-
-
-def _lock_number(database: Database) -> int:
-    """Return the 64-bit key of the advisory lock in PostgreSQL."""
-    name = f"toolweave {database.schema or ''} {database.prefix}"
-    digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big", signed=True)

@@ -1,10 +1,10 @@
-"""Reading of chats: events as they were written, messages as a history."""
+"""Reading of events, messages and the outcomes of calls."""
 
 from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Row, select
 
@@ -12,56 +12,48 @@ from .._core import ToolResult, check_stream_event, message_from_json
 from .._slices import in_slices
 from ..exceptions import MessageError
 from ..executor import _failure as failure
-from ..executor._defaults import MAX_RESULT_CHARS
-from ..executor._deferred import METADATA as DEFERRED
-from ..executor._results import to_text, truncate
 from ..kinds import ErrorCode
-from ._columns import safe_text
-from ._damage import DamagedError, call_id_of, optional_text, stored_resolution, stored_result
-from ._paging import Window, page
-from ._records import CallOutcome, History, StoredMessage, StoreProblem, StreamEvent, to_datetime
-from ._writing import COLUMN_FIELDS, with_position
+from ._damage import DamagedError, call_id_of, optional_text, stored_result
+from ._drafts import COLUMN_FIELDS
+from ._records import CallOutcome, StoredMessage, StreamEvent, to_datetime
+from ._values import safe_text
+from ._writing import with_position
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     from .._core import ToolCall
-    from ._database import Database
+    from ._tables import Tables
 
 _log = logging.getLogger("toolweave.store")
-
-_MAX_IDS = 500
-"""Maximum number of ids in a query; for more, all rows of the chat are read."""
 
 UNREADABLE = "unreadable"
 """Kind of the event that replaces a damaged one."""
 
 
-async def events(
+async def read_events(
     connection: AsyncConnection,
-    database: Database,
+    tables: Tables,
     chat_id: str,
     *,
     after: int,
-    limit: int | None,
-    run_id: str | None,
+    limit: int | None = None,
+    run_id: str | None = None,
 ) -> list[StreamEvent]:
     """Return the events of a chat, or of one of its runs, in order."""
-    table = database.tables.events
-    columns = (table.c.sequence_number, table.c.timestamp_utc, table.c.run_id, table.c.event_json)
+    columns = tables.events.c
     statement = (
-        select(*columns)
-        .where(table.c.chat_id == chat_id, table.c.sequence_number > after)
-        .order_by(table.c.sequence_number)
+        select(columns.sequence_number, columns.timestamp_utc, columns.run_id, columns.event_json)
+        .where(columns.chat_id == chat_id, columns.sequence_number > after)
+        .order_by(columns.sequence_number)
+        .limit(limit)
     )
-    if limit is not None:
-        statement = statement.limit(limit)
     if run_id is not None:
-        runs = database.tables.runs
+        runs = tables.runs
         first = select(runs.c.first_event).where(runs.c.id == run_id).scalar_subquery()
-        statement = statement.where(table.c.run_id == run_id, table.c.sequence_number >= first)
+        statement = statement.where(columns.run_id == run_id, columns.sequence_number >= first)
     rows = await connection.execute(statement)
     return [
         _event(chat_id, number, when, of, text) async for number, when, of, text in in_slices(rows)
@@ -88,45 +80,6 @@ def placeholder_event(chat_id: str, number: int, timestamp: int = 0) -> StreamEv
     return with_position({"kind": UNREADABLE, "done": True}, chat_id, number, timestamp)
 
 
-async def history(
-    connection: AsyncConnection,
-    database: Database,
-    chat_id: str,
-    *,
-    after: int = 0,
-    limit: int | None = None,
-) -> History:
-    """Return the history of a chat, or a page of it."""
-
-    async def outcomes(
-        missing: Iterable[tuple[StoredMessage, ToolCall]],
-    ) -> dict[tuple[int, str], CallOutcome]:
-        return await _outcomes(connection, database, chat_id, list(missing))
-
-    after = max(after, 0)
-    window = Window(connection, database, chat_id, _read, after)
-    return await page(window, outcomes, after, limit)
-
-
-def _read(row: Row[Any]) -> StoredMessage | StoreProblem:
-    try:
-        return to_stored(row)
-    except MessageError as error:
-        number, message_id = row.sequence_number, row.id
-        text = f"message {number} ({message_id!r}) cannot be read and was omitted: {error}"
-        return StoreProblem("unreadable", text, number, message_id)
-
-
-async def message(
-    connection: AsyncConnection, database: Database, chat_id: str, message_id: str
-) -> StoredMessage | None:
-    """Return a message as it was written, or None if it does not exist."""
-    table = database.tables.messages
-    statement = select(table).where(table.c.chat_id == chat_id, table.c.id == message_id)
-    row = (await connection.execute(statement)).first()
-    return None if row is None else to_stored(row)
-
-
 def to_stored(row: Row[Any]) -> StoredMessage:
     """Convert the row of a message.
 
@@ -143,50 +96,9 @@ def to_stored(row: Row[Any]) -> StoredMessage:
     )
 
 
-async def _outcomes(
-    connection: AsyncConnection,
-    database: Database,
-    chat_id: str,
-    missing: list[tuple[StoredMessage, ToolCall]],
-) -> dict[tuple[int, str], CallOutcome]:
-    """Return the outcomes of calls without a result, except for those that are still pending."""
-    if not missing:
-        return {}
-    runs, pending = database.tables.runs, database.tables.pending
-    running = select(runs.c.id).where(runs.c.chat_id == chat_id, runs.c.status == "running")
-    active = {row.id for row in await connection.execute(running)}
-    statement = select(pending).where(pending.c.chat_id == chat_id, pending.c.kind == "deferred")
-    ids: list[str] | None = None
-    if len(missing) <= _MAX_IDS:
-        ids = [call.id for _, call in missing]
-        statement = statement.where(pending.c.key.in_([_key(*each) for each in missing]))
-    awaited = {row.key: row for row in await connection.execute(statement)}
-    rows = await call_rows(connection, database, chat_id, ids=ids)
-    outcomes: dict[tuple[int, str], CallOutcome] = {}
-    for stored, call in missing:
-        entry = awaited.get(_key(stored, call))
-        row = find_row(rows, call, stored.generation_id, stored.run_id)
-        if stored.run_id is not None and stored.run_id in active:
-            if entry is None and row is not None and row.result_json is not None:
-                outcomes[stored.sequence_number, call.id] = outcome(call, row)
-            continue
-        if entry is not None and entry.call_id == safe_text(call.id):
-            if entry.result_json is not None:
-                outcomes[stored.sequence_number, call.id] = late_result(call, entry)
-            continue
-        outcomes[stored.sequence_number, call.id] = outcome(call, row)
-    return outcomes
-
-
-def _key(stored: StoredMessage, call: ToolCall) -> str:
-    """Return the key under which the result of a call is pending, if it is."""
-    keys = stored.message.metadata.get(DEFERRED)
-    return cast("dict[str, str]", keys).get(call.id, "") if isinstance(keys, dict) else call.id
-
-
 async def call_rows(
     connection: AsyncConnection,
-    database: Database,
+    tables: Tables,
     chat_id: str,
     run_id: str | None = None,
     *,
@@ -196,7 +108,7 @@ async def call_rows(
 
     Of several attempts of a call, the last one is returned.
     """
-    calls = database.tables.calls
+    calls = tables.calls
     statement = select(calls).where(calls.c.chat_id == chat_id).order_by(calls.c.attempt)
     if run_id is not None:
         statement = statement.where(calls.c.run_id == run_id)
@@ -235,18 +147,4 @@ def outcome(call: ToolCall, row: Row[Any] | None) -> CallOutcome:
             return CallOutcome(result.__replace__(tool_call_id=call.id))
     text = failure.interrupted(call.name, started=row is not None).text
     result = ToolResult(call.id, call.name, text, error_code=ErrorCode.INTERRUPTED)
-    return CallOutcome(result, problem)
-
-
-def late_result(call: ToolCall, row: Row[Any]) -> CallOutcome:
-    """Return the outcome of a call whose deferred result was delivered."""
-    found, problem = stored_resolution(row)
-    result = ToolResult(
-        call.id,
-        call.name,
-        truncate(to_text(found.value), MAX_RESULT_CHARS),
-        value=found.value,
-        is_error=found.is_error,
-        error_code=ErrorCode.TOOL_ERROR if found.is_error else None,
-    )
     return CallOutcome(result, problem)

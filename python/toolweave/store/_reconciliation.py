@@ -14,6 +14,7 @@ from .._core import (
     ToolResultMessage,
     UnknownMessage,
 )
+from .._messages import with_results
 from .._slices import OFFLOAD_THRESHOLD
 from ..executor._failure import add_references
 from ..kinds import ErrorCode, Role
@@ -203,19 +204,6 @@ class Reconciler:
 def _with_results(message: Message, found: _MessageCalls) -> Message:
     results = [found.results[call.id] for call in found.calls if call.id in found.results]
     metadata = add_references(message.metadata, results)
-    if isinstance(message, ToolAggregateMessage):
-        return message.__replace__(tool_results=results, metadata=metadata)
-    if not results and isinstance(message, ToolCallMessage):
+    if isinstance(message, ToolCallMessage) and not results:
         return message.__replace__(tool_calls=found.calls)
-    return ToolAggregateMessage(
-        found.calls,
-        results,
-        role=message.role,
-        id=message.id,
-        from_agent=message.from_agent,
-        generation_id=message.generation_id,
-        run_id=message.run_id,
-        chat_id=message.chat_id,
-        metadata=metadata,
-        extra=message.extra,
-    )
+    return with_results(message, found.calls, results, metadata)

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from ..exceptions import StoreError
+from ._database import in_batches
 from ._listening import Listener
 
 if TYPE_CHECKING:
-    from types import TracebackType
+    from collections.abc import Sequence
 
     from typing_extensions import Self
 
@@ -32,9 +33,6 @@ be dead without having been closed."""
 
 GONE = -1
 """Revision of a chat that does not exist."""
-
-_BATCH_SIZE = 500
-"""Maximum number of chats in a query."""
 
 
 class Watch:
@@ -60,12 +58,7 @@ class Watch:
         await self._hub.subscribe(self._chat_id, self)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self._hub.unsubscribe(self._chat_id, self)
 
     @property
@@ -189,10 +182,9 @@ class Hub:
             await self._check_revisions()
 
     async def _check_revisions(self) -> None:
-        watched = list(self._watches)
-        for start in range(0, len(watched), _BATCH_SIZE):
+        for some in in_batches(list(self._watches)):
             try:
-                found = await self._fetch_revisions(watched[start : start + _BATCH_SIZE])
+                found = await self._fetch_revisions(some)
             except StoreError as error:
                 if not self._is_unreachable:
                     _log.warning("changes cannot be polled", extra={"error": str(error)})
@@ -204,11 +196,9 @@ class Hub:
                     self._revisions[chat_id] = revision
                     self._wake(chat_id)
 
-    async def _fetch_revisions(self, chat_ids: list[str]) -> dict[str, int]:
+    async def _fetch_revisions(self, chat_ids: Sequence[str]) -> dict[str, int]:
         """Return the revisions of chats."""
         chats = self._database.tables.chats
         statement = select(chats.c.id, chats.c.revision).where(chats.c.id.in_(chat_ids))
-        rows = await self._database.read(
-            lambda connection: connection.execute(statement), retry=False
-        )
+        rows = await self._database.query(statement, retry=False)
         return {**dict.fromkeys(chat_ids, GONE), **{row.id: row.revision for row in rows}}

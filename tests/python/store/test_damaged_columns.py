@@ -39,7 +39,7 @@ from toolweave import (
 )
 from toolweave.executor._deferred import METADATA, Resolution
 from toolweave.store import Chat, MessageStore, PendingInput, StoredPendingInput
-from toolweave.store._tables import make_tables
+from toolweave.store._tables import Tables
 
 EXPIRED = 10.0**9
 SECRET = "s3cr3t"
@@ -72,7 +72,7 @@ TABLES = {
         [column.name for column in table.primary_key.columns],
         [(column.name, column.nullable) for column in table.columns],
     )
-    for table in (make_tables().calls, make_tables().pending)
+    for table in (Tables().calls, Tables().pending)
 }
 
 

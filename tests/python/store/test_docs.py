@@ -11,8 +11,8 @@ import pytest
 
 from page_examples import Example, examples
 from paths import DOCS
-from toolweave.store import MessageStore, StoreProblem
-from toolweave.store._tables import make_tables
+from toolweave.store import MessageStore, _records
+from toolweave.store._tables import Tables
 from toolweave.testing import ScriptedModel
 
 PAGE = (DOCS / "store.md").read_text(encoding="utf-8")
@@ -71,7 +71,7 @@ def test_the_options_are_those_of_the_store_with_their_defaults() -> None:
 
 
 def test_all_tables_are_named() -> None:
-    tables = make_tables()
+    tables = Tables()
     named = {name for row in rows("Tables") for name in re.findall(r"`(\w+)`", row[0])}
     assert named == {*tables.metadata.tables, tables.version}
     [columns] = [row[1].strip("`") for row in rows("Tables") if row[0] == "`messages`"]
@@ -80,5 +80,6 @@ def test_all_tables_are_named() -> None:
 
 def test_all_problems_are_explained() -> None:
     listed = {row[0].strip("`") for row in rows("Loading a history")}
-    attributes = inspect.getsource(StoreProblem).partition("kind: str")[2].partition("message:")[0]
+    source = inspect.getsource(_records).partition("class StoreProblem")[2]
+    attributes = source.partition("kind: str")[2].partition("message:")[0]
     assert listed == set(re.findall(r"``(\w+)``", attributes))

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from stored_runs import driver_url
 from toolweave import StoreError
 from toolweave.store import MessageStore
-from toolweave.store._tables import make_tables
+from toolweave.store._tables import Tables
 
 T = TypeVar("T")
 
@@ -76,7 +76,7 @@ def test_the_migrations_make_the_tables_as_they_are_described(store_url: str, pr
 
     def work(connection: Connection) -> None:
         schema = options.get("schema")
-        tables = make_tables(schema, prefix)
+        tables = Tables(schema, prefix)
         context = MigrationContext.configure(
             connection,
             opts={
@@ -99,7 +99,7 @@ def test_the_migrations_make_the_indexes_as_they_are_described(store_url: str) -
     open_once(store_url, table_prefix="migrated_")
 
     def work(connection: Connection) -> None:
-        make_tables(None, "described_").metadata.create_all(connection)
+        Tables(None, "described_").metadata.create_all(connection)
         migrated = definitions(connection, "migrated_")
         described = definitions(connection, "described_")
         assert {each for each in migrated if "version" not in each} == described
