@@ -1,8 +1,9 @@
-"""Reliable cancellation of tasks."""
+"""Tasks that must end before their caller does."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 _RETRY_INTERVAL = 0.05
 
@@ -18,3 +19,18 @@ async def cancel_and_wait(*tasks: asyncio.Task[None]) -> None:
         for task in left:
             task.cancel()
         _, left = await asyncio.wait(left, timeout=_RETRY_INTERVAL)
+
+
+async def wait_until_done(future: asyncio.Future[Any]) -> asyncio.CancelledError | None:
+    """Wait until a task or future is done, even if the caller is cancelled meanwhile.
+
+    Returns:
+        The cancellation of the caller, if any, to be raised when the caller is ready for it.
+    """
+    cancellation: asyncio.CancelledError | None = None
+    while not future.done():
+        try:
+            await asyncio.wait((future,))
+        except asyncio.CancelledError as error:  # noqa: PERF203 - cancelled, it waits again
+            cancellation = error
+    return cancellation

@@ -201,9 +201,8 @@ class ToolExecutor:
         """
         async with self.open(chat_id=chat_id, journal=journal) as run:
             await _submit(run, calls)
-            while events := await run.next_events():
-                for event in events:
-                    yield event
+            async for event in run:
+                yield event
 
     def open(self, *, chat_id: str | None = None, journal: Journal | None = None) -> ToolRun:
         """Open a run whose calls are submitted one by one. An event loop must be running.

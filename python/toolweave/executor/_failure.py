@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from .._core import ToolResult
 from .._exception_text import exception_text
 from ..exceptions import ToolError, ToolFailed
 from ..kinds import ErrorCode
@@ -31,7 +32,7 @@ from ._results import truncate, utf8
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from .._core import InvalidToolCall, ToolCall, ToolResult, Violation
+    from .._core import InvalidToolCall, ToolCall, Violation
     from ..tools import Tool
 
 ErrorDetail: TypeAlias = Literal["none", "message", "full"]
@@ -68,6 +69,28 @@ class CallFailure:
     """Text that the model reads."""
     code: ErrorCode
     """Reason, for programs."""
+
+    def result(
+        self,
+        call: ToolCall,
+        *,
+        value: Any = None,
+        duration: float | None = None,
+        exception: BaseException | None = None,
+        reference: str | None = None,
+    ) -> ToolResult:
+        """Return the result of a call that failed."""
+        return ToolResult(
+            call.id,
+            call.name,
+            self.text,
+            value=value,
+            is_error=True,
+            error_code=self.code,
+            duration=duration,
+            exception=exception,
+            reference=reference,
+        )
 
 
 class NestedFailure(ToolFailed):
@@ -238,18 +261,19 @@ class RefusalBudget:
     def __init__(self) -> None:
         self._remaining = MAX_REFUSALS
 
-    def truncate(self, text: str, call: ToolCall | InvalidToolCall) -> str:
-        """Return the text, truncated if the budget is used up.
+    def truncate(self, failure: CallFailure, call: ToolCall | InvalidToolCall) -> CallFailure:
+        """Return the failure of a call, its text truncated if the budget is used up.
 
         Args:
-            text: Text for the model.
+            failure: The failure.
             call: The refused call, whose length adds to the budget.
         """
+        text = failure.text
         self._remaining += len(call.raw)
         if len(text) > max(self._remaining, _BEGINNING):
             text = f"{text[: _BEGINNING - 1]}…"
         self._remaining -= len(text)
-        return text
+        return CallFailure(text, failure.code)
 
 
 def timeout(name: str, seconds: float, *, idle: bool = False) -> CallFailure:

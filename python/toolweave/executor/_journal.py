@@ -3,63 +3,50 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from ._deferred import Deferred
+from .._aio.tasks import wait_until_done
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable
 
     from .._core import ToolCall, ToolResult
     from ..protocols import Journal
-    from ._call import Execution
-
-_log = logging.getLogger("toolweave.executor")
+    from ._deferred import PendingResult
 
 
-class _State(Enum):
+class EntryState(Enum):
+    """State of a journal entry."""
+
     OPENING = "opening"
-    OPEN = "open"
-    CLOSING = "closing"
+    """The start is being written."""
     REJECTED = "rejected"
+    """The journal failed to write the start."""
+    OPEN = "open"
+    """The start is written."""
+    CLOSING = "closing"
+    """The outcome is being written."""
 
 
 class JournalEntry:
     """Entry of one call in a journal.
 
-    Cancelling a call does not cancel writes to the journal: an entry that was opened is closed. A
-    journal that does not answer gets the same grace period as a tool that does not stop.
+    Cancelling a call does not cancel writes to the journal: an entry that was opened is closed.
 
     Args:
         journal: The journal.
-        execution: The call.
+        call: The call.
     """
 
-    __slots__ = ("_execution", "_has_deadline", "_journal", "_state", "_writing")
+    __slots__ = ("_call", "_journal", "_writing", "state")
 
-    def __init__(self, journal: Journal, execution: Execution) -> None:
+    def __init__(self, journal: Journal, call: ToolCall) -> None:
         self._journal = journal
-        self._execution = execution
-        self._state = _State.OPENING
-        self._has_deadline = False
+        self._call = call
         self._writing: asyncio.Future[None] | None = None
-
-    @property
-    def opening(self) -> bool:
-        """True while the start is being written."""
-        return self._state is _State.OPENING
-
-    @property
-    def closing(self) -> bool:
-        """True while the outcome is being written."""
-        return self._state is _State.CLOSING
-
-    @property
-    def rejected(self) -> bool:
-        """True if the journal failed to write the start."""
-        return self._state is _State.REJECTED
+        self.state = EntryState.OPENING
+        """State of the entry."""
 
     async def open(self) -> None:
         """Write the start of the tool.
@@ -68,103 +55,48 @@ class JournalEntry:
             BaseException: The journal raised, or the call was cancelled. The tool must not run.
         """
         try:
-            cancelled = await self._write(self._journal.started(self._execution.call))
-        except BaseException as error:
-            self._state = _State.REJECTED
-            self._failed(error)
+            cancellation = await self._write(self._journal.started(self._call))
+        except BaseException:
+            self.state = EntryState.REJECTED
             raise
-        self._state = _State.OPEN
-        if cancelled:
-            raise asyncio.CancelledError
+        self.state = EntryState.OPEN
+        if cancellation is not None:
+            raise cancellation
 
-    async def close(self, outcome: ToolResult | Deferred) -> None:
-        """Write the outcome of the call, and then publish it.
+    def begin_closing(self) -> bool:
+        """Reserve the end of the entry for one outcome; return False if it is not open."""
+        is_open = self.state is EntryState.OPEN
+        if is_open:
+            self.state = EntryState.CLOSING
+        return is_open
 
-        An outcome that cannot be written is not published. The call counts as interrupted, as it
-        does in the journal.
+    async def finish(self, result: ToolResult) -> None:
+        """Write the result of the call."""
+        await self._write(self._journal.finished(self._call, result))
+
+    async def defer(self, pending: PendingResult | None) -> None:
+        """Write that the result is pending, if the journal has a method for that."""
+        deferred = getattr(self._journal, "deferred", None)
+        if deferred is not None:
+            await self._write(deferred(self._call, pending))
+
+    def abandon(self, detach: Callable[[asyncio.Future[None]], None]) -> None:
+        """Cancel the write of a journal that does not answer.
+
+        Args:
+            detach: Function that keeps the write alive until it has ended.
         """
-        if self._state is _State.CLOSING:
-            # An abandoned tool has ended after all.
-            return
-        execution = self._execution
-        if self._state is _State.OPEN:
-            self._state = _State.CLOSING
-            outcome = await self._finish(outcome)
-        execution.run.finish(execution, outcome)
+        if self._writing is not None:
+            detach(self._writing)
+            self._writing.cancel()
 
-    def close_without_tool(self, outcome: ToolResult) -> None:
-        """Close the entry of a tool that does not stop, in a separate task."""
-        run = self._execution.run
-        run.detach(run.loop.create_task(self.close(outcome)))
-
-    async def _finish(self, outcome: ToolResult | Deferred) -> ToolResult | Deferred:
-        execution, journal = self._execution, self._journal
-        run, call = execution.run, execution.call
-        if run.interrupted:
-            self.start_deadline()
-        if isinstance(outcome, Deferred):
-            outcome = run.deferred_calls.add(execution, outcome)
-        try:
-            if not isinstance(outcome, Deferred):
-                outcome = truncate_for_journal(journal, call, outcome)
-                await self._write(journal.finished(call, outcome))
-            elif (deferred := getattr(journal, "deferred", None)) is not None:
-                await self._write(deferred(call, run.deferred.get(execution.deferred_key)))
-        except BaseException as error:  # noqa: BLE001 - raised for the reader of the run
-            self._failed(error)
-            return execution.unrecorded_result()
-        return outcome
-
-    async def _write(self, writing: Awaitable[None]) -> bool:
-        """Wait for a write; return True if the call was cancelled meanwhile."""
+    async def _write(self, writing: Awaitable[None]) -> asyncio.CancelledError | None:
+        """Wait for a write; return the cancellation of the call meanwhile, if any."""
         # In a separate task, since a tool may leave a pending cancellation behind.
         self._writing = asyncio.ensure_future(writing)
-        cancelled = False
-        while not self._writing.done():
-            try:
-                await asyncio.wait((self._writing,))
-            except asyncio.CancelledError:  # noqa: PERF203 - it waits again
-                cancelled = True
+        cancellation = await wait_until_done(self._writing)
         self._writing.result()
-        return cancelled
-
-    def _failed(self, error: BaseException) -> None:
-        execution = self._execution
-        if execution.finished:
-            # The journal was abandoned, so its error is expected.
-            return
-        if isinstance(error, asyncio.CancelledError):
-            # The reader of the run was not cancelled.
-            error = RuntimeError(f"the journal was cancelled while it wrote: {error}".rstrip(": "))
-        execution.run.deferred_calls.discard(execution)
-        _log.error(
-            "a journal failed, which ends the run",
-            exc_info=error,
-            extra=execution.log_fields(error_type=type(error).__name__),
-        )
-        execution.run.fail(error, execution)
-
-    def start_deadline(self) -> None:
-        """Give the journal the grace period of a tool, since the run is being stopped."""
-        if not self._has_deadline:
-            self._has_deadline = True
-            run = self._execution.run
-            run.deadlines.add(run.loop.time() + run.defaults.cancel_grace, self)
-
-    def expire(self, now: float) -> None:  # noqa: ARG002 - it is late enough
-        """Abandon the journal, since its grace period has ended."""
-        if not self._execution.finished:
-            self.abandon(self._execution.unrecorded_result())
-
-    def abandon(self, result: ToolResult) -> None:
-        """Abandon a journal that does not answer, and finish the call."""
-        execution = self._execution
-        _log.error("a journal does not answer and is abandoned", extra=execution.log_fields())
-        execution.run.deferred_calls.discard(execution)
-        execution.run.finish(execution, result)
-        if self._writing is not None:
-            execution.run.detach(self._writing)
-            self._writing.cancel()
+        return cancellation
 
 
 def truncate_for_journal(journal: Journal | None, call: ToolCall, result: ToolResult) -> ToolResult:

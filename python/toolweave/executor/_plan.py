@@ -9,7 +9,6 @@ from .._aio.single_flight import ResultCache
 from ..exceptions import ValidationError
 from ..tools import RateLimit, RetryPolicy, Tool
 from ._rate_limit import TokenBucket
-from ._styles import invoker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -35,7 +34,6 @@ class Plan:
         "idempotent",
         "identity",
         "idle_timeout",
-        "invoke",
         "key",
         "limited",
         "max_concurrency",
@@ -78,9 +76,6 @@ class Plan:
         self.partial_results: bool = tool.partial_results
         self.pool: Executor | Literal["inline"] | None = _first_set(tool.pool, defaults.pool)
 
-        self.invoke = invoker(self)
-        """Function that runs the tool once."""
-
         self.needs_approval: bool | Callable[[ToolCall], bool] = tool.requires_approval
         self.idempotent: bool = tool.idempotent
         self.ttl = _ttl(_first_set(tool.cache, defaults.cache))
@@ -99,6 +94,14 @@ class Plan:
         """True if identical calls can share a result."""
         self.direct = not (self.needs_approval or self.shares)
         """True if a call can start as soon as the scheduler admits it."""
+
+    def prepare_call(self, call: ToolCall) -> dict[str, Any] | None:
+        """Return the keyword arguments for a call; None if validating them would take long.
+
+        Raises:
+            ValidationError: As `prepare_arguments`.
+        """
+        return None if has_long_arguments(call) else self.prepare_arguments(call.arguments)
 
     def prepare_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Validate arguments and return the keyword arguments of the function.
@@ -136,6 +139,13 @@ class Plans(dict[str, Plan]):
 
 
 _numbers = itertools.count()
+
+_LONG_ARGUMENTS = 65_536
+
+
+def has_long_arguments(call: ToolCall) -> bool:
+    """Return True if validating the arguments takes longer than starting a thread."""
+    return len(call.raw) > _LONG_ARGUMENTS
 
 
 def _first_set(own: Any, default: Any) -> Any:

@@ -67,14 +67,18 @@ def to_text(value: object) -> str:
     return plain if isinstance(plain, str) else _dump(plain)
 
 
-async def to_text_off_loop(value: Any) -> str:
-    """Return what `to_text` does, without blocking the event loop for a large value.
+async def result_text(value: Any, max_chars: int | None) -> str:
+    """Return the text of a result, truncated, without blocking the event loop for a large value.
 
     Raises:
         ResultError: As `to_text`.
     """
     if type(value) is str or type(value) is int:
-        return to_text(value)
+        return truncate(to_text(value), max_chars)
+    return truncate(await _to_text_off_loop(value), max_chars)
+
+
+async def _to_text_off_loop(value: Any) -> str:
     if type(value) is dict or type(value) is list:
         # For most values, the fast encoder takes less time than starting a thread.
         text = _fast_json(cast("object", value))

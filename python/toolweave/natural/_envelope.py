@@ -11,7 +11,7 @@ from .._slices import OFFLOAD_THRESHOLD
 from ..exceptions import InvalidJSONError
 from ..executor._deferred import METADATA as DEFERRED
 from ..executor._failure import REFERENCES
-from ..executor._run import APPROVALS
+from ..executor._state import APPROVALS
 from ._parts import calls_id
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from .. import tracing
 from .._aio.event_queue import EventQueue
 from .._aio.loops import running_loop
 from .._aio.runs import Run
+from .._aio.tasks import wait_until_done
 from .._core import (
     FinishUpdate,
     InvalidToolCall,
@@ -276,16 +277,11 @@ class ReplyRun(Run["ToolUseEvent"]):
                 task.cancel()
         # It ends in bounded time, and a cancelled caller must wait for it, too.
         stopping = asyncio.ensure_future(self._stop())
-        interrupted = False
-        while not stopping.done():
-            try:
-                await asyncio.wait([stopping])
-            except asyncio.CancelledError:  # noqa: PERF203 - cancelled, it waits again
-                interrupted = True
+        cancellation = await wait_until_done(stopping)
         self._events.end(self._error)
         stopping.result()
-        if interrupted:
-            raise asyncio.CancelledError
+        if cancellation is not None:
+            raise cancellation
 
     async def caught_up(self) -> None:
         """Wait until the reader of the run has processed all events so far.
@@ -378,11 +374,12 @@ class ReplyRun(Run["ToolUseEvent"]):
 
     async def _read_tools(self, run: ToolRun) -> None:
         try:
-            while events := await run.next_events():
-                for event in events:
-                    await self._handle_tool_event(event)
-                if run.error is not None:
+            is_broken_off = False
+            async for event in run:
+                await self._handle_tool_event(event)
+                if run.error is not None and not is_broken_off:
                     # The rest of the reply will not be read.
+                    is_broken_off = True
                     self._break_off(run.error)
         except asyncio.CancelledError:
             raise

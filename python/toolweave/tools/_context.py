@@ -18,16 +18,16 @@ class Host(Protocol):
         """True if the result is no longer needed."""
         ...
 
-    def progress(self, call: ToolCall, value: Any) -> None:
+    def progress(self, value: Any) -> None:
         """Report progress. Thread-safe."""
         ...
 
-    async def ask(self, call: ToolCall, question: str, schema: Mapping[str, Any] | None) -> Any:
+    async def ask(self, question: str, schema: Mapping[str, Any] | None) -> Any:
         """Ask the user."""
         ...
 
-    async def call(self, parent: ToolCall, name: str, arguments: Mapping[str, Any]) -> Any:
-        """Run another tool on behalf of the tool that serves `parent`."""
+    async def call_tool(self, name: str, arguments: Mapping[str, Any]) -> Any:
+        """Run another tool on behalf of the tool."""
         ...
 
 
@@ -71,7 +71,7 @@ class ToolContext:
 
     def progress(self, value: Any) -> None:
         """Report progress. Thread-safe."""
-        self._host.progress(self.tool_call, value)
+        self._host.progress(value)
 
     async def ask(self, question: str, schema: Mapping[str, Any] | None = None) -> Any:
         """Ask the user and wait for the answer.
@@ -80,7 +80,7 @@ class ToolContext:
             question: The question.
             schema: JSON Schema of the answer.
         """
-        return await self._host.ask(self.tool_call, question, schema)
+        return await self._host.ask(question, schema)
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> Any:
         """Call another tool, with validation, the same limits, and a maximum depth.
@@ -91,4 +91,4 @@ class ToolContext:
         Raises:
             ToolFailed: The call failed; the text has the reason.
         """
-        return await self._host.call(self.tool_call, name, arguments)
+        return await self._host.call_tool(name, arguments)
