@@ -220,7 +220,7 @@ def run_program(program: str) -> tuple[str, float]:
 def test_a_hanging_function_does_not_prevent_exit() -> None:
     output, took = run_program(
         "import time\n"
-        "from toolweave.executor import threads\n"
+        "from toolweave.executor import _threads as threads\n"
         "threads.GRACE = 0.05\n"
         "threads.TOOLS.get().submit(time.sleep, 3600)\n"
         "print('done')"
@@ -232,7 +232,7 @@ def test_a_hanging_function_does_not_prevent_exit() -> None:
 def test_a_function_that_is_about_to_end_is_waited_for_at_exit() -> None:
     output, _ = run_program(
         "import threading, time\n"
-        "from toolweave.executor import threads\n"
+        "from toolweave.executor import _threads as threads\n"
         "begun = threading.Event()\n"
         "threads.TOOLS.get().submit(lambda: (begun.set(), time.sleep(0.05), print('ended')))\n"
         "begun.wait()"
@@ -244,7 +244,7 @@ def test_a_function_that_is_about_to_end_is_waited_for_at_exit() -> None:
 def test_a_forked_child_has_its_own_threads_and_exits_at_once() -> None:
     output, took = run_program(
         "import os, threading, warnings\n"
-        "from toolweave.executor import threads\n"
+        "from toolweave.executor import _threads as threads\n"
         "warnings.simplefilter('ignore', DeprecationWarning)\n"
         "stuck = threading.Event()\n"
         "threads.GRACE = 20.0\n"
