@@ -14,8 +14,9 @@ from mcp import Client, MCPError
 from mcp.client import IncomingMessage, Transport
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 
+from ..._aio.tasks import wait_until_done
 from ..._core import __version__
-from ._client_elicitation import answer_elicitation
+from ._elicitation import answer_elicitation
 from ._listing_filter import ListingFilter, ToolProblem, filtered, tools_of_page
 
 if TYPE_CHECKING:
@@ -102,15 +103,12 @@ class MCPSession:
     async def close(self) -> None:
         """End the session, and wait until everything is closed, including a server's process."""
         self._closing.set()
-        cancelled: asyncio.CancelledError | None = None
-        # Every step of the SDK's shutdown has a timeout; returning earlier would leak the process.
-        while self._task is not None and not self._task.done():
-            try:
-                await asyncio.wait({self._task})
-            except asyncio.CancelledError as err:  # noqa: PERF203 - wait again
-                cancelled = err
-        if cancelled is not None:
-            raise cancelled
+        if self._task is not None:
+            # Every step of the SDK's shutdown has a timeout; returning earlier would leak the
+            # process.
+            cancellation = await wait_until_done(self._task)
+            if cancellation is not None:
+                raise cancellation
 
     async def tools(self) -> tuple[list[mcp_types.Tool], list[ToolProblem]]:
         """Return all pages of the server's tools, and the problems of omitted ones.
