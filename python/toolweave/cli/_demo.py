@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import AsyncExitStack, aclosing
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from ._inputs import InputError, read_registry, write_escapes
@@ -13,7 +13,7 @@ from ._options import add_model_options, check_required, live_model, port, posit
 if TYPE_CHECKING:
     import argparse
 
-    from .._demo.server import Settings
+    from .._demo.responder import Settings
 
 SUMMARY = "serve a page on which calls can be watched as they are written, run and answered"
 DESCRIPTION = (
@@ -80,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
         check_required(options, "--tools FILE", "type", "allow_handlers")
     try:
         from .._demo import server
+        from .._demo.responder import Settings
     except ImportError as err:
         raise InputError(str(err)) from None
     from ..registry import ToolRegistry
@@ -88,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     registry = None if options.tools is None else ToolRegistry(read_registry(options.tools))
     wants_server = options.no_browser or options.port is not None
     alone = not sys.stdout.isatty() and not wants_server
-    settings = server.Settings(
+    settings = Settings(
         host=options.host,
         port=0 if alone else PORT if options.port is None else options.port,
         store=options.store,
@@ -114,10 +115,8 @@ def run(options: argparse.Namespace) -> int:
 async def _run(options: argparse.Namespace, settings: Settings, *, alone: bool) -> int:
     from .._demo import headless, server
 
-    async with AsyncExitStack() as stack:
-        model = None
-        if options.model is not None:
-            model = await stack.enter_async_context(aclosing(await live_model(options)))
+    model = None if options.model is None else await live_model(options)
+    async with model or nullcontext():
         if alone:
             return await headless.play(settings, model, sys.stdout)
         await server.serve(settings, model, sys.stdout)

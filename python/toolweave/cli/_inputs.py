@@ -5,8 +5,9 @@ from __future__ import annotations
 import codecs
 import json
 import sys
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from .._core import FunctionContract, Parser
 from ..exceptions import ContractError, RegistryError, SchemaError
@@ -66,14 +67,8 @@ def read_bytes(path: str) -> bytes:
     Raises:
         InputError: It cannot be read, or is larger than `MAX_BYTES`.
     """
-    try:
-        if path == STDIN:
-            data = sys.stdin.buffer.read(MAX_BYTES + 1)
-        else:
-            with Path(path).open("rb") as file:
-                data = file.read(MAX_BYTES + 1)
-    except OSError as err:
-        raise InputError(f"cannot read {name_of(path)}: {err.strerror or err}") from None
+    with _opened(path) as file:
+        data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise InputError(f"{name_of(path)} is larger than {MAX_BYTES >> 20} MiB")
     return data
@@ -106,35 +101,37 @@ def stream_text(path: str) -> Iterator[str]:
     Raises:
         InputError: It cannot be read, or is not UTF-8.
     """
-    try:
-        if path == STDIN:
-            yield from _decoded(sys.stdin.buffer, path)
-        else:
-            with Path(path).open("rb") as file:
-                yield from _decoded(file, path)
-    except OSError as err:
-        raise InputError(f"cannot read {name_of(path)}: {err.strerror or err}") from None
-
-
-def _decoded(file: BinaryIO, path: str) -> Iterator[str]:
     decoder = codecs.getincrementaldecoder("utf-8")()
-    reader = cast("BufferedReader", file)
     done = 0
     block = b"."
-    while block:
-        # As much as is available, without waiting for a whole block.
-        block = reader.read1(BLOCK_BYTES)
-        kept = len(decoder.getstate()[0])
-        try:
-            text = decoder.decode(block, final=not block)
-        except UnicodeDecodeError as err:
-            raise InputError(
-                f"{name_of(path)} is not UTF-8: byte 0x{err.object[err.start]:02x} "
-                f"at offset {done - kept + err.start} ({err.reason})"
-            ) from None
-        done += len(block)
-        if text:
-            yield text
+    with _opened(path) as file:
+        while block:
+            # As much as is available, without waiting for a whole block.
+            block = file.read1(BLOCK_BYTES)
+            kept = len(decoder.getstate()[0])
+            try:
+                text = decoder.decode(block, final=not block)
+            except UnicodeDecodeError as err:
+                raise InputError(
+                    f"{name_of(path)} is not UTF-8: byte 0x{err.object[err.start]:02x} "
+                    f"at offset {done - kept + err.start} ({err.reason})"
+                ) from None
+            done += len(block)
+            if text:
+                yield text
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BufferedReader]:
+    """Open a file or standard input, and report that it cannot be read."""
+    try:
+        if path == STDIN:
+            yield cast("BufferedReader", sys.stdin.buffer)
+        else:
+            with Path(path).open("rb") as file:
+                yield file
+    except OSError as err:
+        raise InputError(f"cannot read {name_of(path)}: {err.strerror or err}") from None
 
 
 def read_contracts(path: str) -> list[FunctionContract]:

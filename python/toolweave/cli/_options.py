@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, cast
 
 from ..exceptions import ModelError
 from ..executor._pools import run_blocking
-from ..models._clients import checked_key, redacted
+from ..models._clients import checked_key
+from ..models._errors import redacted
 from ..models._streaming import field
 from ..models.http import HttpModel
 from ._inputs import InputError

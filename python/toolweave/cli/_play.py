@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from contextlib import aclosing
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -127,7 +126,7 @@ async def _ask_model(model: HttpModel, where: str, prompt: str) -> None:
     from .._demo.player import Player
     from .._demo.printer import EventPrinter
 
-    async with aclosing(model):
+    async with model:
         with _screen() as screen:
             await Player(EventPrinter(screen)).ask(model, where, prompt)
 

@@ -9,17 +9,24 @@ from __future__ import annotations
 import json
 import re
 from io import StringIO
+from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from .._core import TextMessage, from_anthropic, parse_history
+from .._core import (
+    TextMessage,
+    ToolCallMessage,
+    ToolResultMessage,
+    from_anthropic,
+    parse_history,
+)
+from .._messages import with_results
 from ..exceptions import MessageError
 from ..kinds import Role
 from ..models._conversation import as_messages
 from ._inputs import InputError, name_of, stream_text
-from ._tool_exchanges import mark_replies, merge_results
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from .._core import FunctionContract
     from .._messages import Message
@@ -176,3 +183,40 @@ def _turn(lines: list[str], role: Role | None) -> Iterator[TextMessage]:
     text = "".join(lines).strip("\r\n")
     if role is not None and text.strip():
         yield TextMessage(text, role=role)
+
+
+def mark_replies(messages: Iterable[Message]) -> Iterator[Message]:
+    """Yield messages in which every text of the assistant has its own generation id.
+
+    The messages that are parsed from such a text then belong to one generation.
+
+    Args:
+        messages: A transcript.
+    """
+    number = count(1)
+    for message in messages:
+        is_reply = isinstance(message, TextMessage) and message.role is Role.ASSISTANT
+        if is_reply and message.generation_id is None:
+            yield message.__replace__(generation_id=f"imported_{next(number)}")
+        else:
+            yield message
+
+
+def merge_results(messages: Iterable[Message]) -> list[Message]:
+    """Return messages in which calls and the results that follow them are merged to aggregates.
+
+    Args:
+        messages: A history.
+    """
+    together: list[Message] = []
+    for message in messages:
+        last = together[-1] if together else None
+        if isinstance(message, ToolResultMessage) and isinstance(last, ToolCallMessage):
+            by_id = {result.tool_call_id: result for result in message.tool_results}
+            answered = [by_id[call.id] for call in last.tool_calls if call.id in by_id]
+            if len(answered) == len(message.tool_results):
+                metadata = {**last.metadata, **message.metadata}
+                together[-1] = with_results(last, last.tool_calls, answered, metadata)
+                continue
+        together.append(message)
+    return together

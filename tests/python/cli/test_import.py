@@ -15,7 +15,7 @@ import toolweave as tw
 from effort import effort
 from toolweave.agent import Agent
 from toolweave.cli import main
-from toolweave.cli._tool_exchanges import mark_replies, merge_results
+from toolweave.cli._transcript import mark_replies, merge_results
 from toolweave.store import History, MessageStore
 from toolweave.testing import ScriptedModel
 
