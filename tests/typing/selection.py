@@ -29,7 +29,6 @@ from toolweave.selection import (
 )
 from toolweave.selection._calls import (
     CallLimits,
-    CallListener,
     CallScheduler,
     SupportsTransport,
     TaskTransport,
@@ -54,7 +53,7 @@ class OwnScorer:
 
 
 class OwnCalls(OwnScorer):
-    def make_transport(self, listener: CallListener) -> Transport:
+    def make_transport(self, listener: CallScheduler) -> Transport:
         return TaskTransport(self, listener)
 
 

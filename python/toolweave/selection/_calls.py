@@ -43,32 +43,14 @@ class CallLimits:
     """Limiter shared with other selections."""
 
 
-class CallListener(Protocol):
-    """Listener to the calls of a transport, which are identified by number."""
-
-    def on_start(self) -> None:
-        """Count a call that has started."""
-
-    def on_reply(
-        self, number: int, content: str | Mapping[str, Any], usage: UsageUpdate | None = None
-    ) -> None:
-        """Handle the reply to a call."""
-
-    def on_error(self, number: int, error: str) -> None:
-        """Handle the failure of a call."""
-
-    def on_end(self, number: int) -> None:
-        """Release the slot of a call that has finished or stopped."""
-
-    def on_interrupt(self, error: BaseException) -> None:
-        """Raise a `BaseException`, such as `KeyboardInterrupt`, in the task that awaits answers."""
-
-
 class Transport(Protocol):
-    """Transport that starts each call at once; the scheduler limits their number."""
+    """Transport that starts each call at once; the scheduler limits their number.
+
+    It reports to the methods `on_...` of the scheduler, by the number of the call.
+    """
 
     def begin(self, number: int, request: ScorerRequest) -> None:
-        """Start a call. The listener receives its outcome, and at last its end."""
+        """Start a call. The scheduler receives its outcome, and at last its end."""
 
     def stop(self, number: int) -> None:
         """Stop a call. From then on only its end is reported."""
@@ -80,7 +62,7 @@ class Transport(Protocol):
 class SupportsTransport(Protocol):
     """Scorer with a transport of its own for all requests of a selection."""
 
-    def make_transport(self, listener: CallListener) -> Transport:
+    def make_transport(self, listener: CallScheduler) -> Transport:
         """Return the transport for one selection, on the running event loop."""
         ...
 
@@ -97,7 +79,7 @@ class CallScheduler:
         limits: The limits on the calls.
     """
 
-    def __init__(self, transport: Callable[[CallListener], Transport], limits: CallLimits) -> None:
+    def __init__(self, transport: Callable[[CallScheduler], Transport], limits: CallLimits) -> None:
         self.started = 0
         """Number of calls that have started."""
         self.any_failed = False
@@ -149,6 +131,12 @@ class CallScheduler:
         arrived, self._answers = self._answers, []
         return arrived
 
+    async def ask(self, request: ScorerRequest) -> Answer:
+        """Make a single call and return its outcome."""
+        self.start([(0, request)])
+        [(_, answer)] = await self.next()
+        return answer
+
     async def close(self) -> None:
         """Stop all calls in flight, and wait until they have stopped."""
         self._backlog.clear()
@@ -162,13 +150,13 @@ class CallScheduler:
         await self._transport.aclose()
 
     def on_start(self) -> None:
-        """Count a call that has started; see `CallListener`."""
+        """Count a call that has started."""
         self.started += 1
 
     def on_reply(
         self, number: int, content: str | Mapping[str, Any], usage: UsageUpdate | None = None
     ) -> None:
-        """Handle the reply to a call; see `CallListener`."""
+        """Handle the reply to a call."""
         # Replies to calls that timed out or were abandoned are ignored.
         if number not in self._pending:
             return
@@ -182,20 +170,20 @@ class CallScheduler:
         self._complete(number, (content, None))
 
     def on_error(self, number: int, error: str) -> None:
-        """Handle the failure of a call; see `CallListener`."""
+        """Handle the failure of a call."""
         if number in self._pending:
             self.any_failed = True
             self._complete(number, (None, error))
 
     def on_end(self, number: int) -> None:
-        """Release the slot of a call; see `CallListener`."""
+        """Release the slot of a call that has finished or stopped."""
         if number in self._running:
             self._running.remove(number)
             self._limits.limiter.release()
         self.on_error(number, "the call was cancelled by the scorer itself")
 
     def on_interrupt(self, error: BaseException) -> None:
-        """Raise a `BaseException` in the waiting task; see `CallListener`."""
+        """Raise a `BaseException`, such as `KeyboardInterrupt`, in the task that awaits answers."""
         self._fatal = error
         self._notify()
 
@@ -308,10 +296,10 @@ class TaskTransport:
 
     Args:
         scorer: The scorer.
-        listener: The listener to notify.
+        listener: The scheduler to notify.
     """
 
-    def __init__(self, scorer: Scorer, listener: CallListener) -> None:
+    def __init__(self, scorer: Scorer, listener: CallScheduler) -> None:
         self._scorer = scorer
         self._listener = listener
         self._loop = asyncio.get_running_loop()

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from .._core import type_name
-from ._prompts import AGAIN, parse_object
+from ._prompts import parse_object, retry_prompt
 from ._question import quoted
+from ._reply_format import object_schema
 from ._scorer import ScorerRequest
 from ._sources import snapshot_of
 
@@ -77,19 +78,15 @@ async def identify(
         f"- {name}: {_summarize(tools)}" if tools else f"- {name}" for name, tools in own.items()
     ]
     head = _TASK.format(root=ROOT, types="\n".join([*lines, f"- {ROOT}: anything else"]))
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {"item_type": {"type": "string", "enum": list(names)}},
-        "required": ["item_type"],
-        "additionalProperties": False,
-    }
+    schema = object_schema({"item_type": {"type": "string", "enum": list(names)}})
     asked = head + question.ending(())
     tools = [tool for found in own.values() for tool in found]
     error: str | None = None
     for _ in range(attempts):
-        prompt = asked if error is None else asked + AGAIN.format(error=error)
-        calls.start([(0, ScorerRequest(prompt, schema, "type", question.query, tools))])
-        [(_, (content, error))] = await calls.next()
+        prompt = retry_prompt(asked, error)
+        content, error = await calls.ask(
+            ScorerRequest(prompt, schema, "type", question.query, tools)
+        )
         if content is None:
             break
         found = _read(content, names)

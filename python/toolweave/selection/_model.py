@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..models.http import HttpModel
     from ..models.http._batch import BatchResult
     from ..protocols import ChatModel
-    from ._calls import CallListener
+    from ._calls import CallScheduler
     from ._scorer import ScorerRequest
 
 OPTIONS = ModelOptions(temperature=0.0, max_tokens=512)
@@ -92,7 +92,7 @@ class NativeScorer(ModelScorer):
         super().__init__(model, options=options)
         self._http = model
 
-    def make_transport(self, listener: CallListener) -> NativeTransport:
+    def make_transport(self, listener: CallScheduler) -> NativeTransport:
         """Return the transport for one selection, on the running event loop."""
         return NativeTransport(self, self._http, listener)
 
@@ -106,10 +106,10 @@ class NativeTransport:
     Args:
         scorer: The scorer, which has the options of the requests.
         model: The model.
-        listener: The listener to notify.
+        listener: The scheduler to notify.
     """
 
-    def __init__(self, scorer: NativeScorer, model: HttpModel, listener: CallListener) -> None:
+    def __init__(self, scorer: NativeScorer, model: HttpModel, listener: CallScheduler) -> None:
         self._scorer = scorer
         self._model = model
         self._listener = listener

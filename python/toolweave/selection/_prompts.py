@@ -17,14 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ._candidates import Candidates
-    from ._question import Question
 
 _reader = ReplyReader()
 
-AGAIN = """
+_AGAIN = """
 
 Your reply to this was of no use: {error}. Reply with that JSON object and nothing else."""
-"""Suffix of the prompt of another attempt."""
 
 
 def prompt_head(task: str, candidates: Candidates, reply: str) -> str:
@@ -64,17 +62,9 @@ def fallback_sentence(candidates: Candidates) -> str:
     return f" If none clearly does, it is {candidates.policy.fallback}."
 
 
-def build_prompt(head: str, candidates: Candidates, question: Question, error: str | None) -> str:
-    """Return the whole prompt.
-
-    Args:
-        head: The first part of the prompt.
-        candidates: The tools.
-        question: The query and its context.
-        error: The error of the previous reply, if this is another attempt.
-    """
-    prompt = head + question.ending(candidates.descriptions)
-    return prompt if error is None else prompt + AGAIN.format(error=error)
+def retry_prompt(prompt: str, error: str | None) -> str:
+    """Return the prompt of the next attempt: with the error of the previous reply, if any."""
+    return prompt if error is None else f"{prompt}{_AGAIN.format(error=error)}"
 
 
 class ReplyMembers(NamedTuple):

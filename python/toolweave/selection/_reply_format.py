@@ -27,6 +27,16 @@ def is_score(name: str) -> bool:
     return name.casefold() == "score"
 
 
+def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object that has all of the properties, and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
 class ReplyFormat(NamedTuple):
     """Format of the reply about a tool."""
 

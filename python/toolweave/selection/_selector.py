@@ -30,7 +30,7 @@ from ._sources import ToolSource, snapshot_of, supertypes_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ._calls import CallListener, SupportsTransport, Transport
+    from ._calls import SupportsTransport, Transport
     from ._result import Selection
 
 _log = logging.getLogger("toolweave.selection")
@@ -283,7 +283,7 @@ class _SelectionSource(NamedTuple):
     """Types to identify a query's type among, without the root."""
 
 
-def _transport_factory(scorer: Scorer) -> Callable[[CallListener], Transport]:
+def _transport_factory(scorer: Scorer) -> Callable[[CallScheduler], Transport]:
     """Return the function that creates the transport of a selection."""
     # Not with isinstance: checking a protocol takes as long as some of the calls.
     if callable(getattr(scorer, "make_transport", None)):

@@ -10,9 +10,9 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ._prompts import AGAIN, build_prompt, fallback_sentence, prompt_head, read_members
+from ._prompts import fallback_sentence, prompt_head, read_members, retry_prompt
 from ._question import quoted
-from ._reply_format import SCORE
+from ._reply_format import SCORE, object_schema
 from ._result import Score
 from ._scorer import ScorerRequest
 
@@ -155,10 +155,10 @@ async def score_each(
                 if wrong and found.score is not None and attempts[at] < candidates.policy.attempts:
                     attempts[at] += 1
                     retried[at] = found.score
-                    request, retry_text = asked[at], AGAIN.format(error=wrong)
-                    bare = None if request.bare is None else request.bare + retry_text
-                    once_more = request._replace(prompt=request.prompt + retry_text, bare=bare)
-                    calls.start([(at, once_more)])
+                    request = asked[at]
+                    prompt = retry_prompt(request.prompt, wrong)
+                    bare = request.bare and retry_prompt(request.bare, wrong)
+                    calls.start([(at, request._replace(prompt=prompt, bare=bare))])
                     continue
             known = scoreboard.results[at]
             outcomes.append((at, None if known is None else known.score))
@@ -225,13 +225,13 @@ async def ask_combined(
     if candidates.prompt_parts is None:
         candidates.prompt_parts = strategy.build(candidates)
     head, schema = candidates.prompt_parts
+    asked = head + question.ending(candidates.descriptions)
     best: Scoreboard | None = None
     error: str | None = None
     for _ in range(candidates.policy.attempts):
-        prompt = build_prompt(head, candidates, question, error)
+        prompt = retry_prompt(asked, error)
         request = ScorerRequest(prompt, schema, name, question.query, candidates.tools)
-        calls.start([(0, request)])
-        [(_, (content, error))] = await calls.next()
+        content, error = await calls.ask(request)
         if content is None:
             break
         scoreboard = Scoreboard(candidates, strategy.missing_note)
@@ -256,13 +256,7 @@ def _build_batch(candidates: Candidates) -> tuple[str, dict[str, Any]]:
         name: {**form.schema, "required": ["score"]}
         for name, form in zip(candidates.names, candidates.reply_formats, strict=True)
     }
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-    return prompt_head(_BATCH_TASK, candidates, reply), schema
+    return prompt_head(_BATCH_TASK, candidates, reply), object_schema(properties)
 
 
 def _read_batch(
@@ -298,17 +292,12 @@ def _build_choice(candidates: Candidates) -> tuple[str, dict[str, Any]]:
     reply = _CHOOSE_REPLY.format(threshold=candidates.policy.threshold)
     kinds = {json.dumps(tool.parameters): tool.parameters for tool in candidates.tools}
     parameters = list(kinds.values())
-    schema = {
-        "type": "object",
-        "properties": {
-            "tool": {"type": "string", "enum": list(candidates.names)},
-            "score": SCORE,
-            "parameters": parameters[0] if len(parameters) == 1 else {"anyOf": parameters},
-        },
-        "required": ["tool", "score", "parameters"],
-        "additionalProperties": False,
+    properties = {
+        "tool": {"type": "string", "enum": list(candidates.names)},
+        "score": SCORE,
+        "parameters": parameters[0] if len(parameters) == 1 else {"anyOf": parameters},
     }
-    return prompt_head(task, candidates, reply), schema
+    return prompt_head(task, candidates, reply), object_schema(properties)
 
 
 def _read_choice(

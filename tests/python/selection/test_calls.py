@@ -20,7 +20,7 @@ from toolweave import Selection, SelectionPolicy, ToolSelector
 from toolweave.models.openai import OpenAIModel
 from toolweave.selection import CallLimiter, ScorerReply, ScorerRequest
 from toolweave.selection import _calls as tasks_module
-from toolweave.selection._calls import CallListener, CallScheduler, TaskTransport, Transport
+from toolweave.selection._calls import CallScheduler, TaskTransport, Transport
 from virtual_time import VirtualTimeLoop, now, run
 
 EACH = SelectionPolicy(strategy="each")
@@ -413,9 +413,9 @@ def test_a_real_client_selects_a_tool_and_reports_its_tokens() -> None:
 
 def test_a_scorer_may_have_its_own_transport() -> None:
     class Own(ScriptedScorer):
-        listener: CallListener
+        listener: CallScheduler
 
-        def make_transport(self, listener: CallListener) -> Transport:
+        def make_transport(self, listener: CallScheduler) -> Transport:
             self.listener = listener
             return TaskTransport(self, listener)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from toolweave import UsageUpdate
 from toolweave.selection import CallLimiter, ScorerRequest
-from toolweave.selection._calls import CallLimits, CallListener, CallScheduler, limiter_timeout
+from toolweave.selection._calls import CallLimits, CallScheduler, limiter_timeout
 from virtual_time import run
 
 TIMEOUT = 8.0
@@ -25,7 +25,7 @@ AFTER = st.sampled_from([0.0, 1.0, 2.0, 7.0])
 class Scripted:
     """Transport whose behaviour is encoded in each request."""
 
-    listener: CallListener
+    listener: CallScheduler
     linger: float
     open: dict[int, asyncio.TimerHandle] = field(default_factory=dict)
     begun: list[int] = field(default_factory=list)
@@ -90,7 +90,7 @@ def test_calls_are_answered_once_and_return_their_slots(
         limiter = CallLimiter(slots)
         made: list[Scripted] = []
 
-        def transport(listener: CallListener) -> Scripted:
+        def transport(listener: CallScheduler) -> Scripted:
             made.append(Scripted(listener, linger))
             return made[0]
 
