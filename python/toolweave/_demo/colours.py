@@ -13,8 +13,6 @@ from rich.text import Text
 from .screens import MARGIN, Line, LineKind, harmless, visible
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from typing_extensions import Self
 
 STYLES: dict[LineKind, str] = {
@@ -55,12 +53,7 @@ class ColourScreen:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _raised: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self._stop()
 
     def show(self, line: Line) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ..protocols import ChatModel
     from ..store import MessageStore
-    from .server import Settings
+    from .responder import Settings
 
 SPEED = 30.0
 """Multiple of the recorded pace: fast, but slow enough for a run to continue while its client

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .._core import TextMessage
@@ -11,13 +12,13 @@ from ..agent import Agent
 from ..costs import Price
 from ..kinds import Role
 from ..scenes import SceneManager, SceneRun
-from ..selection import ScorerReply, SelectionPolicy, ToolSelector
+from ..selection import SelectionPolicy, ToolSelector
 from ..selection._words import WordScorer
 from ..web._raw_text import RawTextModel, RawTextRun
 from ..web._responders import open_agent_run
 from .recipes import ITEM_TYPE, load_recipe_tools
 from .recordings import RECORDED_ON
-from .scenarios import BY_HAND, Alternative, Scenario, ScenarioModel, position, scenario_for
+from .scenarios import Alternative, Scenario, ScenarioModel, position, scenario_for
 from .tools import STEP, Tools
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ..agent import AgentRun
     from ..protocols import Approver, ChatModel
     from ..registry import ToolRegistry
-    from ..selection import AnyScorer, ScorerRequest, Selection, Strategy
+    from ..selection import AnyScorer, Selection, Strategy
     from ..tools import Toolset
     from ..web import Turn
     from ..web._raw_text import OnText, OpenRun
@@ -62,39 +63,62 @@ TIMEOUT = 300.0
 """Timeout of a selection in seconds, long enough for local models."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings of the playground and its server."""
+
+    host: str = "127.0.0.1"
+    """Host to listen on."""
+    port: int = 0
+    """Port; 0 for a free one."""
+    store: str | None = None
+    """URL of the database; None for a temporary one."""
+    speed: float | None = 1.0
+    """Multiple of the recorded pace; None for no pauses."""
+    registry: ToolRegistry | None = None
+    """Registry with the user's tools."""
+    item_type: str | None = None
+    """Type of the questions; None for the type with the most tools."""
+    allowed_handlers: tuple[str, ...] = ()
+    """Dotted prefixes from which handlers may be imported."""
+    strategy: Strategy = STRATEGY
+    """Strategy for the selection of a tool."""
+    browser: bool = False
+    """True to open a browser."""
+
+    @property
+    def question_type(self) -> str:
+        """Type of the questions: the given one, else the one with the most tools."""
+        if self.item_type is not None or self.registry is None:
+            return self.item_type or "Thing"
+        types = self.registry.snapshot.types
+        tools = self.registry.tools_for
+        return max(types, key=lambda name: len(tools(name)), default="Thing")
+
+
 class Playground:
     """The responder of the playground.
 
     Args:
         approver: Approver of calls that require approval.
+        settings: The user's tools, and the pace of recorded replies.
         model: A live model; None to replay scenarios.
-        registry: The user's tools, from which one is selected for each question.
-        item_type: The type whose tools are used.
-        allowed_handlers: Dotted prefixes from which its handlers may be imported.
-        strategy: Strategy for the selection of a tool.
-        speed: Multiple of the recorded pace; None for no pauses.
     """
 
-    def __init__(
-        self,
-        approver: Approver,
-        *,
-        model: ChatModel | None = None,
-        registry: ToolRegistry | None = None,
-        item_type: str = "Thing",
-        allowed_handlers: Sequence[str] = (),
-        strategy: Strategy = STRATEGY,
-        speed: float | None = 1.0,
-    ) -> None:
+    def __init__(self, approver: Approver, settings: Settings, model: ChatModel | None) -> None:
         self._approver = approver
         self._model = model
-        self._router = (
-            None
-            if registry is None
-            else Router(registry, item_type, model, allowed_handlers, strategy)
-        )
-        self._speed = speed
-        self._step = FAST_STEP if speed is None else STEP / speed
+        self._router = None
+        if settings.registry is not None:
+            self._router = Router(
+                settings.registry,
+                settings.question_type,
+                model,
+                settings.allowed_handlers,
+                settings.strategy,
+            )
+        self._speed = settings.speed
+        self._step = FAST_STEP if settings.speed is None else STEP / settings.speed
         self._tools: OrderedDict[str, Tools] = OrderedDict()
 
     def __call__(self, turn: Turn) -> RawTextRun:
@@ -259,7 +283,11 @@ class Router:
     @classmethod
     def recorded(cls, scenario: Scenario) -> Router:
         """Create a router for the sample registry, with the scores of a scenario."""
-        return cls(load_recipe_tools(), ITEM_TYPE, ScenarioScorer(scenario.scores or {}))
+
+        async def scorer(_prompt: str, _schema: object) -> Mapping[str, Any]:
+            return scenario.scores or {}
+
+        return cls(load_recipe_tools(), ITEM_TYPE, scorer)
 
     async def select(self, question: str) -> Selection:
         """Select the tool for a question."""
@@ -268,26 +296,3 @@ class Router:
     def toolset(self) -> Toolset:
         """Return the tools for an agent."""
         return self._registry.toolset(self._item_type, allowed_handlers=self._allowed_handlers)
-
-
-class ScenarioScorer:
-    """A scorer with the scores of a scenario.
-
-    Args:
-        scores: Members of the reply, by tool.
-    """
-
-    name = BY_HAND
-
-    def __init__(self, scores: Mapping[str, Any]) -> None:
-        self._scores = scores
-
-    async def ask(self, request: ScorerRequest) -> ScorerReply:  # noqa: ARG002
-        """Return the scores."""
-        return ScorerReply(self._scores)
-
-
-def type_with_most_tools(registry: ToolRegistry) -> str:
-    """Return the type with the most tools; the first of several."""
-    types = registry.snapshot.types
-    return max(types, key=lambda name: len(registry.tools_for(name)), default="Thing")

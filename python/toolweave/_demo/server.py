@@ -26,15 +26,13 @@ import uvicorn  # noqa: E402 - after the check that reports a missing extra
 
 from ..store import MessageStore  # noqa: E402
 from ..web import Page, Suggestion, ask_in_chat, chat_app  # noqa: E402
-from .responder import STRATEGY, Playground, type_with_most_tools  # noqa: E402
+from .responder import Playground, Settings  # noqa: E402
 from .scenarios import pace, scenarios  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from ..protocols import ChatModel
-    from ..registry import ToolRegistry
-    from ..selection import Strategy
 
 GRACEFUL_SHUTDOWN = 2
 """Seconds that open streams have to end when the server shuts down."""
@@ -50,37 +48,6 @@ MAX_EXAMPLES = 6
 
 class ServerError(ToolweaveError, RuntimeError):
     """The playground cannot be served."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """Settings of the server."""
-
-    host: str = "127.0.0.1"
-    """Host to listen on."""
-    port: int = 0
-    """Port; 0 for a free one."""
-    store: str | None = None
-    """URL of the database; None for a temporary one."""
-    speed: float | None = 1.0
-    """Multiple of the recorded pace; None for no pauses."""
-    registry: ToolRegistry | None = None
-    """Registry with the user's tools."""
-    item_type: str | None = None
-    """Type of the questions; None for the type with the most tools."""
-    allowed_handlers: tuple[str, ...] = ()
-    """Dotted prefixes from which handlers may be imported."""
-    strategy: Strategy = STRATEGY
-    """Strategy for the selection of a tool."""
-    browser: bool = False
-    """True to open a browser."""
-
-    @property
-    def question_type(self) -> str:
-        """Type of the questions: the given one, else the one with the most tools."""
-        if self.item_type is not None or self.registry is None:
-            return self.item_type or "Thing"
-        return type_with_most_tools(self.registry)
 
 
 @dataclass(frozen=True)
@@ -127,15 +94,7 @@ async def serving(
             raise ServerError(f"cannot open the store: {err}") from None
         listener = _listen(settings.host, settings.port)
         with listener:
-            responder = Playground(
-                ask_in_chat,
-                model=model,
-                registry=settings.registry,
-                item_type=settings.question_type,
-                allowed_handlers=settings.allowed_handlers,
-                strategy=settings.strategy,
-                speed=settings.speed,
-            )
+            responder = Playground(ask_in_chat, settings, model)
             page = Page(
                 title="toolweave",
                 suggestions=suggestions(settings, model),

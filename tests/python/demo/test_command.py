@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from toolweave._demo import headless, server
+from toolweave._demo.responder import Settings
 from toolweave.cli import _demo as demo
 from toolweave.cli import main
 
@@ -59,15 +60,15 @@ class Called:
     """A double of the server and the headless run that records its arguments."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.served: list[tuple[server.Settings, Any]] = []
-        self.played: list[tuple[server.Settings, Any]] = []
+        self.served: list[tuple[Settings, Any]] = []
+        self.played: list[tuple[Settings, Any]] = []
         monkeypatch.setattr(server, "serve", self._serve)
         monkeypatch.setattr(headless, "play", self._play)
 
-    async def _serve(self, settings: server.Settings, model: Any, _: object) -> None:
+    async def _serve(self, settings: Settings, model: Any, _: object) -> None:
         self.served.append((settings, model))
 
-    async def _play(self, settings: server.Settings, model: Any, _: object) -> int:
+    async def _play(self, settings: Settings, model: Any, _: object) -> int:
         self.played.append((settings, model))
         return 1
 

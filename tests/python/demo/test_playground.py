@@ -28,7 +28,7 @@ from toolweave import (
     ToolStarted,
 )
 from toolweave._demo.recordings import recordings
-from toolweave._demo.responder import MAX_CHATS, Playground
+from toolweave._demo.responder import MAX_CHATS, Playground, Settings
 from toolweave._demo.scenarios import (
     MAX_PAUSE,
     NOT_RECORDED,
@@ -39,7 +39,7 @@ from toolweave._demo.scenarios import (
     written,
 )
 from toolweave.lifecycle import RawText, StreamEventMapper, TurnEvent
-from toolweave.protocols import Approval
+from toolweave.protocols import Approval, Approver
 from toolweave.scenes import SceneStep
 from toolweave.testing import ScriptedModel
 from virtual_time import run
@@ -161,8 +161,8 @@ async def answered(
     return outcome
 
 
-def recorded(**options: Any) -> Playground:
-    return Playground(options.pop("approver", yes), speed=None, **options)
+def recorded(*, approver: Approver = yes, model: Any = None, **options: Any) -> Playground:
+    return Playground(approver, Settings(speed=None, **options), model)
 
 
 def replayed(scenario: Scenario | str, **more: Any) -> TurnOutcome:
@@ -266,7 +266,7 @@ def test_a_tool_starts_after_its_call_was_read_even_by_a_slow_reader(
 
 @pytest.mark.parametrize("speed", [None, 1.0, 10.0])
 def test_results_come_in_another_order_than_the_calls_at_any_pace(speed: float | None) -> None:
-    outcome = run(answered(Playground(yes, speed=speed), scenarios()[1].prompt))
+    outcome = run(answered(Playground(yes, Settings(speed=speed), None), scenarios()[1].prompt))
     calls = [call.arguments["city"] for call in outcome.of(ToolCall)]
     assert calls == ["Oslo", "Rome", "Tokyo"]
     assert [result.result.partition(":")[0] for result in results(outcome)] == [
@@ -452,7 +452,7 @@ def test_with_a_live_model_each_chat_has_its_own_tools() -> None:
 def test_a_cancelled_run_is_reported_and_its_history_can_be_continued() -> None:
     async def main() -> None:
         outcome = TurnOutcome()
-        playground = Playground(yes, speed=1.0)
+        playground = Playground(yes, Settings(), None)
         [scenario] = [each for each in scenarios() if each.name == "timeout"]
         async with begin(playground, scenario.prompt, outcome) as reply:
             async for event in reply:

@@ -21,9 +21,10 @@ import pytest
 
 from toolweave import TextMessage, ToolAggregateMessage, ToolCall, ToolRegistry, ToolResult
 from toolweave._demo import headless
+from toolweave._demo.responder import Settings
 from toolweave._demo.scenarios import pace, scenarios
 from toolweave._demo.screens import LineKind, PlainScreen
-from toolweave._demo.server import ServerError, Settings, serving, suggestions
+from toolweave._demo.server import ServerError, serving, suggestions
 from toolweave.cli import main
 from toolweave.client import ChatClient
 from toolweave.exceptions import ChatRequestError
