@@ -1,9 +1,8 @@
-"""What both clients share: options with their checks, and the state of a followed chat."""
+"""Base classes of both clients: options with their checks, and the events of a chat."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncGenerator, Generator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import httpx
@@ -17,14 +16,11 @@ from ._follow_state import FollowState
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from ..lifecycle import StreamEvent
     from ._exchanges import Exchange
 
 _T = TypeVar("_T")
 _Http = TypeVar("_Http", httpx.Client, httpx.AsyncClient)
-_Events = TypeVar(
-    "_Events", Generator["StreamEvent", None, None], AsyncGenerator["StreamEvent", None]
-)
+_Events = TypeVar("_Events")
 
 
 class EventsBase(Generic[_Events]):
