@@ -12,11 +12,12 @@ from ..executor._deferred import METADATA as DEFERRED
 from ..kinds import ErrorCode, StopReason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from .._core import ToolCall, ToolResult
     from .._messages import Message
     from ..natural import ReplyRun
+    from ..protocols import Journal
 
 # Calls with more text are processed in a thread.
 _MAX_INLINE = 65_536
@@ -81,6 +82,43 @@ def pending_calls(message: Message) -> Iterator[tuple[ToolCall, str]]:
     for call in message.tool_calls:
         if call.id not in known:
             yield call, keys.get(call.id, call.id)
+
+
+async def merge_late_results(
+    messages: list[Message],
+    merge: Callable[[ToolAggregateMessage], ToolAggregateMessage],
+    journal: Journal | None,
+    changed: list[Message],
+) -> list[tuple[ToolAggregateMessage, list[tuple[ToolCall, ToolResult]]]]:
+    """Add results that have arrived for calls of a conversation, and record them.
+
+    Args:
+        messages: The conversation.
+        merge: Function that returns the message with the results for its calls that have arrived.
+        journal: Journal of the results.
+        changed: List to which the changed messages are added.
+
+    Returns:
+        The changed messages, each with the calls that have a result now.
+    """
+    found: list[tuple[ToolAggregateMessage, list[tuple[ToolCall, ToolResult]]]] = []
+    for position, message in enumerate(messages):
+        merged = merge(message) if isinstance(message, ToolAggregateMessage) else message
+        if merged is message or not isinstance(merged, ToolAggregateMessage):
+            continue
+        waiting = {call.id: call for call, _ in pending_calls(message)}
+        late = [
+            (waiting[result.tool_call_id], result)
+            for result in merged.tool_results
+            if result.tool_call_id in waiting
+        ]
+        if journal is not None:
+            for call, result in late:
+                await journal.finished(call, result)
+        messages[position] = merged
+        changed.append(merged)
+        found.append((merged, late))
+    return found
 
 
 def _keys(aggregate: ToolAggregateMessage) -> set[tuple[str, str]]:

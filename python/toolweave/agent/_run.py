@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, TypeAlias
 from .. import tracing
 from .._aio.loops import running_loop
 from .._aio.runs import Run
-from .._core import TextMessage, ToolAggregateMessage, UsageMessage, UsageUpdate
+from .._core import TextMessage, UsageMessage, UsageUpdate
 from ..exceptions import MaxIterationsError
 from ..executor import ToolDeferred
 from ..kinds import Role, StopReason
 from ..natural._reader import CUT_OFF
-from ._loop import ReplyLoop, pending_calls
+from ._loop import ReplyLoop, merge_late_results, pending_calls
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterable
     from types import TracebackType
 
-    from .._core import ToolResult
     from .._messages import Message
+    from ..executor import DeferredResults
     from ..natural import NaturalToolUse, ReplyRun, ToolUseEvent
     from ..protocols import Journal, ModelOptions
 
@@ -135,6 +135,11 @@ class AgentRun(Run["AgentEvent"]):
         return tuple(self._messages[self._start :])
 
     @property
+    def deferred(self) -> DeferredResults:
+        """The deferred results that the tools wait for."""
+        return self._use.executor.deferred
+
+    @property
     def changed_messages(self) -> tuple[Message, ...]:
         """The messages of the history that changed because results of their calls arrived."""
         return tuple(self._changed)
@@ -227,10 +232,13 @@ class AgentRun(Run["AgentEvent"]):
 
     async def _events(self) -> AsyncGenerator[AgentEvent, None]:
         with self._enforce_timeout(), self._span():
-            for aggregate, late in await self._merge_late_results():
+            merge = self._use.executor.merge_results
+            for aggregate, late in await merge_late_results(
+                self._messages, merge, self._journal, self._changed
+            ):
                 self.generation_id = aggregate.generation_id
-                for each in late:
-                    yield each
+                for _, result in late:
+                    yield result
                 yield aggregate
             if self._resumed and self._deferred():
                 yield self._finish(StopReason.DEFERRED, "")
@@ -258,11 +266,11 @@ class AgentRun(Run["AgentEvent"]):
                 with_tools = False
                 # The request without tools, and another one if its reply is empty.
                 self._loop.extend(2)
-            result = self._finish(stop, reply.text)
+            outcome = self._finish(stop, reply.text)
             if stop is StopReason.MAX_ITERATIONS and self._settings.strict:
                 limit = self._settings.max_iterations
                 raise MaxIterationsError(f"Maximum tool call iterations ({limit}) reached", limit)
-            yield result
+            yield outcome
 
     @contextmanager
     def _span(self) -> Generator[None, None, None]:
@@ -283,25 +291,6 @@ class AgentRun(Run["AgentEvent"]):
             span.usage(UsageUpdate(*self._total_usage()))
             where = None if failed is None else failed.__traceback__
             context.run(span.__exit__, None if failed is None else type(failed), failed, where)
-
-    async def _merge_late_results(self) -> list[tuple[ToolAggregateMessage, list[ToolResult]]]:
-        """Merge results that have arrived for calls of the history, and return both."""
-        found: list[tuple[ToolAggregateMessage, list[ToolResult]]] = []
-        for position, message in enumerate(self._messages):
-            if not isinstance(message, ToolAggregateMessage):
-                continue
-            merged = self._use.executor.merge_results(message)
-            if merged is not message:
-                known = {result.tool_call_id for result in message.tool_results}
-                late = [r for r in merged.tool_results if r.tool_call_id not in known]
-                if self._journal is not None:
-                    calls = {call.id: call for call in merged.tool_calls}
-                    for result in late:
-                        await self._journal.finished(calls[result.tool_call_id], result)
-                self._messages[position] = merged
-                self._changed.append(merged)
-                found.append((merged, late))
-        return found
 
     def _open_reply(self, empty: ReplyRun | None = None, *, with_tools: bool = True) -> ReplyRun:
         """Open the next reply; `empty` is the last one if it was empty and is requested again."""

@@ -35,10 +35,9 @@ from .._public import claim_exports
 from ..kinds import SceneStatus, SceneStopReason
 from ._actors import Actor
 from ._hooks import Answer, Append, Deny, SceneOutcome
-from ._manager import SceneManager
+from ._manager import Scene, SceneManager
 from ._request import ClientResult, SceneContext, SceneMode, SceneRequest, current_context
 from ._run import SceneRun
-from ._scene import Scene
 from ._settings import GUARDRAILS
 from ._steps import ExecutedTool, SceneResult, SceneStep
 

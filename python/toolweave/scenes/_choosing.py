@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING
 from .. import tracing
 from .._core import ToolAggregateMessage, ToolCall, ToolResult
 from ..kinds import SceneStatus, SceneStopReason
+from ._ends import StopRun, not_found
 from ._model_turn import ModelTurn, report_answer
 from ._names import closest
 from ._scene_queue import SceneEntry
 from ._scene_set import entered_text
-from ._state import StopRun, not_found, user
-from ._structured import ask_for
+from ._state import user
+from ._structured import ask_for, strict_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .._messages import Message
     from ..natural import ReplyRun
-    from ._scene import Scene
+    from ._scene import BaseScene
     from ._state import RunState
     from ._unregistered_calls import UnregisteredCall
 
@@ -33,12 +34,7 @@ _MORE = (
     "Does the request need another scene, or is everything in it answered? "
     "Say it as JSON. The scenes are:\n"
 )
-_DECISION = {
-    "type": "object",
-    "properties": {"continue": {"type": "boolean"}, "reason": {"type": "string"}},
-    "required": ["continue", "reason"],
-    "additionalProperties": False,
-}
+_DECISION = strict_object(**{"continue": {"type": "boolean"}, "reason": {"type": "string"}})
 # The required part: models whose provider does not enforce the schema may write less.
 _ACCEPTED = {
     "type": "object",
@@ -79,14 +75,13 @@ async def choose(state: RunState, *, repeated: bool = False) -> list[SceneEntry]
     nudge = [user(_NEXT)] if repeated else []
     with tracing.plan(state.settings.name):
         for retrying in (False, True):
-            choice = _Choice(state)
-            should_refuse = choice.refers_to_scene if retrying else choice.accepts_any
+            choice = _Choice(state, accepts_any=not retrying)
             turn = ModelTurn(
                 state,
                 state.scenes.chooser,
                 transform=choice.transform,
                 executes=False,
-                should_refuse=should_refuse,
+                should_refuse=choice.should_refuse,
             )
             reply = await turn.run([*system, *state.messages, *nudge])
             chosen = choice.chosen or _scenes_in_text(state, reply)
@@ -145,19 +140,16 @@ async def needs_another_scene(state: RunState) -> bool:
 class _Choice:
     """The scenes that a reply calls, and the unknown names that it calls."""
 
-    def __init__(self, state: RunState) -> None:
+    def __init__(self, state: RunState, *, accepts_any: bool) -> None:
         self._state = state
+        self._accepts_any = accepts_any
         self._scenes = state.scenes
-        self.chosen: list[Scene] = []
+        self.chosen: list[BaseScene] = []
         self.unknown: list[str] = []
 
-    def refers_to_scene(self, unregistered: UnregisteredCall) -> bool:
-        """Return True for a call in text whose name is nearest to a scene."""
-        return unregistered.nearest in self._scenes
-
-    def accepts_any(self, _: UnregisteredCall) -> bool:
-        """Return True for any call in text."""
-        return True
+    def should_refuse(self, call: UnregisteredCall) -> bool:
+        """Return True for a call in text; in a second reply, if its name is nearest to a scene."""
+        return self._accepts_any or call.nearest in self._scenes
 
     def transform(self, messages: Iterable[Message]) -> Iterable[Message]:
         """Return the messages of the reply, with the keys of scenes in place of called names."""
@@ -189,7 +181,7 @@ class _Choice:
         return aggregate.__replace__(tool_calls=calls, tool_results=results)
 
 
-def _scenes_in_text(state: RunState, reply: ReplyRun) -> list[Scene]:
+def _scenes_in_text(state: RunState, reply: ReplyRun) -> list[BaseScene]:
     """Return the scenes named in text by a tag unknown to the parser, or by the text itself.
 
     A small model may write ``<general-requests/>``, or only the name.
@@ -197,9 +189,8 @@ def _scenes_in_text(state: RunState, reply: ReplyRun) -> list[Scene]:
     text = reply.text.strip()
     if reply.aggregate is not None or len(text) > _MAX_SEARCHED:
         return []
-    names = dict.fromkeys([text, *_TAG.findall(text)])
-    found = [scene for name in names if (scene := state.scenes.find(name.strip())) is not None]
-    return list(dict.fromkeys(found))
+    found = [state.scenes.find(name.strip()) for name in (text, *_TAG.findall(text))]
+    return list(dict.fromkeys(scene for scene in found if scene is not None))
 
 
 def _misspelled_scene(state: RunState, reply: ReplyRun) -> str | None:

@@ -1,4 +1,4 @@
-"""Usage and cost of a run, and their assignment to steps."""
+"""Usage and cost of a run, its budget, and the assignment of costs to steps."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from .._core import TextMessage, ToolAggregateMessage
 from ..costs import Cost, CostMeter, estimate_usage
 from ..costs._amounts import plus
+from ..exceptions import UnpricedModelError
 from ..kinds import FinishReason
-from ._settings import model_identity
+from ..models.fallback import FallbackModel
 
 if TYPE_CHECKING:
-    from decimal import Decimal
+    from collections.abc import Iterable
 
-    from ..costs import Budget, PriceTable, Usage
+    from ..costs import Budget, CostDelta, PriceTable, Usage
     from ..natural import ReplyRun
     from ..protocols import ChatModel
 
@@ -36,8 +37,9 @@ class CostTracker:
         self.previous = Cost(currency=prices.currency)
         """The cost of the conversation before this run."""
         self._unpriced: str | None = None
-        self._unreported = _NOTHING
-        self._reported_totals: dict[str, Any] = {}
+        self._unreported: list[CostDelta] = []
+        self.reported_totals: dict[str, Any] = {}
+        """The totals of the last step, for a step of a reply that may have ended already."""
         self.requests = 0
         """Number of requests to models."""
 
@@ -91,7 +93,7 @@ class CostTracker:
             usage: The tokens of the request.
             estimated: True if the usage is an estimate.
         """
-        name, provider = model_identity(model)
+        name, provider = _identity(model)
         delta = self._meter.add(name, usage, provider=provider, estimated=estimated)
         if delta.cost is None and self._budget is not None:
             _log.warning(
@@ -100,32 +102,56 @@ class CostTracker:
             )
             if self._budget.unpriced == "refuse":
                 self._unpriced = name
-        self._unreported = _plus(
-            self._unreported,
-            (delta.cost, delta.input_tokens, delta.output_tokens, delta.estimated),
-        )
+        self._unreported.append(delta)
 
     def take_unreported(self) -> dict[str, Any]:
         """Return the cost fields of the next step, and reset the amounts since the last one."""
-        cost, inputs, outputs, estimated = self._unreported
-        self._unreported = _NOTHING
+        deltas, self._unreported = self._unreported, []
+        costs = [delta.cost for delta in deltas if delta.cost is not None]
         total = self.total
-        self._reported_totals = {
+        self.reported_totals = {
             "total_cost": total.amount,
             "total_input_tokens": total.input_tokens,
             "total_output_tokens": total.output_tokens,
         }
         return {
-            "cost": cost,
-            "input_tokens": inputs,
-            "output_tokens": outputs,
-            "estimated": estimated,
-            **self._reported_totals,
+            "cost": functools.reduce(plus, costs) if costs else None,
+            "input_tokens": sum(delta.input_tokens for delta in deltas),
+            "output_tokens": sum(delta.output_tokens for delta in deltas),
+            "estimated": any(delta.estimated for delta in deltas),
+            **self.reported_totals,
         }
 
-    def reported_totals(self) -> dict[str, Any]:
-        """Return the totals of the last step, for a step of a reply that may have ended already."""
-        return self._reported_totals
+
+def check_priced(
+    budget: Budget | None, prices: PriceTable, models: Iterable[ChatModel | None]
+) -> None:
+    """Check that each model that can spend from the budget has a price.
+
+    Raises:
+        UnpricedModelError: A model has no price, and the budget does not allow that.
+    """
+    if budget is None or budget.unpriced == "allow":
+        return
+    for model in models:
+        if isinstance(model, FallbackModel):
+            check_priced(budget, prices, model.models)
+        elif model is not None:
+            name, provider = _identity(model)
+            try:
+                prices.price_of(name, provider)
+            except UnpricedModelError as error:
+                raise UnpricedModelError(
+                    f"a budget of {budget.limit:f} {prices.currency} needs a price for each model: "
+                    f"{error}; pass prices, such as prices=published_prices(), or "
+                    f"Budget({str(budget.limit)!r}, unpriced='allow')",
+                    name,
+                ) from None
+
+
+def _identity(model: ChatModel) -> tuple[str, str | None]:
+    """Return the name and the provider of a model."""
+    return str(getattr(model, "name", type(model).__name__)), getattr(model, "provider", None)
 
 
 def _estimated(reply: ReplyRun) -> Usage:
@@ -134,13 +160,3 @@ def _estimated(reply: ReplyRun) -> Usage:
     # The results in aggregate messages are not output of the model, so only the calls count.
     called = [TextMessage(f"{call.name} {call.raw}") for call in reply.calls]
     return estimate_usage(request.messages, [*written, *called], tools=request.tools)
-
-
-_Unreported = tuple["Decimal | None", int, int, bool]
-_NOTHING: _Unreported = (None, 0, 0, False)
-
-
-def _plus(one: _Unreported, other: _Unreported) -> _Unreported:
-    costs = [cost for cost in (one[0], other[0]) if cost is not None]
-    total = functools.reduce(plus, costs) if costs else None
-    return total, one[1] + other[1], one[2] + other[2], one[3] or other[3]

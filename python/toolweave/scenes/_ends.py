@@ -1,4 +1,4 @@
-"""Texts about failures for users and for the log."""
+"""The end of a run: exceptions that stop it, and texts about failures."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import secrets
 from http import HTTPStatus
 
 from .._exception_text import exception_text
-from ..exceptions import ModelError, ToolweaveError
+from ..exceptions import ModelError, RateLimitedError, ToolweaveError
 from ..executor._failure import redact_paths, redact_secrets
+from ..kinds import SceneStopReason
 
 _log = logging.getLogger("toolweave.scenes")
 
@@ -27,6 +28,83 @@ _DISPLAY_NAMES = {
     "vllm": "vLLM",
 }
 _LONGEST = 500
+
+
+class StopRun(Exception):  # noqa: N818 - control flow, not an error
+    """Raised to end a run.
+
+    Args:
+        reason: The stop reason.
+        message: The sentence of the `Error` step before the end; None for no such step.
+        error: The full text of the error; the message if not given.
+        exception: The exception that caused the end; None if there was none.
+        reference: The reference of that exception in the log, if another library raised it.
+    """
+
+    def __init__(
+        self,
+        reason: SceneStopReason,
+        message: str | None = None,
+        *,
+        error: str | None = None,
+        exception: BaseException | None = None,
+        reference: str | None = None,
+    ) -> None:
+        super().__init__(reason, message)
+        self.reason = reason
+        self.message = message
+        self.error = error or message
+        self.exception = exception
+        self.reference = reference
+
+
+class PauseRun(StopRun):
+    """Raised to end a run in which calls wait for the client."""
+
+    def __init__(self) -> None:
+        super().__init__(SceneStopReason.AWAITING_CLIENT)
+
+
+def not_found(name: str) -> StopRun:
+    """Return the end of a run whose scene is unknown."""
+    return StopRun(SceneStopReason.ERROR, f"Scene '{name[:100]}' not found")
+
+
+def denied(reason: str | None) -> StopRun:
+    """Return the end of a run that a hook has denied."""
+    reason = reason or "You are not authorized to perform this action."
+    return StopRun(SceneStopReason.UNAUTHORIZED, reason)
+
+
+def stop_of(error: BaseException) -> StopRun:
+    """Return the end of a run in which an exception was raised."""
+    if isinstance(error, StopRun):
+        return error
+    if isinstance(error, RateLimitedError):
+        message = f"Rate limit exceeded: {error}"
+        return StopRun(SceneStopReason.RATE_LIMITED, message, exception=error)
+    if isinstance(error, ModelError):
+        message = model_failure_text(error)
+    else:
+        message = run_failure_text(error)
+    return failure(error, message, "a run of scenes has failed")
+
+
+def failure(error: BaseException, message: str, what: str) -> StopRun:
+    """Log an exception that another library raised, and return it as the end of a run.
+
+    Args:
+        error: The exception.
+        message: The sentence for the user.
+        what: A sentence on the failure, for the log.
+    """
+    return StopRun(
+        SceneStopReason.ERROR,
+        message,
+        error=redact_secrets(exception_text(error, type(error).__name__)),
+        exception=error,
+        reference=_log_failure(error, what),
+    )
 
 
 def model_failure_text(error: ModelError) -> str:
@@ -54,26 +132,11 @@ def model_failure_text(error: ModelError) -> str:
 
 def run_failure_text(error: BaseException) -> str:
     """Return the sentence about any other failure: one line without internals of the program."""
-    line = _line(error)
-    kind = type(error).__name__
-    return f"Execution failed: {line}" if line else f"Execution failed: {kind}"
+    return f"Execution failed: {_line(error) or type(error).__name__}"
 
 
-def full_text(error: BaseException) -> str:
-    """Return the full text of an exception without secrets."""
-    return redact_secrets(exception_text(error, type(error).__name__))
-
-
-def log_failure(error: BaseException, what: str) -> str | None:
-    """Log an exception that another library raised, and return its reference in the log.
-
-    Args:
-        error: The exception.
-        what: A sentence on the failure, for the log.
-
-    Returns:
-        The reference; None for an exception that toolweave raised itself.
-    """
+def _log_failure(error: BaseException, what: str) -> str | None:
+    """Return the reference in the log; None for an exception that toolweave raised itself."""
     if isinstance(error, ToolweaveError) and not (
         # Such an error has the text of an exception that a function raised.
         isinstance(error, ModelError) and error.provider is None and error.__cause__ is not None
@@ -85,12 +148,6 @@ def log_failure(error: BaseException, what: str) -> str | None:
 
 
 def _line(error: BaseException) -> str:
-    line = next(
-        (
-            line.strip()
-            for line in exception_text(error, type(error).__name__).splitlines()
-            if line.strip()
-        ),
-        "",
-    )
+    text = exception_text(error, type(error).__name__)
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return redact_paths(redact_secrets(line[: 4 * _LONGEST]))[:_LONGEST]

@@ -1,28 +1,88 @@
-"""The flow of a run: choose scenes, run them, and choose again."""
+"""The flow of a run: results of the client, then scenes, chosen and run one after another."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..kinds import SceneStopReason
+from .._core import TextMessage, ToolAggregateMessage, ToolCallMessage, UsageMessage
+from ..kinds import Role, SceneStatus, SceneStopReason
+from ..models import as_messages
+from ._actors import actor_texts
 from ._choosing import choose, named_scene, needs_another_scene
-from ._hooks import UNAUTHORIZED, Append, Deny, SceneOutcome
+from ._ends import PauseRun, StopRun, denied
+from ._hooks import Append, Deny, SceneOutcome
 from ._planning import conclude, plan
 from ._scene_loop import run_scene
-from ._state import StopRun
+from ._scene_queue import SceneQueue
+from ._storage import add_results, results_of, shorten
 
 if TYPE_CHECKING:
-    from ._scene_queue import SceneEntry, SceneQueue
+    from collections.abc import Sequence
+
+    from .._messages import Message
+    from ._hooks import Answer
+    from ._scene_queue import SceneEntry
     from ._state import RunState
 
 
-async def select_first_scenes(state: RunState, queue: SceneQueue) -> None:
-    """Fill the queue with the first scenes; it stays empty if the model has answered instead.
+async def serve(state: RunState, early_answer: Answer | None) -> None:
+    """Serve the request of a run whose conversation has been loaded.
+
+    Args:
+        state: The run.
+        early_answer: The answer of a hook, which replaces that of the model.
 
     Raises:
-        ModelError: The request failed, or the reply broke off.
-        StopRun: There is no scene to enter.
+        ModelError: A request failed, or a reply broke off.
+        PauseRun: The client has to run tools.
+        StopRun: The run ended without an answer.
     """
+    request = state.request
+    messages = [] if request.input is None else as_messages(request.input)
+    resumed = request.results is not None and state.queue is not None
+    if request.results is not None:
+        results = results_of(state, request.results)
+        await add_results(state, results, complete=bool(messages))
+    else:
+        if not messages and (state.waiting or not _is_open(state.messages)):
+            raise StopRun(SceneStopReason.ERROR, "There is nothing to answer")
+        await add_results(state, {}, complete=True)
+        await shorten(state)
+        state.start = len(state.messages)
+    state.messages += messages
+    if state.waiting:
+        raise PauseRun
+    if early_answer is not None:
+        state.answer(early_answer.text)
+        state.append_text(early_answer.text)
+        return
+    # Earlier runs may have spent the budget of the conversation.
+    state.check_budget()
+    state.emit(SceneStatus.EXECUTING_MAIN_ACTORS, "Executing main actors", lifecycle=True)
+    state.main_texts = await actor_texts(state.settings.actors, state.context())
+    if state.queue is None or not resumed:
+        default = state.settings.mode if request.scene is None else "scene"
+        state.queue = SceneQueue(request.mode or default)
+        await _select_first_scenes(state, state.queue)
+    await _run_scenes(state, state.queue, resumed=resumed)
+
+
+def _is_open(messages: Sequence[Message]) -> bool:
+    """Return True if the last message is not the model's answer, or its reply has calls."""
+    turns = [message for message in messages if not isinstance(message, UsageMessage)]
+    last = turns[-1] if turns else None
+    if not (isinstance(last, TextMessage) and last.role is Role.ASSISTANT):
+        return last is not None
+    # Text after calls in the same reply is written before their results are known.
+    return last.generation_id is not None and any(
+        isinstance(message, (ToolCallMessage, ToolAggregateMessage))
+        and message.generation_id == last.generation_id
+        for message in turns
+    )
+
+
+async def _select_first_scenes(state: RunState, queue: SceneQueue) -> None:
+    """Fill the queue with the first scenes; it stays empty if the model has answered instead."""
     if queue.mode == "scene":
         queue.pending = named_scene(state, state.request.scene)
     elif queue.mode == "planning":
@@ -31,18 +91,13 @@ async def select_first_scenes(state: RunState, queue: SceneQueue) -> None:
         queue.pending = await choose(state)
 
 
-async def run_scenes(state: RunState, queue: SceneQueue, *, resumed: bool = False) -> None:
+async def _run_scenes(state: RunState, queue: SceneQueue, *, resumed: bool) -> None:
     """Run the scenes of the queue, and those chosen after them.
 
     Args:
         state: The run.
         queue: The scenes to enter.
         resumed: True if the first scene continues where the run was paused.
-
-    Raises:
-        ModelError: A request failed, or a reply broke off.
-        PauseRun: The client has to run tools. The queue says how to resume.
-        StopRun: The run ended without an answer.
     """
     had_scenes = bool(queue.pending)
     while queue.pending:
@@ -73,18 +128,14 @@ def _check_scene_limit(state: RunState, queue: SceneQueue) -> None:
 async def _run_hooks(state: RunState, entry: SceneEntry, text: str) -> bool:
     """Run the hooks for a scene that has answered; return True if they end the run."""
     scene = state.scenes[entry.scene].name
-    for verdict in await state.hooks.run_after_scene(state.request, SceneOutcome(scene, text)):
+    outcome = SceneOutcome(scene, text)
+    for verdict in await state.settings.hooks.run_after_scene(state.request, outcome):
         if isinstance(verdict, Deny):
-            raise denied(verdict)
+            raise denied(verdict.reason)
         state.append_text(verdict.text, scene)
         if isinstance(verdict, Append):
-            state.text = f"{state.text}\n\n{verdict.text}"
+            state.answer(f"{state.text}\n\n{verdict.text}", scene, notice=state.notice)
         else:
-            state.text, state.notice = verdict.text, None
+            state.answer(verdict.text, scene)
             return True
     return False
-
-
-def denied(verdict: Deny) -> StopRun:
-    """Return the end of a run that a hook has denied."""
-    return StopRun(SceneStopReason.UNAUTHORIZED, verdict.reason or UNAUTHORIZED)

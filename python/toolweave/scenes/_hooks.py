@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 H = TypeVar("H")
 
-UNAUTHORIZED = "You are not authorized to perform this action."
-
 
 @dataclass(frozen=True)
 class Deny:

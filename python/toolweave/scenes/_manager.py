@@ -3,41 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from .._aio.runs import check_no_loop
-from .._checks import (
-    check_callable,
-    check_choice,
-    check_count,
-    check_flag,
-    check_number,
-    check_text,
-    check_type,
-)
+from .._checks import check_methods
 from ..executor._defaults import RUN_TIMEOUT
 from ..executor._journal import check_journal
+from ..limits import RateLimiter
 from ..natural import NaturalToolUse
 from ..natural._options import split_options
-from ..protocols import ModelOptions
+from ..tools import RateLimit, Toolset
 from ._actors import checked_actor
-from ._hooks import Hooks, checked_hook
+from ._hooks import checked_hook
 from ._request import SceneRequest
 from ._run import SceneRun
-from ._runtime import SceneRuntime
-from ._scene import Scene
+from ._scene import BaseScene
 from ._scene_set import SceneSet
-from ._settings import (
-    MODES,
-    budget_of,
-    checked_summarizer,
-    guardrails_of,
-    limiter_of,
-    prices_of,
-    store_of,
-    user_of,
-)
-from ._state import ManagerSettings
+from ._settings import ManagerSettings, budget_of, guardrails_of, prices_of, store_of, user_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -48,11 +30,9 @@ if TYPE_CHECKING:
     from ..costs import Budget, Price, PriceTable
     from ..costs._amounts import Number
     from ..kinds import Outcome
-    from ..limits import RateLimiter
     from ..natural import ToolMode, ToolUseOptions
-    from ..protocols import ChatModel, Journal, Messages, Model
+    from ..protocols import ChatModel, Journal, Messages, Model, ModelOptions
     from ..summary import Summarizer
-    from ..tools import RateLimit, Toolset
     from ._actors import Actor
     from ._hooks import AfterScene, Authorize, Before, OnTerminal
     from ._request import RequestOptions, SceneMode
@@ -62,6 +42,59 @@ if TYPE_CHECKING:
     B = TypeVar("B", bound=Before)
     S = TypeVar("S", bound=AfterScene)
     T = TypeVar("T", bound=OnTerminal)
+
+
+class Scene(BaseScene):
+    """A group of tools with the instructions for them, created by `SceneManager.scene`.
+
+    The methods that add tools and actors return the scene, so that calls can be chained. As a
+    decorator a scene takes a class, whose methods become its tools, or a function, which becomes
+    an actor.
+
+    Args:
+        name: The name, in any script and form. Models see it as a name that providers accept.
+        description: The purpose of the scene, by which the model chooses.
+        manager: The manager of the scene.
+
+    Raises:
+        TypeError: The name is not a string.
+        ValueError: The name is empty.
+
+    Example:
+        >>> class Calculator:
+        ...     def add(self, a: float, b: float) -> float:
+        ...         "Adds two numbers."
+        ...         return a + b
+        >>> scene = Scene("Maths", "Works with numbers")
+        >>> scene = scene.service(Calculator(), methods={"add": "Add"})
+        >>> scene = scene.actor("Round to two places.").client_tool("Get Location")
+        >>> [tool.name for tool in scene.toolset]
+        ['Add', 'Get_Location']
+    """
+
+    def __init__(
+        self, name: str, description: str | None = None, *, manager: SceneManager | None = None
+    ) -> None:
+        check_methods("manager", manager, "a SceneManager", "scene", "stream", none=True)
+        super().__init__(name, description)
+        self._manager = manager
+
+    @property
+    def manager(self) -> SceneManager:
+        """The manager of the scene.
+
+        Raises:
+            ValueError: The scene has no manager yet.
+        """
+        if self._manager is None:
+            raise ValueError(
+                f"the scene {self.name!r} has no manager yet: pass it to SceneManager.add"
+            )
+        return self._manager
+
+    def scene(self, name: str, description: str | None = None) -> Scene:
+        """Add another scene to the manager, and return it."""
+        return self.manager.scene(name, description)
 
 
 class SceneManager:
@@ -140,20 +173,7 @@ class SceneManager:
         fallback: Model | None = None,
         **more: Unpack[ToolUseOptions],
     ) -> None:
-        check_text("name", name, empty=False)
-        check_choice("mode", mode, MODES)
-        check_count("max_iterations", max_iterations, 1)
-        check_count("max_scenes", max_scenes, 1)
-        check_count("max_repeats", max_repeats, 2, none=True)
-        flags = {"answer_at_limit": answer_at_limit, "verbose": verbose, "streaming": streaming}
-        for option, flag in flags.items():
-            check_flag(option, flag)
-        check_type("options", options, ModelOptions, "a ModelOptions", none=True)
-        check_number("run_timeout", run_timeout, above=0, none=True)
-        check_callable("rate_key", rate_key, "a function of a request", "request", none=True)
         parser_options, _ = split_options(more)
-        # The options of tools are otherwise used when a scene runs, which is late to report errors.
-        NaturalToolUse(model, tool_mode=tool_mode, fallback=fallback, **more)
 
         def make_tool_use(toolset: Toolset) -> NaturalToolUse:
             return NaturalToolUse(model, toolset, tool_mode=tool_mode, fallback=fallback, **more)
@@ -161,26 +181,27 @@ class SceneManager:
         def make_plain_use(toolset: Toolset) -> NaturalToolUse:
             return NaturalToolUse(model, toolset, tool_mode=tool_mode, **parser_options)
 
-        self._runtime = SceneRuntime(
+        # The options of tools are otherwise used when a scene runs, which is late to report errors.
+        make_tool_use(Toolset())
+        self._settings = ManagerSettings(
             SceneSet(make_tool_use, make_plain_use),
-            ManagerSettings(
-                name=name,
-                mode=mode,
-                max_iterations=max_iterations,
-                max_repeats=max_repeats,
-                max_scenes=max_scenes,
-                answer_at_limit=answer_at_limit,
-                guardrails=guardrails_of(guardrails),
-                options=options,
-                run_timeout=run_timeout,
-            ),
-            Hooks(),
-            store=store_of(conversations),
+            name=name,
+            mode=mode,
+            max_iterations=max_iterations,
+            max_repeats=max_repeats,
+            max_scenes=max_scenes,
+            answer_at_limit=answer_at_limit,
+            guardrails=guardrails_of(guardrails),
+            options=options,
             prices=prices_of(prices),
             budget=budget_of(budget),
-            summarizer=checked_summarizer(summarizer),
-            limiter=limiter_of(rate_limiter),
+            rate_limiter=(
+                RateLimiter(rate_limiter) if isinstance(rate_limiter, RateLimit) else rate_limiter
+            ),
             rate_key=user_of if rate_key is None else rate_key,
+            store=store_of(conversations),
+            summarizer=summarizer,
+            run_timeout=run_timeout,
             verbose=verbose,
             streaming=streaming,
         )
@@ -214,7 +235,8 @@ class SceneManager:
         Raises:
             ValueError: A scene with this name exists.
         """
-        self._runtime.scenes.add(scene, self)
+        self._settings.scenes.add(scene)
+        scene._manager = self
         return self
 
     def remove(self, name: str) -> Scene:
@@ -226,17 +248,17 @@ class SceneManager:
         Raises:
             LookupError: No scene has this name.
         """
-        return self._runtime.scenes.remove(name)
+        return cast("Scene", self._settings.scenes.remove(name))
 
     @property
     def model(self) -> ChatModel:
         """The model that chooses scenes and calls tools."""
-        return self._runtime.scenes.model
+        return self._settings.scenes.model
 
     @property
     def scenes(self) -> Mapping[str, Scene]:
         """The scenes by name, in order of addition."""
-        return {scene.name: scene for scene in self._runtime.scenes}
+        return {scene.name: cast("Scene", scene) for scene in self._settings.scenes}
 
     def actor(self, actor: Actor) -> Self:
         """Add an actor to the system message of every request, in and outside of scenes.
@@ -248,29 +270,29 @@ class SceneManager:
         Raises:
             TypeError: The actor is none of these.
         """
-        self._runtime.actors.append(checked_actor(actor))
+        self._settings.actors.append(checked_actor(actor))
         return self
 
     # Hooks. Each of these methods can be used as a decorator.
 
     def authorize(self, hook: A) -> A:
         """Add a hook that allows a request by returning True; any other value denies it."""
-        self._runtime.hooks.authorize.append(checked_hook(hook))
+        self._settings.hooks.authorize.append(checked_hook(hook))
         return hook
 
     def before(self, hook: B) -> B:
         """Add a hook that can deny a request, or answer it instead of the model."""
-        self._runtime.hooks.before.append(checked_hook(hook))
+        self._settings.hooks.before.append(checked_hook(hook))
         return hook
 
     def after_scene(self, hook: S) -> S:
         """Add a hook that receives each scene's answer, and can append to it or end the run."""
-        self._runtime.hooks.after_scene.append(checked_hook(hook))
+        self._settings.hooks.after_scene.append(checked_hook(hook))
         return hook
 
     def on_terminal(self, hook: T) -> T:
         """Add a hook that receives the result of each run, and can append to its answer."""
-        self._runtime.hooks.on_terminal.append(checked_hook(hook))
+        self._settings.hooks.on_terminal.append(checked_hook(hook))
         return hook
 
     # Runs.
@@ -310,12 +332,10 @@ class SceneManager:
             scene_request = request
         else:
             scene_request = SceneRequest(request, **more)
-        if scene_request.mode is not None:
-            check_choice("mode", scene_request.mode, MODES)
-        if not len(self._runtime.scenes):
+        if not len(self._settings.scenes):
             raise ValueError("a manager must have a scene, got none: add one with scene()")
         return SceneRun(
-            self._runtime,
+            self._settings,
             scene_request,
             verbose=verbose,
             streaming=streaming,
@@ -402,7 +422,7 @@ class SceneManager:
             ValidationError: The answer violates the schema of the question.
             ResultError: The answer cannot be written as JSON.
         """
-        return self._runtime.scenes.resolve(key, result, is_error=is_error)
+        return self._settings.scenes.resolve(key, result, is_error=is_error)
 
     async def forget(self, conversation: str) -> bool:
         """Delete a conversation with all of its messages.
@@ -413,7 +433,7 @@ class SceneManager:
         Returns:
             True if the conversation existed.
         """
-        store = self._runtime.store
+        store = self._settings.store
         async with store.lock(conversation):
             return await store.delete(conversation)
 

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from .. import tracing
 from ..kinds import SceneStatus, SceneStopReason
-from ._model_turn import ModelTurn, leftover_notice, report_answer
+from ._ends import StopRun, not_found
+from ._model_turn import ModelTurn, report_answer
+from ._reply_texts import leftover_notice, refuse_all
 from ._scene_queue import SceneEntry
-from ._state import StopRun, not_found, user
-from ._structured import InvalidReply, ask_for
+from ._state import user
+from ._structured import InvalidReply, ask_for, strict_object
 from ._unregistered_calls import UnregisteredCall, split_calls
 
 if TYPE_CHECKING:
@@ -67,19 +69,13 @@ async def conclude(state: RunState) -> None:
         StopRun: The reply is empty, or the budget is exceeded.
     """
     state.emit(SceneStatus.GENERATING_FINAL_RESPONSE, "Generating final response", lifecycle=True)
-    refused = False
-    while True:
-        turn = ModelTurn(state, state.scenes.plain, should_refuse=None if refused else _refuse_all)
+    for should_refuse in (refuse_all, None):
+        turn = ModelTurn(state, state.scenes.plain, should_refuse=should_refuse)
         reply = await turn.run([*state.system(), *state.messages, user(_FINAL)])
         if not turn.refused:
             report_answer(state, reply, notice=turn.notice)
             return
-        refused = True
         state.check_budget()
-
-
-def _refuse_all(_: UnregisteredCall) -> bool:
-    return True
 
 
 def _invalid_plan(problem: str) -> InvalidReply:
@@ -98,9 +94,9 @@ def _accept_answer(state: RunState, text: str, *, retrying: bool) -> None:
     ]
     if unregistered_calls and not retrying:
         raise _invalid_plan(state.scenes.refusal(unregistered_calls[0], names, None))
-    state.text, state.answered_in = text, None
-    state.notice = leftover_notice(unregistered_calls) if unregistered_calls else None
-    state.append_text(text, notice=state.notice)
+    notice = leftover_notice(unregistered_calls)
+    state.answer(text, notice=notice)
+    state.append_text(text, notice=notice)
 
 
 def _order_steps(state: RunState, steps: list[Any]) -> list[SceneEntry]:
@@ -126,40 +122,25 @@ def _order_steps(state: RunState, steps: list[Any]) -> list[SceneEntry]:
                 raise _invalid_plan(f"Step {number} depends on step {needed}, which there is not.")
     ordered: list[SceneEntry] = []
     while remaining:
-        ready = next(
-            (
-                number
-                for number, entry in remaining.items()
-                if remaining.keys().isdisjoint(entry.depends_on)
-            ),
-            None,
-        )
-        if ready is None:
+        for number, entry in remaining.items():
+            if remaining.keys().isdisjoint(entry.depends_on):
+                ordered.append(remaining.pop(number))
+                break
+        else:
             raise _invalid_plan(f"Steps wait for each other: {', '.join(map(str, remaining))}.")
-        ordered.append(remaining.pop(ready))
     return ordered
 
 
 def _schema(state: RunState) -> dict[str, Any]:
-    """Return the schema of a plan for providers that enforce schemas: all fields are required."""
-    step = {
-        "type": "object",
-        "properties": {
-            "id": {"type": "integer"},
-            "scene": {"type": "string", "enum": [each.key for each in state.scenes]},
-            "purpose": {"type": "string"},
-            "depends_on": {"type": "array", "items": {"type": "integer"}},
-        },
-        "required": ["id", "scene", "purpose", "depends_on"],
-        "additionalProperties": False,
-    }
-    fields = {"answer": {"type": ["string", "null"]}, "steps": {"type": "array", "items": step}}
-    return {
-        "type": "object",
-        "properties": fields,
-        "required": ["answer", "steps"],
-        "additionalProperties": False,
-    }
+    """Return the schema of a plan."""
+    step = strict_object(
+        id={"type": "integer"},
+        scene={"type": "string", "enum": [each.key for each in state.scenes]},
+        purpose={"type": "string"},
+        depends_on={"type": "array", "items": {"type": "integer"}},
+    )
+    steps = {"type": "array", "items": step}
+    return strict_object(answer={"type": ["string", "null"]}, steps=steps)
 
 
 # The required part. Scenes are checked separately, since models may write their names differently.

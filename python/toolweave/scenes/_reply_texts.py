@@ -1,17 +1,32 @@
-"""The order of texts and calls in a reply, so that steps are emitted in that order."""
+"""The texts of a reply: their order among its calls, and the calls that a model wrote in them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._core import ReasoningDelta, TextDelta, ToolCall, ToolCallStart
+from .._core import (
+    ReasoningDelta,
+    TextDelta,
+    TextMessage,
+    ToolAggregateMessage,
+    ToolCall,
+    ToolCallStart,
+    ToolResult,
+)
 from ..executor._ids import CallIds
+from ..kinds import ErrorCode
 from ..natural._parts import PartNumbers, calls_id
+from ._unregistered_calls import UnregisteredCall, split_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from .._core import InvalidToolCall
+    from .._messages import Message
+    from ..natural import ReplyRun
+    from ._unregistered_calls import NameMatcher
+
+_MAX_NAMED = 5
 
 
 class ReplyOutline:
@@ -41,9 +56,10 @@ class ReplyOutline:
         # The indices of the complete calls, in order of completion.
         self._calls: dict[str, int] = {}
         self._reported: set[int] = set()
-        self._groups = 0
         # The position of the first entry that has not been returned yet.
         self._next = 0
+        self.groups = 0
+        """Number of messages of the reply that have calls."""
 
     def add(
         self, event: TextDelta | ReasoningDelta | ToolCallStart | ToolCall | InvalidToolCall
@@ -57,7 +73,7 @@ class ReplyOutline:
                 self._append(message_id)
             return message_id
         group = self._numbers.call(event.index)
-        self._groups = max(self._groups, group + 1)
+        self.groups = max(self.groups, group + 1)
         self._append(event.index)
         if not isinstance(event, ToolCallStart):
             self._calls[self._ids.unique(event.id, len(self._calls))] = event.index
@@ -68,22 +84,16 @@ class ReplyOutline:
             self._places[entry] = len(self._entries)
             self._entries.append(entry)
 
-    @property
-    def groups(self) -> int:
-        """Number of messages of the reply that have calls."""
-        return self._groups
-
     def message_of(self, call_id: str) -> str | None:
         """Return the id of the message that a call belongs to, or None for an unknown call."""
-        index = self._calls.get(call_id)
-        if index is None:
-            return None
-        return calls_id(self._generation_id, self._numbers.call(index))
+        return self._calls_id(self._calls.get(call_id))
 
     def calls_before(self, message_id: str) -> str | None:
         """Return the id of the message with the calls directly before a text, or None."""
         place = self._places.get(message_id, 0)
-        entry = self._entries[place - 1] if place else None
+        return self._calls_id(self._entries[place - 1] if place else None)
+
+    def _calls_id(self, entry: str | int | None) -> str | None:
         if not isinstance(entry, int):
             return None
         return calls_id(self._generation_id, self._numbers.call(entry))
@@ -116,3 +126,130 @@ class ReplyOutline:
     def _up_to(self, end: int) -> Iterator[str]:
         start, self._next = self._next, max(self._next, end)
         return (entry for entry in self._entries[start:end] if isinstance(entry, str))
+
+
+class ReplyTexts:
+    """The texts of a finished reply, and the calls in them that are refused with an error.
+
+    Args:
+        reply: The reply.
+        outline: The order of its texts and calls.
+        names: The names of possible calls in text; None if there are no such calls.
+        should_refuse: Function that returns True for a call that is refused; None to leave all
+            calls in the text.
+        refusal: Function that returns the error.
+    """
+
+    def __init__(
+        self,
+        reply: ReplyRun,
+        outline: ReplyOutline,
+        names: NameMatcher | None,
+        *,
+        should_refuse: Callable[[UnregisteredCall], bool] | None,
+        refusal: Callable[[UnregisteredCall], str],
+    ) -> None:
+        self.texts: dict[str, str] = {}
+        """The texts without refused calls, by the ids of their messages."""
+        self.refused: dict[str, list[UnregisteredCall]] = {}
+        """The refused calls by the ids of their texts."""
+        self.refusals: dict[str, ToolAggregateMessage] = {}
+        """The same calls with errors as their results."""
+        left: list[UnregisteredCall] = []
+        number, group = len(reply.calls), outline.groups
+        for message in reply.messages:
+            if not isinstance(message, TextMessage) or message.id is None:
+                continue
+            kept: list[str] = []
+            refused: list[UnregisteredCall] = []
+            for part in [message.text] if names is None else split_calls(message.text, names):
+                if isinstance(part, str):
+                    kept.append(part)
+                elif should_refuse is not None and should_refuse(part):
+                    refused.append(part)
+                else:
+                    left.append(part)
+                    kept.append(part.raw)
+            text = self.texts[message.id] = "".join(kept)
+            if not refused:
+                continue
+            # The calls follow the text. If no text is left, they join the calls before it.
+            before = None if text.strip() else outline.calls_before(message.id)
+            aggregate_id = before or calls_id(reply.generation_id, group)
+            group += before is None
+            calls = [
+                ToolCall(
+                    f"call_{reply.generation_id[:12]}_{index}",
+                    each.name,
+                    each.arguments,
+                    each.raw,
+                    index,
+                )
+                for index, each in enumerate(refused, number)
+            ]
+            results = [
+                ToolResult(
+                    call.id,
+                    call.name,
+                    refusal(each),
+                    is_error=True,
+                    error_code=ErrorCode.UNKNOWN_TOOL,
+                )
+                for call, each in zip(calls, refused, strict=True)
+            ]
+            number += len(refused)
+            self.refused[message.id] = refused
+            self.refusals[message.id] = ToolAggregateMessage(
+                calls,
+                results,
+                id=aggregate_id,
+                generation_id=message.generation_id,
+                run_id=message.run_id,
+                chat_id=message.chat_id,
+            )
+        self.notice = leftover_notice(left)
+        """A notice about calls that were left in the texts."""
+
+    def apply(self, messages: Iterable[Message]) -> list[Message]:
+        """Return the messages of the reply, with each refused call after its text."""
+        if not self.refusals:
+            return [*messages]
+        applied: list[Message] = []
+        for message in messages:
+            if not isinstance(message, TextMessage) or message.id is None:
+                applied.append(message)
+                continue
+            text, refusal = self.texts[message.id], self.refusals.get(message.id)
+            if text.strip():
+                applied.append(message.__replace__(text=text))
+            last = applied[-1] if applied else None
+            if refusal is None:
+                continue
+            if isinstance(last, ToolAggregateMessage) and last.id == refusal.id:
+                applied[-1] = merge([last, refusal])
+            else:
+                applied.append(refusal)
+        return applied
+
+
+def refuse_all(_: UnregisteredCall) -> bool:
+    """Refuse any call in text."""
+    return True
+
+
+def leftover_notice(left: Sequence[UnregisteredCall]) -> str | None:
+    """Return the notice about calls left in a text, or None if there are none."""
+    if not left:
+        return None
+    names = list(dict.fromkeys(call.name for call in left))
+    listed = ", ".join(f"'{name}'" for name in names[:_MAX_NAMED])
+    more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+    return f"The text contains markup of calls, which were not run: no tool {listed}{more} here"
+
+
+def merge(parts: Sequence[ToolAggregateMessage]) -> ToolAggregateMessage:
+    """Merge calls and results into the first message."""
+    return parts[0].__replace__(
+        tool_calls=[call for part in parts for call in part.tool_calls],
+        tool_results=[result for part in parts for result in part.tool_results],
+    )

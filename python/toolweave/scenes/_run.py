@@ -4,41 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
 from typing import TYPE_CHECKING
 
 from .. import tracing
-from .._aio.event_queue import EventQueue
 from .._aio.loops import running_loop
 from .._aio.runs import Run
-from .._core import (
-    TextMessage,
-    ToolAggregateMessage,
-    ToolCallMessage,
-    UsageMessage,
-    UsageUpdate,
-)
-from ..exceptions import ModelError, RateLimitedError
-from ..kinds import Role, SceneStatus, SceneStopReason
-from ..models import as_messages
-from ._actors import actor_texts
-from ._ends import full_text, log_failure, model_failure_text, run_failure_text
-from ._flow import denied, run_scenes, select_first_scenes
+from .._core import UsageUpdate
+from ..kinds import SceneStatus, SceneStopReason
+from ._ends import StopRun, denied, failure, run_failure_text, stop_of
+from ._flow import serve
 from ._hooks import Deny
-from ._scene_queue import SceneQueue
-from ._state import PauseRun, StopRun
-from ._steps import SceneResult, SceneStep
-from ._storage import apply_client_results, check_results, missing_results, results_of
+from ._state import RunState
+from ._steps import SceneStep
+from ._storage import load, save
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from .._messages import Message
-    from ..conversations import Interaction
     from ..protocols import Journal
     from ._hooks import Answer
-    from ._request import SceneMode, SceneRequest
-    from ._runtime import SceneRuntime
+    from ._request import SceneRequest
+    from ._settings import ManagerSettings
+    from ._steps import SceneResult
 
 _log = logging.getLogger("toolweave.scenes")
 
@@ -64,7 +52,7 @@ class SceneRun(Run[SceneStep]):
 
     def __init__(
         self,
-        runtime: SceneRuntime,
+        settings: ManagerSettings,
         request: SceneRequest,
         *,
         verbose: bool | None = None,
@@ -72,48 +60,33 @@ class SceneRun(Run[SceneStep]):
         run_id: str | None = None,
         journal: Journal | None = None,
     ) -> None:
-        self._runtime = runtime
-        self._request = request
-        self.conversation = request.conversation or uuid.uuid4().hex
-        """The key of the conversation."""
-        self.result: SceneResult | None = None
-        """The result; None until the run has ended."""
-        # Steps, each with the id of its reply.
-        self._steps: EventQueue[tuple[SceneStep, str | None]] = EventQueue()
-        self._generation_id: str | None = None
-        self._task: asyncio.Task[None] | None = None
-        self._ending = False
-        self._stopped: StopRun | None = None
-        self._reported_stop: StopRun | None = None
-        self._running_scenes = False
-        self._expired = False
-        self._timer: asyncio.TimerHandle | None = None
-        self._raised: BaseException | None = None
-        self._waiting: tuple[Interaction, ...] = ()
-        self._queue: SceneQueue | None = None
-        self._awaiting: list[SceneStep] = []
-        self._start = 0
-        self._state = runtime.new_state(
+        self._state = RunState(
+            settings,
             request,
-            self.conversation,
-            uuid.uuid4().hex if run_id is None else run_id,
-            self._publish,
+            run_id=run_id,
             verbose=verbose,
             streaming=streaming,
             journal=journal,
         )
+        self.conversation = self._state.key
+        """The key of the conversation."""
+        self.run_id = self._state.run_id
+        """The id of the run in its messages."""
+        self.generation_id: str | None = None
+        """The id of the reply that the last step belongs to; None before the first reply."""
+        self.result: SceneResult | None = None
+        """The result; None until the run has ended."""
+        self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        # The end that was requested from outside, and the one that was reported in a step.
+        self._stopped: StopRun | None = None
+        self._reported: StopRun | None = None
+        self._running_scenes = False
+        self._ending = False
+        self._expired = False
+        self._raised: BaseException | None = None
 
     # For readers of the run.
-
-    @property
-    def run_id(self) -> str:
-        """The id of the run in its messages."""
-        return self._state.run_id
-
-    @property
-    def generation_id(self) -> str | None:
-        """The id of the reply that the last step belongs to; None before the first reply."""
-        return self._generation_id
 
     @property
     def current_generation_id(self) -> str | None:
@@ -123,7 +96,7 @@ class SceneRun(Run[SceneStep]):
     @property
     def finished_messages(self) -> tuple[Message, ...]:
         """The messages that the run has added so far: the input and complete replies."""
-        return tuple(self._state.messages[self._start :])
+        return tuple(self._state.messages[self._state.start :])
 
     @property
     def changed_messages(self) -> tuple[Message, ...]:
@@ -131,10 +104,10 @@ class SceneRun(Run[SceneStep]):
         return tuple(self._state.changed)
 
     async def __anext__(self) -> SceneStep:
-        if self._task is None and not self._steps.is_closed:
+        if self._task is None and not self._state.steps.is_closed:
             self._task = running_loop().create_task(self._main())
             self._task.add_done_callback(self._on_done)
-        step, self._generation_id = await self._steps.take()
+        step, self.generation_id = await self._state.steps.take()
         return step
 
     async def wait(self) -> SceneResult:
@@ -156,7 +129,7 @@ class SceneRun(Run[SceneStep]):
         to this point. The last step has the stop reason ``cancelled``.
         """
         # The reader of the run may be the caller, which reads nothing until this returns.
-        self._steps.release()
+        self._state.steps.release()
         if self._task is None:
             # The run has not started.
             self._finish(StopRun(SceneStopReason.CANCELLED))
@@ -184,7 +157,7 @@ class SceneRun(Run[SceneStep]):
         """Wait until the reader of the run has processed all steps so far."""
         if self._state.reply is not None:
             await self._state.reply.caught_up()
-        await self._steps.caught_up()
+        await self._state.steps.caught_up()
 
     def _request_stop(self, stop: StopRun) -> None:
         if self._task is None or self._task.done() or self._stopped is not None:
@@ -193,20 +166,10 @@ class SceneRun(Run[SceneStep]):
         if not self._ending:
             self._task.cancel()
 
-    def _publish(self, step: SceneStep) -> None:
-        item = (step, self._state.generation_id)
-        if self._steps.is_closed:
-            # The run has been abandoned.
-            return
-        if step.status is SceneStatus.FUNCTION_PROGRESS:
-            self._steps.offer(item)
-        else:
-            self._steps.put(item)
-
     # The run.
 
     async def _main(self) -> None:
-        state, settings = self._state, self._runtime.settings
+        state, settings = self._state, self._state.settings
         if settings.run_timeout is not None:
             self._schedule(settings.run_timeout, self._expire, settings.run_timeout)
         with tracing.invoke_workflow(settings.name, conversation_id=self.conversation) as span:
@@ -235,26 +198,17 @@ class SceneRun(Run[SceneStep]):
             self._finish(StopRun(SceneStopReason.ERROR, exception=error))
 
     def _finish(self, stop: StopRun) -> None:
-        if self._steps.is_closed:
+        state = self._state
+        if state.steps.is_closed:
             return
-        self.result = self._build_result(stop)
-        self._state.emit(
-            SceneStatus.COMPLETED,
-            self._state.text,
-            scene=self._state.answered_in,
-            stop_reason=stop.reason,
-            error=self.result.error,
-            reference=stop.reference,
-            notice=self.result.notice,
-        )
-        self._steps.end(self._raised)
+        self.result = state.end(stop, self._raised)
         _log.info(
             "a run of scenes has ended",
             extra={
-                "conversation": self.conversation,
-                "run_id": self._state.run_id,
+                "conversation": state.key,
+                "run_id": state.run_id,
                 "stop_reason": stop.reason.value,
-                "iterations": self._state.costs.requests,
+                "iterations": state.costs.requests,
             },
         )
 
@@ -277,39 +231,37 @@ class SceneRun(Run[SceneStep]):
 
     def _abandon(self) -> None:
         _log.error("a run ignores its cancellation and is abandoned")
-        if self._stopped is not None and self._reported_stop is not self._stopped:
+        if self._stopped is not None and self._reported is not self._stopped:
             self._report_stop(self._stopped)
         self._finish(self._stopped or StopRun(SceneStopReason.CANCELLED))
 
     async def _run_admitted(self) -> StopRun:
         """Run if the request is allowed; nothing is loaded or saved before that."""
-        state, request = self._state, self._request
+        state, settings, request = self._state, self._state.settings, self._state.request
         state.emit(SceneStatus.INITIALIZING, "Initializing context", lifecycle=True)
-        denial = await state.hooks.run_authorize(request)
+        denial = await settings.hooks.run_authorize(request)
         if denial is not None:
-            raise denied(denial)
-        await self._runtime.admit(request)
-        early_verdict = await state.hooks.run_before(request)
-        if isinstance(early_verdict, Deny):
-            raise denied(early_verdict)
-        async with self._runtime.store.lock(self.conversation):
-            return await self._run_locked(early_verdict)
+            raise denied(denial.reason)
+        if settings.rate_limiter is not None:
+            await settings.rate_limiter.acquire(settings.rate_key(request))
+        verdict = await settings.hooks.run_before(request)
+        if isinstance(verdict, Deny):
+            raise denied(verdict.reason)
+        async with settings.store.lock(state.key):
+            return await self._run_locked(verdict)
 
-    async def _run_locked(self, early_verdict: Answer | None) -> StopRun:
-        state, runtime = self._state, self._runtime
+    async def _run_locked(self, early_answer: Answer | None) -> StopRun:
+        state = self._state
         state.emit(SceneStatus.LOADING_CACHE, "Loading from cache", lifecycle=True)
-        self._waiting, self._queue = await runtime.load(state)
+        await load(state)
         if self._stopped is not None:
             # The store ignored the cancellation.
             raise self._stopped
-        self._start = len(state.messages)
+        state.start = len(state.messages)
         self._running_scenes = True
         try:
-            await self._serve(early_verdict)
+            await serve(state, early_answer)
             stop = StopRun(SceneStopReason.COMPLETED)
-        except PauseRun as paused:
-            self._waiting = paused.interactions
-            stop = StopRun(SceneStopReason.AWAITING_CLIENT)
         except BaseException as error:  # noqa: BLE001 - what there is has to be saved
             stop = self._report_stop(error)
         # From here on the run ends by itself, outside of scenes.
@@ -322,161 +274,36 @@ class SceneRun(Run[SceneStep]):
             return stop
         await self._append_from_hooks(stop)
         state.emit(SceneStatus.SAVING_CACHE, "Saving to cache", lifecycle=True)
-        await runtime.save(state, self._waiting, self._queue if self._waiting else None)
+        await save(state)
         if stop.reason is SceneStopReason.AWAITING_CLIENT:
-            for each in self._waiting:
-                self._announce(each)
+            state.emit_waiting()
         return stop
-
-    async def _serve(self, early_verdict: Answer | None) -> None:
-        state, request = self._state, self._request
-        messages = [] if request.input is None else as_messages(request.input)
-        queue, resumed = self._queue, request.results is not None
-        if request.results is not None:
-            results = results_of(request.results)
-            check_results(self.conversation, self._waiting, results)
-            if messages:
-                results = {**missing_results(self._waiting), **results}
-            self._waiting = await apply_client_results(state, self._waiting, results)
-        else:
-            if not messages and (self._waiting or not _is_open(state.messages)):
-                raise StopRun(SceneStopReason.ERROR, "There is nothing to answer")
-            if self._waiting:
-                self._waiting = await apply_client_results(
-                    state, self._waiting, missing_results(self._waiting)
-                )
-            await self._runtime.shorten(state)
-            self._start = len(state.messages)
-        state.messages += messages
-        if self._waiting:
-            raise PauseRun(self._waiting)
-        if early_verdict is not None:
-            state.text = early_verdict.text
-            state.append_text(early_verdict.text)
-            return
-        # Earlier runs may have spent the budget of the conversation.
-        state.check_budget()
-        state.emit(SceneStatus.EXECUTING_MAIN_ACTORS, "Executing main actors", lifecycle=True)
-        state.main_texts = await actor_texts(self._runtime.actors, state.context())
-        if queue is None or not resumed:
-            self._queue = queue = SceneQueue(self._mode)
-            resumed = False
-            await select_first_scenes(state, queue)
-        await run_scenes(state, queue, resumed=resumed)
-
-    @property
-    def _mode(self) -> SceneMode:
-        request = self._request
-        if request.mode is None:
-            return "scene" if request.scene is not None else self._runtime.settings.mode
-        return request.mode
-
-    def _announce(self, interaction: Interaction) -> None:
-        step = self._state.emit(
-            SceneStatus.AWAITING_CLIENT,
-            f"Awaiting client: {interaction.function}",
-            scene=interaction.scene,
-            function=interaction.function,
-            call_id=interaction.call_id,
-            message_id=self._state.message_of(interaction.call_id),
-            arguments=interaction.arguments,
-            interaction_id=interaction.interaction_id,
-        )
-        self._awaiting += [] if step is None else [step]
-
-    # The end.
 
     def _report_stop(self, error: BaseException) -> StopRun:
         """Return the reason for the end of the run, after a step for it if it is a failure."""
-        stop = self._stop_for(error)
-        if stop.message is not None and self._reported_stop is None and not self._steps.is_closed:
-            self._reported_stop = stop
-            self._state.emit(
-                SceneStatus.ERROR,
-                stop.message,
-                scene=self._state.scene,
-                error=stop.error or stop.message,
-                fatal=True,
-                reference=stop.reference,
-            )
-        return stop
-
-    def _stop_for(self, error: BaseException) -> StopRun:
         if isinstance(error, asyncio.CancelledError):
-            return self._stopped or StopRun(SceneStopReason.CANCELLED)
-        if isinstance(error, StopRun):
-            return error
-        if isinstance(error, ModelError):
-            message = model_failure_text(error)
-        elif isinstance(error, RateLimitedError):
-            return StopRun(
-                SceneStopReason.RATE_LIMITED, f"Rate limit exceeded: {error}", exception=error
-            )
+            stop = self._stopped or StopRun(SceneStopReason.CANCELLED)
         else:
-            message = run_failure_text(error)
+            stop = stop_of(error)
             if not isinstance(error, Exception):
                 # Such exceptions are for the program: raised to the reader after the last step.
                 self._raised = error
-        return StopRun(
-            SceneStopReason.ERROR,
-            message,
-            error=full_text(error),
-            exception=error,
-            reference=log_failure(error, "a run of scenes has failed"),
-        )
+        closed = self._state.steps.is_closed
+        if stop.message is not None and self._reported is None and not closed:
+            self._reported = stop
+            self._state.emit_stop(stop, fatal=True)
+        return stop
 
     async def _append_from_hooks(self, stop: StopRun) -> None:
         """Append the texts of the hooks for the end of the run."""
         state = self._state
         try:
-            additions = await state.hooks.run_on_terminal(self._request, self._build_result(stop))
-        except Exception as error:  # noqa: BLE001 - a hook, which must not cost the conversation
-            reference = log_failure(error, "a hook has failed")
-            state.emit(
-                SceneStatus.ERROR,
-                run_failure_text(error),
-                error=full_text(error),
-                reference=reference,
+            additions = await state.settings.hooks.run_on_terminal(
+                state.request, state.build_result(stop)
             )
+        except Exception as error:  # noqa: BLE001 - a hook, which must not cost the conversation
+            state.emit_stop(failure(error, run_failure_text(error), "a hook has failed"))
             return
         for each in additions:
             state.append_text(each.text)
             state.text = f"{state.text}\n\n{each.text}".strip()
-
-    def _build_result(self, stop: StopRun) -> SceneResult:
-        state = self._state
-        total = state.costs.total
-        return SceneResult(
-            text=state.text,
-            stop_reason=stop.reason,
-            conversation=self.conversation,
-            scenes=tuple(state.entered),
-            executed=tuple(state.executed),
-            messages=tuple(state.messages),
-            new_messages=tuple(state.messages[self._start :]),
-            input_tokens=total.input_tokens,
-            output_tokens=total.output_tokens,
-            total_cost=total.amount,
-            estimated=total.estimated,
-            unpriced=total.unpriced,
-            iterations=state.costs.requests,
-            awaiting=tuple(self._awaiting),
-            error=stop.error or stop.message,
-            exception=stop.exception,
-            notice=state.notice,
-            repairs=tuple(state.repairs),
-        )
-
-
-def _is_open(messages: Sequence[Message]) -> bool:
-    """Return True if the last message is not the model's answer, or its reply has calls."""
-    turns = [message for message in messages if not isinstance(message, UsageMessage)]
-    last = turns[-1] if turns else None
-    if not (isinstance(last, TextMessage) and last.role is Role.ASSISTANT):
-        return last is not None
-    # Text after calls in the same reply is written before their results are known.
-    return last.generation_id is not None and any(
-        isinstance(message, (ToolCallMessage, ToolAggregateMessage))
-        and message.generation_id == last.generation_id
-        for message in turns
-    )

@@ -1,15 +1,16 @@
-"""A scene: a name, a description, tools and actors."""
+"""Scenes without their manager: a name, a description, tools and actors."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import logging
+import types
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
-from .._checks import check_methods, check_text
+from .._checks import check_text
 from .._core import FunctionContract
 from ..exceptions import ContractError, ToolDefinitionError
 from ..executor import Deferred
@@ -17,58 +18,30 @@ from ..tools import Tool, Toolset
 from ..tools import tool as make_tool
 from ..tools._function import is_tool
 from ._actors import Actor, ActorFunction, checked_actor
-from ._decorators import is_decorating
 from ._names import provider_name
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from typing_extensions import Self, Unpack
 
     from ..tools._function import AnyFunction
     from ..tools._options import ToolOptions
     from ..tools._toolset import Handlers, ToolLike
-    from ._manager import SceneManager
 
 _log = logging.getLogger("toolweave.scenes")
 
-_NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
+NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
 
-class Scene:
-    """A group of tools with the instructions for them, created by `SceneManager.scene`.
+class BaseScene:
+    """A scene without its manager; see `Scene`."""
 
-    The methods that add tools and actors return the scene, so that calls can be chained. As a
-    decorator a scene takes a class, whose methods become its tools, or a function, which becomes
-    an actor.
-
-    Args:
-        name: The name, in any script and form. Models see it as a name that providers accept.
-        description: The purpose of the scene, by which the model chooses.
-        manager: The manager of the scene.
-
-    Raises:
-        TypeError: The name is not a string.
-        ValueError: The name is empty.
-
-    Example:
-        >>> class Calculator:
-        ...     def add(self, a: float, b: float) -> float:
-        ...         "Adds two numbers."
-        ...         return a + b
-        >>> scene = Scene("Maths", "Works with numbers")
-        >>> scene = scene.service(Calculator(), methods={"add": "Add"})
-        >>> scene = scene.actor("Round to two places.").client_tool("Get Location")
-        >>> [tool.name for tool in scene.toolset]
-        ['Add', 'Get_Location']
-    """
-
-    def __init__(
-        self, name: str, description: str | None = None, *, manager: SceneManager | None = None
-    ) -> None:
+    def __init__(self, name: str, description: str | None = None) -> None:
         check_text("name", name)
         check_text("description", description, none=True)
-        check_methods("manager", manager, "a SceneManager", "scene", "stream", none=True)
         if not name.strip():
             raise ValueError(f"name must not be empty, got {name!r}")
         self.name = name
@@ -83,25 +56,7 @@ class Scene:
         """The actors of the scene."""
         self.client_tools: set[str] = set()
         """The names of the tools that the client runs."""
-        self._manager = manager
         self._followed: dict[int, _FollowedToolset] = {}
-
-    @property
-    def manager(self) -> SceneManager:
-        """The manager of the scene.
-
-        Raises:
-            ValueError: The scene has no manager yet.
-        """
-        if self._manager is None:
-            raise ValueError(
-                f"the scene {self.name!r} has no manager yet: pass it to SceneManager.add"
-            )
-        return self._manager
-
-    def attach(self, manager: SceneManager, key: str) -> None:
-        """Set the manager, and the name by which models call the scene."""
-        self._manager, self.key = manager, key
 
     @overload
     def tool(self, function: ToolLike, /, **options: Unpack[ToolOptions]) -> Self: ...
@@ -137,7 +92,7 @@ class Scene:
             (made,) = Toolset([function])
             function = made.replace(**options)
         self.toolset.add(function)
-        if not options and is_decorating(function, inspect.currentframe()):
+        if not options and _is_decorating(function, inspect.currentframe()):
             return cast("Self", function)
         return self
 
@@ -157,15 +112,14 @@ class Scene:
             ContractError: The scene has a tool with the same name.
             ToolDefinitionError: A tool is invalid.
         """
-        if not isinstance(tools, Toolset):
-            for each in Toolset(tools, handlers=handlers):
-                self.toolset.add(each)
-            return self
-        if handlers:
+        follows = isinstance(tools, Toolset)
+        if follows and handlers:
             raise ValueError("handlers must be passed to the Toolset, got a Toolset and handlers")
-        for each in tools:
+        source = tools if isinstance(tools, Toolset) else Toolset(tools, handlers=handlers)
+        for each in source:
             self.toolset.add(each)
-        self._followed[id(tools)] = _FollowedToolset(tools)
+        if follows:
+            self._followed[id(source)] = _FollowedToolset(source)
         return self
 
     def service(
@@ -236,7 +190,7 @@ class Scene:
         """
         # Models invent arguments for a tool without a schema.
         contract = FunctionContract(
-            provider_name(name), description, _NO_PARAMETERS if schema is None else schema
+            provider_name(name), description, NO_PARAMETERS if schema is None else schema
         )
         self.toolset.add(Tool.from_contract(contract, _defer, cache=False))
         self.client_tools.add(contract.name)
@@ -254,10 +208,6 @@ class Scene:
         """
         self.actors.append(checked_actor(actor))
         return self
-
-    def scene(self, name: str, description: str | None = None) -> Scene:
-        """Add another scene to the manager, and return it."""
-        return self.manager.scene(name, description)
 
     def __call__(self, decorated: F) -> F:
         """Add an instance of a class as a service, or a function as an actor."""
@@ -341,3 +291,35 @@ def _public_methods(service: object) -> list[str]:
             ):
                 found[name] = None
     return list(found)
+
+
+def _is_decorating(made: object, called: FrameType | None) -> bool:
+    """Return True if the caller of `called` applies it as a decorator to a function it defines.
+
+    This distinguishes ``@scene.tool``, which returns the function, from ``scene.tool(function)``.
+
+    The code of the function is then a constant of the caller's code, and the current line of the
+    caller is one of its decorators; a function begins with the first of them.
+
+    Args:
+        made: The decorated object; inner decorators may have replaced the function.
+        called: The frame of the decorator.
+    """
+    caller = None if called is None else called.f_back
+    if caller is None:
+        return False
+    function = made.function if is_tool(made) else made
+    # Inner decorators may have returned a wrapper.
+    while not isinstance(function, types.FunctionType) or hasattr(function, "__wrapped__"):
+        inner: object = getattr(function, "__wrapped__", None)
+        if inner is None:
+            return False
+        function = inner
+    code = function.__code__
+    if code not in caller.f_code.co_consts or function.__name__ == "<lambda>":
+        return False
+    body = min(
+        (line for _, _, line in code.co_lines() if line and line > code.co_firstlineno),
+        default=code.co_firstlineno,
+    )
+    return code.co_firstlineno <= caller.f_lineno <= body

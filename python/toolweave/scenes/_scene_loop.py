@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING
 from .. import tracing
 from ..agent._loop import ReplyLoop, pending_calls
 from ..conversations import Interaction
-from ..kinds import SceneStatus, SceneStopReason, StopReason
+from ..kinds import SceneStopReason, StopReason
 from ._actors import actor_texts
+from ._ends import PauseRun, StopRun, not_found
 from ._model_turn import ModelTurn, report_answer
+from ._reply_texts import refuse_all
 from ._request import enter_context
-from ._state import PauseRun, StopRun, not_found, user
+from ._state import user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from .._core import ToolAggregateMessage
     from .._messages import Message
-    from ._scene import Scene
+    from ..natural import NaturalToolUse
+    from ._scene import BaseScene
     from ._scene_queue import SceneEntry, SceneQueue
     from ._state import RunState
-    from ._unregistered_calls import UnregisteredCall
 
 
 async def run_scene(
@@ -47,9 +49,7 @@ async def run_scene(
     if scene is None:
         # The scene was removed while the run was paused.
         raise not_found(entry.scene)
-    state.entered.append(scene.name)
-    state.scene = state.answered_in = scene.name
-    state.emit(SceneStatus.EXECUTING_SCENE, f"Entering scene: {scene.name}", scene=scene.name)
+    state.enter(scene.name)
     with tracing.invoke_agent(scene.name, conversation_id=state.key):
         context = state.context(scene.name, entry.purpose)
         enter_context(context)
@@ -65,75 +65,72 @@ async def run_scene(
 
 class _SceneLoop:
     def __init__(
-        self, state: RunState, scene: Scene, system: Sequence[Message], nudge: str | None
+        self, state: RunState, scene: BaseScene, system: Sequence[Message], nudge: str | None
     ) -> None:
         self._state = state
         self._scene = scene
         self._system = system
         self._nudge = [] if nudge is None else [user(nudge)]
         self._start = len(state.messages)
-        self._loop = ReplyLoop(state.settings.max_iterations, state.settings.max_repeats)
-        self._refused = False
 
     async def run(self) -> str:
-        state, loop = self._state, self._loop
-        while True:
-            turn = ModelTurn(
-                state,
-                state.scenes.tool_use(self._scene),
-                scene=self._scene,
-                should_refuse=self._should_refuse,
-            )
-            reply = await turn.run(self._request(), loop=loop)
+        state, scene = self._state, self._scene
+        loop = ReplyLoop(state.settings.max_iterations, state.settings.max_repeats)
+        refused = False
+        stop: StopReason | None = None
+        while stop is None:
             # Calls in text are not refused in two replies in a row.
-            self._refused = bool(turn.refused)
+            should_refuse = None if refused else refuse_all
+            use = state.scenes.tool_use(scene)
+            turn = ModelTurn(state, use, scene=scene, should_refuse=should_refuse)
+            reply = await turn.run(self._messages(), loop=loop)
             if turn.aggregate is None:
-                return report_answer(state, reply, self._scene, notice=turn.notice)
+                return report_answer(state, reply, scene.name, notice=turn.notice)
+            refused = bool(turn.refused)
             state.check_budget()
             stop = await loop.stop_reason(turn.aggregate)
             if stop is StopReason.DEFERRED:
-                raise PauseRun(tuple(self._pending(turn.aggregate)))
-            if stop is StopReason.LOOP:
-                return await self._stop_at_limit(
-                    f"The same tool calls gave the same results {state.settings.max_repeats} times"
-                )
-            if stop is StopReason.MAX_ITERATIONS:
-                limit = state.settings.max_iterations
-                return await self._stop_at_limit(f"Maximum tool call iterations ({limit}) reached")
+                state.waiting = tuple(self._interactions(turn.aggregate, use))
+                raise PauseRun
+        return await self._stop_at_limit(stop)
 
-    def _should_refuse(self, _: UnregisteredCall) -> bool:
-        return not self._refused
-
-    def _request(self) -> list[Message]:
+    def _messages(self) -> list[Message]:
         # The prompt on entering comes before the messages that followed it.
         before = self._state.messages[: self._start]
         return [*self._system, *before, *self._nudge, *self._state.messages[self._start :]]
 
-    async def _stop_at_limit(self, reason: str) -> str:
+    async def _stop_at_limit(self, stop: StopReason) -> str:
         """Stop at a limit, after a last answer without tools if `answer_at_limit` is set."""
-        state, scene = self._state, self._scene
-        if not state.settings.answer_at_limit:
-            raise StopRun(SceneStopReason.MAX_ITERATIONS, reason)
-        state.emit(SceneStatus.ERROR, reason, scene=scene.name, error=reason)
-        turn = ModelTurn(state, state.scenes.tool_use(scene), scene=scene, executes=False)
-        reply = await turn.run(self._request(), with_tools=False)
+        state, scene, settings = self._state, self._scene, self._state.settings
+        if stop is StopReason.LOOP:
+            reason = f"The same tool calls gave the same results {settings.max_repeats} times"
+        else:
+            reason = f"Maximum tool call iterations ({settings.max_iterations}) reached"
+        end = StopRun(SceneStopReason.MAX_ITERATIONS, reason)
+        if not settings.answer_at_limit:
+            raise end
+        state.emit_stop(end)
+        use = state.scenes.tool_use(scene)
+        turn = ModelTurn(state, use, scene=scene, executes=False, with_tools=False)
+        reply = await turn.run(self._messages())
         if reply.aggregate is None:
-            report_answer(state, reply, scene, notice=turn.notice)
+            report_answer(state, reply, scene.name, notice=turn.notice)
         else:
             # The model calls tools anyway. Its text has been emitted already.
-            state.text, state.notice = reply.text.strip(), turn.notice
+            state.answer(reply.text.strip(), scene.name, notice=turn.notice)
             state.check_budget()
         raise StopRun(SceneStopReason.MAX_ITERATIONS)
 
-    def _pending(self, aggregate: ToolAggregateMessage) -> Iterator[Interaction]:
-        deferred = self._state.scenes.tool_use(self._scene).executor.deferred
+    def _interactions(
+        self, aggregate: ToolAggregateMessage, use: NaturalToolUse
+    ) -> Iterator[Interaction]:
         for call, key in pending_calls(aggregate):
             # From here on the conversation stores the call, also across processes.
-            deferred.discard(key)
+            use.executor.deferred.discard(key)
             yield Interaction(key, call.id, self._scene.name, call.name, call.arguments)
 
 
-def _nudge(scene: Scene, entry: SceneEntry) -> str | None:
+def _nudge(scene: BaseScene, entry: SceneEntry) -> str | None:
     """Return a prompt if the conversation does not end with input of the user, or None."""
     if entry.purpose is not None:
         return f"Do this now, in the scene '{scene.name}': {entry.purpose}"

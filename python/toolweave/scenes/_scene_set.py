@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .._core import FunctionContract
 from ..kinds import Outcome
 from ..natural import NaturalToolUse
 from ..tools import Tool, Toolset
 from ._names import closest, match, provider_name
-from ._scene import Scene
+from ._scene import NO_PARAMETERS, BaseScene
 from ._unregistered_calls import NameMatcher, UnregisteredCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from ..protocols import ChatModel
-
-_NO_PARAMETERS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
 _MAX_SHOWN = 100
 _MAX_NAMES = 50
@@ -39,7 +37,7 @@ class SceneSet:
     ) -> None:
         self._make_tool_use = make_tool_use
         self._make_plain_use = make_plain_use
-        self._scenes: dict[str, Scene] = {}
+        self._scenes: dict[str, BaseScene] = {}
         self._tool_uses: dict[str, NaturalToolUse] = {}
         self._chooser: NaturalToolUse | None = None
         self.plain = make_plain_use(Toolset())
@@ -56,10 +54,10 @@ class SceneSet:
     def __contains__(self, key: object) -> bool:
         return key in self._scenes
 
-    def __iter__(self) -> Iterator[Scene]:
+    def __iter__(self) -> Iterator[BaseScene]:
         return iter(self._scenes.values())
 
-    def __getitem__(self, key: str) -> Scene:
+    def __getitem__(self, key: str) -> BaseScene:
         return self._scenes[key]
 
     @property
@@ -67,7 +65,7 @@ class SceneSet:
         """The names of the scenes, as given."""
         return tuple(scene.name for scene in self)
 
-    def add(self, scene: Scene, manager: Any) -> None:
+    def add(self, scene: BaseScene) -> None:
         """Add a scene under a unique key that providers accept.
 
         Raises:
@@ -77,11 +75,11 @@ class SceneSet:
             raise ValueError(
                 f"scene {scene.name!r} exists already; the names of scenes must be unique"
             )
-        scene.attach(manager, provider_name(scene.name, taken=self._scenes))
+        scene.key = provider_name(scene.name, taken=self._scenes)
         self._scenes[scene.key] = scene
         self._chooser = None
 
-    def remove(self, name: str) -> Scene:
+    def remove(self, name: str) -> BaseScene:
         """Remove and return a scene.
 
         Raises:
@@ -97,21 +95,22 @@ class SceneSet:
         self._chooser = None
         return found
 
-    def find(self, name: str) -> Scene | None:
+    def find(self, name: str) -> BaseScene | None:
         """Return the scene that a name refers to, or None.
 
         The name is the key or the given name of a scene, or differs from one of them in separators
         and case only.
         """
         scenes = list(self)
-        found = match(name, [scene.key for scene in scenes])
-        if found is None or scenes[found].key != name:
-            exact = next((each for each in scenes if each.name == name), None)
-            if exact is not None:
-                return exact
-        if found is None:
-            found = match(name, [scene.name for scene in scenes])
-        return None if found is None else scenes[found]
+        keys, names = [scene.key for scene in scenes], [scene.name for scene in scenes]
+        for known in (keys, names):
+            if name in known:
+                return scenes[known.index(name)]
+        for known in (keys, names):
+            found = match(name, known)
+            if found is not None:
+                return scenes[found]
+        return None
 
     def unknown_scene_text(self, name: str, *, with_names: bool = True) -> str:
         """Return the error that the model reads about an unknown scene.
@@ -135,7 +134,7 @@ class SceneSet:
             for scene in self
         )
 
-    def tool_use(self, scene: Scene) -> NaturalToolUse:
+    def tool_use(self, scene: BaseScene) -> NaturalToolUse:
         """Return the client for requests with the tools of a scene."""
         scene.refresh()
         use = self._tool_uses.get(scene.key)
@@ -159,7 +158,7 @@ class SceneSet:
         return NameMatcher(here, [*self._tools(), *self._scenes])
 
     def refusal(
-        self, unregistered: UnregisteredCall, names: NameMatcher | None, scene: Scene | None
+        self, unregistered: UnregisteredCall, names: NameMatcher | None, scene: BaseScene | None
     ) -> str:
         """Return the error that the model reads about a call in text of an unavailable tool.
 
@@ -210,16 +209,16 @@ class SceneSet:
         return self._chooser
 
 
-def _scene_tool(scene: Scene) -> Tool[..., str]:
+def _scene_tool(scene: BaseScene) -> Tool[..., str]:
     """Return a scene as a tool. The tool never runs; only calls of it matter."""
 
     def enter() -> str:
         return entered_text(scene)
 
-    return Tool.from_contract(FunctionContract(scene.key, scene.description, _NO_PARAMETERS), enter)
+    return Tool.from_contract(FunctionContract(scene.key, scene.description, NO_PARAMETERS), enter)
 
 
-def entered_text(scene: Scene) -> str:
+def entered_text(scene: BaseScene) -> str:
     """Return the result that the model reads when it has chosen a scene."""
     # Told only that they have entered a scene, small models wait for another request.
     how = " with the tools of this scene" if len(scene.toolset) else ""

@@ -1,28 +1,39 @@
-"""Validation and defaults of the options of a manager."""
+"""Settings of a manager: what its runs share."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, get_args
 
-from .._checks import check_type, wrong_type
+from .._checks import (
+    check_callable,
+    check_choice,
+    check_count,
+    check_flag,
+    check_number,
+    check_text,
+    check_type,
+)
 from ..conversations import MemoryConversations
 from ..costs import Budget, PriceTable
-from ..exceptions import UnpricedModelError
 from ..limits import RateLimiter
-from ..models.fallback import FallbackModel
+from ..protocols import ModelOptions
 from ..summary import Summarizer
-from ..tools import RateLimit
+from ._cost_tracker import check_priced
+from ._hooks import Hooks
+from ._request import SceneMode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable
 
     from ..conversations import ConversationStore
     from ..costs import Price
     from ..costs._amounts import Number
-    from ..protocols import ChatModel
+    from ._actors import ActorFunction
     from ._request import SceneRequest
+    from ._scene_set import SceneSet
 
 GUARDRAILS = (
     "Answer only with the help of the scenes and tools that you are given. "
@@ -30,8 +41,76 @@ GUARDRAILS = (
 )
 """The text of the system message with ``guardrails=True``."""
 
-MODES = ("direct", "planning", "chaining", "scene")
 _STORE_METHODS = ("load", "save", "delete", "lock")
+
+
+@dataclass
+class ManagerSettings:
+    """The scenes, the hooks and the checked options of a manager, which its runs share."""
+
+    scenes: SceneSet
+    name: str
+    mode: SceneMode
+    max_iterations: int
+    max_repeats: int | None
+    max_scenes: int
+    answer_at_limit: bool
+    guardrails: str | None
+    options: ModelOptions | None
+    prices: PriceTable
+    budget: Budget | None
+    rate_limiter: RateLimiter | None
+    rate_key: Callable[[SceneRequest], str]
+    store: ConversationStore
+    summarizer: Summarizer | None
+    run_timeout: float | None
+    verbose: bool
+    streaming: bool
+    actors: list[str | ActorFunction] = field(default_factory=list["str | ActorFunction"])
+    """The main actors, which apply in and outside of scenes."""
+    hooks: Hooks = field(default_factory=Hooks)
+    """The hooks of the application."""
+
+    def __post_init__(self) -> None:
+        """Check the options.
+
+        Raises:
+            TypeError: An option has the wrong type.
+            ValueError: An option is out of range.
+            UnpricedModelError: There is a budget, and a model that can spend from it has no price.
+        """
+        check_text("name", self.name, empty=False)
+        check_choice("mode", self.mode, get_args(SceneMode))
+        check_count("max_iterations", self.max_iterations, 1)
+        check_count("max_scenes", self.max_scenes, 1)
+        check_count("max_repeats", self.max_repeats, 2, none=True)
+        for name in ("answer_at_limit", "verbose", "streaming"):
+            check_flag(name, getattr(self, name))
+        check_type("options", self.options, ModelOptions, "a ModelOptions", none=True)
+        check_number("run_timeout", self.run_timeout, above=0, none=True)
+        check_callable("rate_key", self.rate_key, "a function of a request", "request", none=True)
+        wanted = "a RateLimiter, a RateLimit"
+        check_type("rate_limiter", self.rate_limiter, RateLimiter, wanted, none=True)
+        wanted = "a Summarizer, which takes a model,"
+        check_type("summarizer", self.summarizer, Summarizer, wanted, none=True)
+        self._check_priced(self.budget)
+
+    def budget_of(self, request: SceneRequest) -> Budget | None:
+        """Return the budget of a request.
+
+        Raises:
+            ValueError: The budget is out of range.
+            UnpricedModelError: The request has a budget, and a model has no price.
+        """
+        if request.budget is None:
+            return self.budget
+        budget = budget_of(request.budget)
+        self._check_priced(budget)
+        return budget
+
+    def _check_priced(self, budget: Budget | None) -> None:
+        summarizing = None if self.summarizer is None else self.summarizer.model
+        check_priced(budget, self.prices, (self.scenes.model, summarizing))
 
 
 def guardrails_of(given: str | bool) -> str | None:
@@ -41,7 +120,7 @@ def guardrails_of(given: str | bool) -> str | None:
         TypeError: The option is neither a string nor a bool.
     """
     check_type("guardrails", given, (str, bool), "a string, True or False")
-    return (GUARDRAILS if given else None) if isinstance(given, bool) else given
+    return GUARDRAILS if given is True else given or None
 
 
 def store_of(given: ConversationStore | None) -> ConversationStore:
@@ -80,61 +159,6 @@ def budget_of(given: Budget | Number | None) -> Budget | None:
     wanted = "a Budget or a number"
     check_type("budget", given, (Budget, int, float, str, Decimal), wanted, none=True)
     return given if given is None or isinstance(given, Budget) else Budget(given)
-
-
-def check_priced(
-    budget: Budget | None, prices: PriceTable, models: Iterable[ChatModel | None]
-) -> None:
-    """Check that each model that can spend from the budget has a price.
-
-    Raises:
-        UnpricedModelError: A model has no price, and the budget does not allow that.
-    """
-    if budget is None or budget.unpriced == "allow":
-        return
-    for model in models:
-        if isinstance(model, FallbackModel):
-            check_priced(budget, prices, model.models)
-        elif model is not None:
-            name, provider = model_identity(model)
-            try:
-                prices.price_of(name, provider)
-            except UnpricedModelError as error:
-                raise UnpricedModelError(
-                    f"a budget of {budget.limit:f} {prices.currency} needs a price for each model: "
-                    f"{error}; pass prices, such as prices=published_prices(), or "
-                    f"Budget({str(budget.limit)!r}, unpriced='allow')",
-                    name,
-                ) from None
-
-
-def model_identity(model: ChatModel) -> tuple[str, str | None]:
-    """Return the name and the provider of a model."""
-    return str(getattr(model, "name", type(model).__name__)), getattr(model, "provider", None)
-
-
-def limiter_of(given: RateLimiter | RateLimit | None) -> RateLimiter | None:
-    """Return the rate limiter.
-
-    Raises:
-        TypeError: The option is neither a rate limiter nor a rate limit.
-    """
-    if isinstance(given, RateLimit):
-        return RateLimiter(given)
-    if not isinstance(cast("object", given), RateLimiter | None):
-        raise wrong_type("rate_limiter", "a RateLimiter, a RateLimit or None", given)
-    return given
-
-
-def checked_summarizer(given: Summarizer | None) -> Summarizer | None:
-    """Return the summarizer.
-
-    Raises:
-        TypeError: The option is not a summarizer.
-    """
-    if not isinstance(cast("object", given), Summarizer | None):
-        raise wrong_type("summarizer", "a Summarizer, which takes a model, or None", given)
-    return given
 
 
 def user_of(request: SceneRequest) -> str:

@@ -1,149 +1,111 @@
-"""State of one run: the conversation, the costs and the publication of steps."""
+"""State of one run: the conversation, the costs, the answer and the steps for the reader."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import uuid
 from typing import TYPE_CHECKING, Any
 
+from .._aio.event_queue import EventQueue
 from .._core import TextMessage, ToolAggregateMessage
 from ..conversations import Conversation
-from ..kinds import Role, SceneStatus, SceneStopReason
+from ..kinds import ErrorCode, Role, SceneStatus, SceneStopReason
+from ._cost_tracker import CostTracker
+from ._ends import StopRun
 from ._request import SceneContext
-from ._steps import ExecutedTool, SceneStep
+from ._steps import ExecutedTool, SceneResult, SceneStep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from .._core import Repair
+    from .._core import Repair, ToolCall, ToolResult
     from .._messages import Message
     from ..conversations import Interaction
     from ..natural import ReplyRun
-    from ..protocols import Journal, ModelOptions
-    from ._cost_tracker import CostTracker
-    from ._hooks import Hooks
-    from ._request import SceneMode, SceneRequest
-    from ._scene_set import SceneSet
+    from ..protocols import Journal
+    from ._request import SceneRequest
+    from ._scene_queue import SceneQueue
+    from ._settings import ManagerSettings
 
-
-class StopRun(Exception):  # noqa: N818 - control flow, not an error
-    """Raised to end a run.
-
-    Args:
-        reason: The stop reason.
-        message: The sentence of the `Error` step before the end; None for no such step.
-        error: The full text of the error.
-        exception: The exception that caused the end; None if there was none.
-        reference: The reference of that exception in the log, if another library raised it.
-    """
-
-    def __init__(
-        self,
-        reason: SceneStopReason,
-        message: str | None = None,
-        *,
-        error: str | None = None,
-        exception: BaseException | None = None,
-        reference: str | None = None,
-    ) -> None:
-        super().__init__(reason, message)
-        self.reason = reason
-        self.message = message
-        self.error = error
-        self.exception = exception
-        self.reference = reference
-
-
-class PauseRun(Exception):  # noqa: N818 - as above
-    """Raised to pause a run until its client delivers results."""
-
-    def __init__(self, interactions: tuple[Interaction, ...]) -> None:
-        super().__init__(interactions)
-        self.interactions = interactions
-
-
-@dataclass(frozen=True)
-class ManagerSettings:
-    """Settings of the runs of a manager; see `SceneManager`."""
-
-    name: str
-    mode: SceneMode
-    max_iterations: int
-    max_repeats: int | None
-    max_scenes: int
-    answer_at_limit: bool
-    guardrails: str | None
-    options: ModelOptions | None
-    run_timeout: float | None
+_FAILED = "Error executing tool"
 
 
 class RunState:
-    """State that the parts of one run share.
+    """The data that the parts of one run share.
+
+    `SceneRun` owns the run itself: its task, its time and its end. The answer, the scenes that were
+    entered and the executed tools change by methods of this class only. The conversation is loaded
+    and saved by `_storage`; `ModelTurn` adds the replies of the model.
 
     Args:
-        scenes: The scenes.
         settings: The settings of the manager.
-        hooks: The hooks of the application.
         request: The request of the run.
-        key: The key of the conversation.
-        run_id: The id of the run.
-        costs: The costs of the run.
-        publish: Function that receives the steps.
-        verbose: True to emit steps of the lifecycle.
-        streaming: True to emit text in pieces.
+        run_id: The id of the run; random if not given.
+        verbose: True to emit steps of the lifecycle; the manager's value if not given.
+        streaming: True to emit text in pieces; the manager's value if not given.
         journal: Journal of the starts and results of calls.
+
+    Raises:
+        ValueError: The budget of the request is out of range.
+        UnpricedModelError: The request has a budget, and a model has no price.
     """
 
     def __init__(
         self,
-        scenes: SceneSet,
         settings: ManagerSettings,
-        hooks: Hooks,
         request: SceneRequest,
-        key: str,
-        run_id: str,
-        costs: CostTracker,
-        publish: Callable[[SceneStep], None],
         *,
-        verbose: bool,
-        streaming: bool,
+        run_id: str | None = None,
+        verbose: bool | None = None,
+        streaming: bool | None = None,
         journal: Journal | None = None,
     ) -> None:
-        self.scenes = scenes
         self.settings = settings
-        self.hooks = hooks
+        self.scenes = settings.scenes
         self.request = request
-        self.key = key
-        self.run_id = run_id
-        self.costs = costs
-        self.streaming = streaming
+        self.key = request.conversation or uuid.uuid4().hex
+        """The key of the conversation."""
+        self.run_id = uuid.uuid4().hex if run_id is None else run_id
+        self.streaming = settings.streaming if streaming is None else streaming
         self.journal = journal
-        self.conversation = Conversation(key)
+        self.costs = CostTracker(settings.prices, settings.budget_of(request))
+        # The conversation.
+        self.conversation = Conversation(self.key)
         """The stored conversation."""
         self.messages: list[Message] = []
         """The messages of the conversation, without texts of actors."""
-        self.main_texts: list[str] = []
-        """The texts of the main actors in this run."""
+        self.start = 0
+        """The number of messages before this run."""
         self.changed: list[Message] = []
         """The messages of earlier runs that have changed."""
-        self.executed: list[ExecutedTool] = []
-        self.entered: list[str] = []
+        self.waiting: tuple[Interaction, ...] = ()
+        """The calls that wait for the client."""
+        self.queue: SceneQueue | None = None
+        """The scenes to enter; None until they are chosen."""
+        self.main_texts: list[str] = []
+        """The texts of the main actors in this run."""
+        # The reply in progress.
+        self.reply: ReplyRun | None = None
+        """The last reply requested, complete or not; None before the first request."""
+        self.generation_id: str | None = None
+        """The id of the reply that steps belong to."""
+        # The result.
         self.scene: str | None = None
         """The current scene; None outside of scenes."""
-        self.answered_in: str | None = None
-        """The scene that has answered last, or in which the run ended."""
         self.text = ""
         """The last answer."""
         self.notice: str | None = None
         """A notice about unexpected markup in the last answer."""
         self.repairs: list[Repair] = []
         """The repairs of plans and decisions."""
-        self.generation_id: str | None = None
-        """The id of the last reply requested."""
-        self.reply: ReplyRun | None = None
-        """That reply, complete or not; None before the first request."""
-        self._publish = publish
-        self._added = 0
-        self._verbose = verbose
+        self._answered_in: str | None = None
+        self._entered: list[str] = []
+        self._executed: list[ExecutedTool] = []
+        self._awaiting: list[SceneStep] = []
+        # The steps.
+        self.steps: EventQueue[tuple[SceneStep, str | None]] = EventQueue()
+        """Steps for the reader, each with the id of its reply."""
+        self._verbose = settings.verbose if verbose is None else verbose
+        self._appended = 0
+
+    # Steps.
 
     def emit(
         self,
@@ -159,36 +121,65 @@ class RunState:
             return None
         # These steps may be read late or not at all, so costs are reported on a later step.
         piece = status in (SceneStatus.STREAMING, SceneStatus.FUNCTION_PROGRESS)
-        amounts = self.costs.reported_totals() if piece else self.costs.take_unreported()
+        amounts = self.costs.reported_totals if piece else self.costs.take_unreported()
         step = SceneStep(status, scene, message=message, conversation=self.key, **amounts, **more)
-        self._publish(step)
+        # The queue of a run that has been abandoned is closed.
+        if not self.steps.is_closed:
+            add = self.steps.offer if status is SceneStatus.FUNCTION_PROGRESS else self.steps.put
+            add((step, self.generation_id))
         return step
 
-    def emit_text(
-        self,
-        text: str,
-        scene: str | None = None,
-        *,
-        message_id: str | None = None,
-        notice: str | None = None,
-    ) -> None:
-        """Emit a text of the model or of a hook."""
-        self.emit(SceneStatus.RUNNING, text, scene=scene, message_id=message_id, notice=notice)
-
-    def append_text(
-        self, text: str, scene: str | None = None, *, notice: str | None = None
-    ) -> None:
-        """Append a text to the conversation, and emit it."""
-        message_id = f"{self.run_id}.said.{self._added}"
-        self._added += 1
-        self.messages.append(
-            TextMessage(
-                text, role=Role.ASSISTANT, id=message_id, run_id=self.run_id, chat_id=self.key
-            )
+    def emit_stop(self, stop: StopRun, *, fatal: bool = False) -> None:
+        """Emit the failure that ends the run, or one that does not."""
+        self.emit(
+            SceneStatus.ERROR,
+            stop.message,
+            scene=self.scene,
+            error=stop.error,
+            fatal=fatal,
+            reference=stop.reference,
         )
-        self.emit_text(text, scene, message_id=message_id, notice=notice)
 
-    def message_of(self, call_id: str) -> str | None:
+    def emit_result(self, result: ToolResult, *, scene: str | None, **more: Any) -> None:
+        """Emit the result of a call."""
+        name = result.name
+        if result.error_code is ErrorCode.UNKNOWN_TOOL:
+            message = f"Tool '{name}' not found"
+        elif not result.is_error:
+            message = f"Tool {name} executed: {result.result}"
+        elif result.result.startswith(_FAILED):
+            message = result.result
+        else:
+            message = f"{_FAILED}: {result.result}"
+        self.emit(
+            SceneStatus.ERROR if result.is_error else SceneStatus.FUNCTION_COMPLETED,
+            message,
+            scene=scene,
+            function=name,
+            call_id=result.tool_call_id,
+            result=result.result,
+            error=result.result if result.is_error else None,
+            duration=result.duration,
+            reference=result.reference,
+            **more,
+        )
+
+    def emit_waiting(self) -> None:
+        """Emit a step for each call that waits for the client."""
+        for each in self.waiting:
+            step = self.emit(
+                SceneStatus.AWAITING_CLIENT,
+                f"Awaiting client: {each.function}",
+                scene=each.scene,
+                function=each.function,
+                call_id=each.call_id,
+                message_id=self._message_of(each.call_id),
+                arguments=each.arguments,
+                interaction_id=each.interaction_id,
+            )
+            self._awaiting += [] if step is None else [step]
+
+    def _message_of(self, call_id: str) -> str | None:
         """Return the id of the last message that has a call with this id, or None."""
         for message in reversed(self.messages):
             if isinstance(message, ToolAggregateMessage) and any(
@@ -197,37 +188,107 @@ class RunState:
                 return message.id
         return None
 
+    # Scenes and answers.
+
+    def enter(self, scene: str) -> None:
+        """Enter a scene."""
+        self._entered.append(scene)
+        self.scene = self._answered_in = scene
+        self.emit(SceneStatus.EXECUTING_SCENE, f"Entering scene: {scene}", scene=scene)
+
+    def answer(self, text: str, scene: str | None = None, *, notice: str | None = None) -> None:
+        """Set the answer.
+
+        Args:
+            text: The answer.
+            scene: The scene that has answered; None outside of scenes.
+            notice: A notice about unexpected markup in the text.
+        """
+        self.text, self.notice, self._answered_in = text, notice, scene
+
+    def append_text(
+        self, text: str, scene: str | None = None, *, notice: str | None = None
+    ) -> None:
+        """Append a text that is not part of a reply to the conversation, and emit it."""
+        message_id = f"{self.run_id}.said.{self._appended}"
+        self._appended += 1
+        self.messages.append(
+            TextMessage(
+                text, role=Role.ASSISTANT, id=message_id, run_id=self.run_id, chat_id=self.key
+            )
+        )
+        self.emit(SceneStatus.RUNNING, text, scene=scene, message_id=message_id, notice=notice)
+
+    def add_executed(self, scene: str, call: ToolCall, result: ToolResult) -> None:
+        """Record a call that was executed."""
+        self._executed.append(
+            ExecutedTool(scene, call.name, call.id, call.arguments, result.result, result.is_error)
+        )
+
     def check_budget(self) -> None:
         """Raise StopRun if the budget is exceeded."""
         budget_error = self.costs.budget_error
         if budget_error is not None:
             raise StopRun(SceneStopReason.BUDGET, budget_error)
 
+    # Requests.
+
     def context(self, scene: str | None = None, purpose: str | None = None) -> SceneContext:
         """Return the context for actors."""
-        return SceneContext(
-            self.request,
-            self.key,
-            scene,
-            purpose,
-            tuple(self.messages),
-            tuple(self.executed),
-        )
+        messages, executed = tuple(self.messages), tuple(self._executed)
+        return SceneContext(self.request, self.key, scene, purpose, messages, executed)
 
     def system(self, *paragraphs: str | None) -> list[Message]:
         """Return the system message: guardrails, main actors and the given paragraphs."""
-        parts = [
-            self.settings.guardrails,
-            *self.main_texts,
-            *paragraphs,
-        ]
+        parts = [self.settings.guardrails, *self.main_texts, *paragraphs]
         text = "\n\n".join(part.strip() for part in parts if part and part.strip())
         return [TextMessage(text, role=Role.SYSTEM)] if text else []
 
+    # The end.
 
-def not_found(name: str) -> StopRun:
-    """Return the end of a run whose scene is unknown."""
-    return StopRun(SceneStopReason.ERROR, f"Scene '{name[:100]}' not found")
+    def end(self, stop: StopRun, error: BaseException | None = None) -> SceneResult:
+        """Emit the last step, and return the result.
+
+        Args:
+            stop: The reason for the end.
+            error: The exception to raise to the reader after the last step.
+        """
+        result = self.build_result(stop)
+        self.emit(
+            SceneStatus.COMPLETED,
+            self.text,
+            scene=self._answered_in,
+            stop_reason=stop.reason,
+            error=stop.error,
+            reference=stop.reference,
+            notice=self.notice,
+        )
+        self.steps.end(error)
+        return result
+
+    def build_result(self, stop: StopRun) -> SceneResult:
+        """Return the result of the run so far."""
+        total = self.costs.total
+        return SceneResult(
+            text=self.text,
+            stop_reason=stop.reason,
+            conversation=self.key,
+            scenes=tuple(self._entered),
+            executed=tuple(self._executed),
+            messages=tuple(self.messages),
+            new_messages=tuple(self.messages[self.start :]),
+            input_tokens=total.input_tokens,
+            output_tokens=total.output_tokens,
+            total_cost=total.amount,
+            estimated=total.estimated,
+            unpriced=total.unpriced,
+            iterations=self.costs.requests,
+            awaiting=tuple(self._awaiting),
+            error=stop.error,
+            exception=stop.exception,
+            notice=self.notice,
+            repairs=tuple(self.repairs),
+        )
 
 
 def user(text: str) -> TextMessage:

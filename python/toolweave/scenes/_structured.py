@@ -21,8 +21,9 @@ from ..agent._loop import ReplyLoop
 from ..exceptions import ValidationError
 from ..kinds import Role, SceneStopReason
 from ..protocols import ModelOptions
+from ._ends import StopRun
 from ._model_turn import CUT_OFF_MESSAGES, ModelTurn
-from ._state import StopRun, user
+from ._state import user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -165,3 +166,13 @@ def _change(repair: Repair) -> str:
 def _shown(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _MAX_SHOWN else f"{text[: _MAX_SHOWN - 1]}…"
+
+
+def strict_object(**properties: Any) -> dict[str, Any]:
+    """Return a schema for providers that enforce schemas: all fields are required."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

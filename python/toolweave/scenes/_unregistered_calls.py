@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 from .._core import Discarded, FunctionContract, InvalidToolCall, Parser, TextDelta, ToolCall
 from ..exceptions import ContractError
-from ._html import HTML_ELEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -37,6 +36,19 @@ _MAX_COMPARED = 200
 # A short name is similar to many unrelated ones.
 _SHORT_NAME = 5
 _MAX_SPLITS = 16
+
+_HTML_NAMES = """
+a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body
+br button canvas caption center cite code col colgroup data datalist dd del details dfn dialog
+dir div dl dt em embed fencedframe fieldset figcaption figure font footer form frame frameset h1
+h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input ins kbd label legend li link main
+map mark marquee math menu meta meter nav nobr noframes noscript object ol optgroup option
+output p param picture plaintext pre progress q rp rt ruby s samp script search section select
+selectedcontent slot small source span strike strong style sub summary sup svg table tbody td
+template textarea tfoot th thead time title tr track tt u ul var video wbr xmp
+"""
+# Including obsolete elements.
+_HTML_ELEMENTS = frozenset(_HTML_NAMES.split())
 
 
 @dataclass(frozen=True)
@@ -102,7 +114,7 @@ class NameMatcher:
         if name in self._known:
             return name
         folded = name.casefold()
-        if folded in HTML_ELEMENTS:
+        if folded in _HTML_ELEMENTS:
             return None
         if folded in self._folded:
             return self._folded[folded]
