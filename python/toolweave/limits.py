@@ -22,7 +22,6 @@ import logging
 import math
 import threading
 import time
-from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -119,13 +118,14 @@ class RateLimiter:
             waiter = queue.enqueue(cost) if wait <= self._max_wait else None
         if waiter is None:
             _log.info("rate limit exceeded", extra={"retry_after": wait})
+            calls = "1 call" if self.limit.calls == 1 else f"{self.limit.calls} calls"
             raise RateLimitedError(
-                f"the rate limit is {self.limit.calls} calls in {self.limit.per:g} seconds; "
+                f"the rate limit is {calls} in {self.limit.per:g} seconds; "
                 f"retry in {wait:.1f} seconds",
                 wait,
             )
         try:
-            await waiter.ready
+            await waiter
             while (wait := self._take(queue, cost)) > 0:
                 await self._sleep(max(wait, _MIN_SLEEP))
         finally:
@@ -153,18 +153,6 @@ class RateLimiter:
         return queue
 
 
-class _Waiter:
-    """A request that waits in a queue."""
-
-    __slots__ = ("cost", "loop", "ready")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, cost: int) -> None:
-        self.loop = loop
-        self.cost = cost
-        self.ready: asyncio.Future[None] = loop.create_future()
-        """Done when the request is first in its queue."""
-
-
 class _KeyQueue:
     """A token bucket and the requests that wait for it. Not thread-safe."""
 
@@ -172,41 +160,41 @@ class _KeyQueue:
 
     def __init__(self, bucket: TokenBucket) -> None:
         self.bucket = bucket
-        self.waiters: deque[_Waiter] = deque()
+        self.waiters: dict[asyncio.Future[None], int] = {}
+        """The waiting requests in order, with their costs. A future is done when it is first."""
         self.queued_cost = 0
         """Total cost of the waiting requests."""
 
     def try_take(self, interval: float, cost: int) -> float:
         """Take tokens if they are available, else return the seconds to wait in the queue."""
         # Drop waiters whose event loop was closed without cancelling its tasks.
-        while self.waiters and self.waiters[0].loop.is_closed():
-            self.remove(self.waiters[0])
+        while self.waiters and (first := next(iter(self.waiters))).get_loop().is_closed():
+            self.remove(first)
         if not self.waiters:
             return self.bucket.take(cost)
         return self.bucket.wait(cost) + self.queued_cost * interval
 
-    def enqueue(self, cost: int) -> _Waiter:
+    def enqueue(self, cost: int) -> asyncio.Future[None]:
         """Append a waiter for the running event loop, and return it."""
-        waiter = _Waiter(running_loop(), cost)
+        ready = running_loop().create_future()
         if not self.waiters:
-            waiter.ready.set_result(None)
-        self.waiters.append(waiter)
+            ready.set_result(None)
+        self.waiters[ready] = cost
         self.queued_cost += cost
-        return waiter
+        return ready
 
-    def remove(self, waiter: _Waiter) -> None:
+    def remove(self, waiter: asyncio.Future[None]) -> None:
         """Remove a waiter. If it was the first, wake the next one."""
         if waiter not in self.waiters:
             return
-        first = self.waiters[0] is waiter
-        self.waiters.remove(waiter)
-        self.queued_cost -= waiter.cost
-        while first and self.waiters:
-            head = self.waiters[0]
+        is_first = next(iter(self.waiters)) is waiter
+        self.queued_cost -= self.waiters.pop(waiter)
+        while is_first and self.waiters:
+            head = next(iter(self.waiters))
             try:
-                head.loop.call_soon_threadsafe(_set_ready, head.ready)
+                head.get_loop().call_soon_threadsafe(_set_ready, head)
             except RuntimeError:  # that loop is closed
-                self.queued_cost -= self.waiters.popleft().cost
+                self.queued_cost -= self.waiters.pop(head)
             else:
                 return
 

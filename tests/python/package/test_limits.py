@@ -130,7 +130,7 @@ async def test_a_request_that_would_wait_too_long_is_refused_with_its_wait() -> 
     with pytest.raises(RateLimitedError) as raised:
         await limit.acquire("ann")
     assert raised.value.retry_after == 40
-    assert str(raised.value) == ("the rate limit is 1 calls in 20 seconds; retry in 40.0 seconds")
+    assert str(raised.value) == ("the rate limit is 1 call in 20 seconds; retry in 40.0 seconds")
     # The refused request has taken no tokens.
     await clock.advance(20)
     await waiting
