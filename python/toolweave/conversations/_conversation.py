@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from .._checks import check_items, check_mapping, check_text, check_type
@@ -100,14 +100,11 @@ class Conversation:
 
     def copy(self) -> Conversation:
         """Return an independent copy."""
-        return Conversation(
-            self.key,
-            list(self.messages),  # messages are immutable
-            self.summary,
-            self.cost,
-            copy.deepcopy(self.pending),
-            self.scene,
-            copy.deepcopy(self.metadata),
+        return replace(
+            self,
+            messages=list(self.messages),  # messages are immutable
+            pending=copy.deepcopy(self.pending),
+            metadata=copy.deepcopy(self.metadata),
         )
 
     def to_dict(self) -> dict[str, Any]:

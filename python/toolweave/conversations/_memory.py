@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class _StoredConversation:
-    conversation: Conversation
-    expires_at: float
-
-
-@dataclass
 class _Lock:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
@@ -60,8 +54,8 @@ class MemoryConversations:
         self._ttl = float("inf") if ttl is None else ttl
         self._max_conversations = max_conversations
         self._clock = clock
-        # In the order of their last use.
-        self._entries: dict[str, _StoredConversation] = {}
+        # Conversations, each with the time at which it expires, in the order of their last use.
+        self._entries: dict[str, tuple[Conversation, float]] = {}
         self._locks: dict[str, _Lock] = {}
 
     def __repr__(self) -> str:
@@ -74,20 +68,21 @@ class MemoryConversations:
 
     async def load(self, key: str) -> Conversation | None:
         """Return a copy of the conversation as last saved; None if it is missing or expired."""
-        entry = self._entries.pop(key, None)
-        if entry is None or entry.expires_at <= self._clock():
+        conversation, expires_at = self._entries.pop(key, (None, 0.0))
+        if conversation is None or expires_at <= self._clock():
             return None
-        self._entries[key] = entry
-        return entry.conversation.copy()
+        self._entries[key] = conversation, expires_at
+        return conversation.copy()
 
     async def save(self, conversation: Conversation) -> None:
         """Store a copy of the conversation, replacing the one with its key."""
         now = self._clock()
         self._entries.pop(conversation.key, None)
-        self._entries[conversation.key] = _StoredConversation(conversation.copy(), now + self._ttl)
+        self._entries[conversation.key] = conversation.copy(), now + self._ttl
         # Up to two are removed per addition, so that expired ones go before the limit is reached.
         for key in list(itertools.islice(self._entries, 2)):
-            if self._entries[key].expires_at <= now or len(self._entries) > self._max_conversations:
+            _, expires_at = self._entries[key]
+            if expires_at <= now or len(self._entries) > self._max_conversations:
                 del self._entries[key]
 
     async def delete(self, key: str) -> bool:
@@ -96,8 +91,8 @@ class MemoryConversations:
         Returns:
             True if the conversation existed.
         """
-        entry = self._entries.pop(key, None)
-        return entry is not None and entry.expires_at > self._clock()
+        conversation, expires_at = self._entries.pop(key, (None, 0.0))
+        return conversation is not None and expires_at > self._clock()
 
     @asynccontextmanager
     async def lock(self, key: str) -> AsyncGenerator[None, None]:
