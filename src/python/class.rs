@@ -1,4 +1,4 @@
-//! Common methods of plain data classes: matching, comparison, repr and pickling.
+//! Common methods of plain data classes: matching, comparison, repr, copies and pickling.
 
 use pyo3::{
     PyTypeInfo,
@@ -9,32 +9,29 @@ use pyo3::{
 
 /// A frozen class that is fully described by its fields.
 pub(crate) trait Record: PyTypeInfo {
-    /// The fields, in the order of the constructor.
+    /// The fields, in the order of positional matching; all are keyword arguments.
     const FIELDS: &'static [&'static str];
-    /// Fields that are not hashed, since they may not be hashable.
-    const UNHASHED: &'static [&'static str];
+    /// Number of leading fields that `repr` always shows; others only if they are truthy.
+    const SHOWN: usize = Self::FIELDS.len();
+    /// The fields that are hashed: hashable, and equal if the objects are.
+    const HASHED: &'static [&'static str] = Self::FIELDS;
+    /// The fields that are not compared.
+    const UNCOMPARED: &'static [&'static str] = &[];
+    /// The fields that are neither pickled nor copied by `copy`.
+    const UNPICKLED: &'static [&'static str] = &[];
 }
 
-fn values<'py, R: Record>(this: &Bound<'py, R>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    R::FIELDS.iter().map(|field| this.as_any().getattr(*field)).collect()
-}
-
-/// Return `Name(field=value, ...)`.
+/// Return `Name(field=value, ...)`, without optional fields at their defaults.
 pub(crate) fn repr<R: Record>(this: &Bound<'_, R>) -> PyResult<String> {
-    let mut text = this.as_any().get_type().name()?.to_str()?.to_owned();
-    let mut separator = '(';
-    for (field, value) in R::FIELDS.iter().zip(values(this)?) {
-        text.push(separator);
-        if separator == ',' {
-            text.push(' ');
+    let this = this.as_any();
+    let mut fields = Vec::new();
+    for (position, field) in R::FIELDS.iter().enumerate() {
+        let value = this.getattr(*field)?;
+        if position < R::SHOWN || value.is_truthy()? {
+            fields.push(format!("{field}={}", value.repr()?.to_str()?));
         }
-        separator = ',';
-        text.push_str(field);
-        text.push('=');
-        text.push_str(value.repr()?.to_str()?);
     }
-    text.push_str(if separator == '(' { "()" } else { ")" });
-    Ok(text)
+    Ok(format!("{}({})", this.get_type().name()?.to_str()?, fields.join(", ")))
 }
 
 /// Compare by class and fields with `==` or `!=`; return `NotImplemented` for other operators.
@@ -49,12 +46,12 @@ pub(crate) fn compare<R: Record>(
         CompareOp::Ne => false,
         _ => return Ok(py.NotImplemented()),
     };
-    let Ok(other) = other.cast::<R>() else {
+    if !other.is_instance_of::<R>() {
         return Ok(py.NotImplemented());
-    };
+    }
     let mut equal = true;
-    for (mine, theirs) in values(this)?.into_iter().zip(values(other)?) {
-        if !mine.eq(theirs)? {
+    for field in R::FIELDS.iter().filter(|field| !R::UNCOMPARED.contains(field)) {
+        if !this.as_any().getattr(*field)?.eq(other.getattr(*field)?)? {
             equal = false;
             break;
         }
@@ -64,20 +61,40 @@ pub(crate) fn compare<R: Record>(
 
 /// Return the hash of the fields; raise `TypeError` if one of them is not hashable.
 pub(crate) fn hash<R: Record>(this: &Bound<'_, R>) -> PyResult<isize> {
-    let fields = R::FIELDS.iter().zip(values(this)?);
-    let hashed = fields.filter(|(field, _)| !R::UNHASHED.contains(field)).map(|(_, value)| value);
-    PyTuple::new(this.py(), hashed.collect::<Vec<_>>())?.hash()
+    let values: Vec<_> =
+        R::HASHED.iter().map(|field| this.as_any().getattr(*field)).collect::<PyResult<_>>()?;
+    PyTuple::new(this.py(), values)?.hash()
 }
 
-/// Return the value for `pickle`: the class, and the fields as keyword arguments for [`rebuild`].
+/// Return the value for `pickle` and `copy`: the class, and the keyword arguments for [`rebuild`].
 pub(crate) fn reduce<'py, R: Record>(this: &Bound<'py, R>) -> PyResult<Bound<'py, PyTuple>> {
     let py = this.py();
-    let fields = PyDict::new(py);
-    for (field, value) in R::FIELDS.iter().zip(values(this)?) {
-        fields.set_item(PyString::new(py, field), value)?;
+    let fields = fields(this)?;
+    for field in R::UNPICKLED {
+        fields.del_item(field)?;
     }
     let rebuild = py.import("toolweave._core")?.getattr("_rebuild")?;
     (rebuild, (this.as_any().get_type(), fields)).into_pyobject(py)
+}
+
+/// Return a copy with some fields changed, for `copy.replace` (Python 3.13).
+pub(crate) fn replace<'py, R: Record>(
+    this: &Bound<'py, R>,
+    changes: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let fields = fields(this)?;
+    if let Some(changes) = changes {
+        fields.update(changes.as_mapping())?;
+    }
+    this.as_any().get_type().call((), Some(&fields))
+}
+
+fn fields<'py, R: Record>(this: &Bound<'py, R>) -> PyResult<Bound<'py, PyDict>> {
+    let fields = PyDict::new(this.py());
+    for field in R::FIELDS {
+        fields.set_item(PyString::new(this.py(), field), this.as_any().getattr(*field)?)?;
+    }
+    Ok(fields)
 }
 
 /// Call a class with keyword arguments; the counterpart of [`reduce`].
@@ -93,10 +110,23 @@ pub(crate) fn rebuild<'py>(
 ///
 /// The class itself is declared in its own file: `#[pyclass(frozen, get_all, ...)]`.
 macro_rules! record {
-    ($class:ty { $($field:ident),* $(,)? } unhashed: [$($unhashed:ident),*], $($methods:tt)*) => {
+    (
+        $class:ty {
+            fields: [$($field:ident),* $(,)?]
+            $(, shown: $shown:literal)?
+            $(, hashed: [$($hashed:ident),*])?
+            $(, uncompared: [$($uncompared:ident),*])?
+            $(, unpickled: [$($unpickled:ident),*])?
+            $(,)?
+        }
+        $($methods:tt)*
+    ) => {
         impl $crate::python::class::Record for $class {
             const FIELDS: &'static [&'static str] = &[$(stringify!($field)),*];
-            const UNHASHED: &'static [&'static str] = &[$(stringify!($unhashed)),*];
+            $(const SHOWN: usize = $shown;)?
+            $(const HASHED: &'static [&'static str] = &[$(stringify!($hashed)),*];)?
+            $(const UNCOMPARED: &'static [&'static str] = &[$(stringify!($uncompared)),*];)?
+            $(const UNPICKLED: &'static [&'static str] = &[$(stringify!($unpickled)),*];)?
         }
 
         #[pyo3::pymethods]
@@ -105,10 +135,7 @@ macro_rules! record {
             fn __match_args__(
                 py: pyo3::Python<'_>,
             ) -> pyo3::PyResult<pyo3::Bound<'_, pyo3::types::PyTuple>> {
-                pyo3::types::PyTuple::new(
-                    py,
-                    <Self as $crate::python::class::Record>::FIELDS,
-                )
+                pyo3::types::PyTuple::new(py, <Self as $crate::python::class::Record>::FIELDS)
             }
 
             fn __repr__(slf: &pyo3::Bound<'_, Self>) -> pyo3::PyResult<String> {
@@ -133,11 +160,43 @@ macro_rules! record {
                 $crate::python::class::reduce(slf)
             }
 
+            #[pyo3(signature = (**changes))]
+            fn __replace__<'py>(
+                slf: &pyo3::Bound<'py, Self>,
+                changes: Option<&pyo3::Bound<'py, pyo3::types::PyDict>>,
+            ) -> pyo3::PyResult<pyo3::Bound<'py, pyo3::PyAny>> {
+                $crate::python::class::replace(slf, changes)
+            }
+
             $($methods)*
         }
     };
-    ($class:ty { $($field:ident),* $(,)? } $($methods:tt)*) => {
-        $crate::python::class::record!($class { $($field),* } unhashed: [], $($methods)*);
-    };
 }
 pub(crate) use record;
+
+/// Declare a [`Record`] whose constructor takes the fields as they are, with this signature.
+macro_rules! data_class {
+    (
+        $(#[$($doc:tt)*])*
+        $name:literal, $class:ident($($signature:tt)*) {
+            $($(#[$($field_doc:tt)*])* $field:ident: $type:ty),* $(,)?
+        }
+    ) => {
+        $(#[$($doc)*])*
+        #[pyo3::pyclass(name = $name, module = "toolweave", frozen, get_all)]
+        #[derive(Debug)]
+        #[allow(clippy::struct_field_names, reason = "the names that users write")]
+        pub(crate) struct $class {
+            $($(#[$($field_doc)*])* pub(crate) $field: $type,)*
+        }
+
+        $crate::python::class::record!($class { fields: [$($field),*] }
+            #[new]
+            #[pyo3(signature = ($($signature)*))]
+            fn new($($field: $type),*) -> Self {
+                Self { $($field),* }
+            }
+        );
+    };
+}
+pub(crate) use data_class;

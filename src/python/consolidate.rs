@@ -1,6 +1,6 @@
 //! Python functions and class for [`crate::consolidate`].
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use pyo3::{
     exceptions::PyValueError,
@@ -10,7 +10,8 @@ use pyo3::{
 
 use super::{
     contract::extract_contracts,
-    message::{Detail, extract, extract_messages, message_to_python, try_update},
+    lock,
+    message::{Detail, PyMessageBase, extract, extract_messages, messages_to_python, try_update},
     parser::{
         PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
         dialects_named,
@@ -25,6 +26,53 @@ use crate::{
 };
 
 /// Write a history as natural text, with calls and results as tags.
+///
+/// Adjacent messages of one party become one message; system texts remain separate and unchanged.
+/// Texts and results cannot be mistaken for calls: the ``<`` of a possible tag of toolweave, of a
+/// tool in `tools` or of a tool called so far becomes ``&lt;``. `parse_history` reverses this. A
+/// text marked ``natural`` is passed on unchanged (of a user's text, only the results are). The
+/// returned messages are marked, so consolidating twice is the same as consolidating once.
+///
+/// Reasoning and usage are not written. Of the other envelope fields, the first value is kept.
+/// Metadata is merged, also from reasoning and usage: later values win, and objects are merged
+/// member by member. This adds ``generation_ids``, ``message_ids`` (of all input messages) and
+/// ``tool_calls`` (ids, durations, error codes, repairs and source texts of the calls), named
+/// ``consolidated_...`` if a message has such a key already.
+///
+/// Args:
+///     messages: A conversation.
+///     tools: The tools that the model knows.
+///     form: The position of results: ``single`` directly behind their calls, in the same message,
+///         as in a transcript; ``turn`` in the next turn, as the user's, in the order of the calls;
+///         ``split`` in a user message behind each group of calls. Messages with the same
+///         ``generation_id`` are one reply; without one, messages after calls answer their results.
+///     tag: The tag of calls.
+///     fenced: True to put their arguments in a Markdown fence.
+///     provenance: False to leave out the raw texts and the repairs of calls from ``tool_calls``.
+///         `parse_history` needs them to restore the calls; a request to a model does not.
+///
+/// Returns:
+///     The messages; none if there is no content.
+///
+/// Raises:
+///     ConsolidationError: Calls and results do not match; the error names the message.
+///     MessageError: An item of `messages` is not a message.
+///
+/// Example:
+///     >>> call = ToolCall("call_0", "GetWeather", {"city": "Oslo"})
+///     >>> result = ToolResult("call_0", "GetWeather", "8 degrees")
+///     >>> [message] = consolidate([ToolAggregateMessage([call], [result])])
+///     >>> print(message.text)
+///     <tool_call name="GetWeather">
+///     {
+///       "city": "Oslo"
+///     }
+///     </tool_call>
+///     <tool_response name="GetWeather">
+///     8 degrees
+///     </tool_response>
+///     >>> parse_history(message)[0].tool_calls == (call,)
+///     True
 #[pyfunction(name = "consolidate")]
 #[pyo3(signature = (messages, *, tools=None, form="single", tag="tool_call", fenced=false, provenance=true))]
 #[pyo3(
@@ -43,10 +91,44 @@ pub(crate) fn consolidated<'py>(
     let messages = extract(messages, if provenance { Detail::Full } else { Detail::Request })?;
     let tools = contracts(tools)?;
     let written = py.detach(|| consolidate::consolidate(&messages, &tools, options))?;
-    listed(py, &written)
+    messages_to_python(py, &written)
 }
 
 /// Read the calls and results in the texts of a transcript.
+///
+/// Calls are read only in the assistant's texts, by the rules of `Parser`: the same calls with the
+/// same arguments and repairs, reasoning as `ReasoningMessage`. A ``<tool_response>`` is read in
+/// the assistant's texts and, in the turn right after a call, for pending calls of its name.
+/// Everything else stays text, including invalid calls: broken JSON, arguments that violate the
+/// schema, unknown tool names.
+///
+/// Output of `consolidate` is restored exactly: texts, calls and results to the character, with the
+/// ids, durations and error codes from the metadata. In other texts the ids are ``call_0``,
+/// ``call_1``, ..., white space alone and lines ``---`` between calls are dropped, and JSON results
+/// on several lines are written on one, in the format of ``json.dumps``.
+///
+/// Args:
+///     transcript: Messages of any roles, one message, or text, which is taken as the assistant's.
+///         Messages that are not text, and those of the system, are returned unchanged.
+///     tools: The tools that may be called; without any, ``<tool_call name="...">`` may have any
+///         name.
+///     dialects: The dialects in which calls are recognized; ``("natural",)`` by default; see
+///         `Parser`.
+///
+/// Raises:
+///     MessageError: An item of `transcript` is not a message; the error names the item and the
+///         defect.
+///     ContractError: The name of a tool cannot be used in a tag.
+///     SchemaError: The schema of a tool is invalid.
+///     ValueError: A dialect is unknown.
+///
+/// Example:
+///     >>> reply = 'I look. <GetWeather>{"city": "Oslo"}</GetWeather>'
+///     >>> answer = '<tool_response name="GetWeather">8 degrees</tool_response>'
+///     >>> transcript = [TextMessage(reply, role="assistant"), TextMessage(answer)]
+///     >>> text, called, answered = parse_history(transcript, ["GetWeather"])
+///     >>> called.tool_calls[0].arguments, answered.tool_results[0].result
+///     ({'city': 'Oslo'}, '8 degrees')
 #[pyfunction]
 #[pyo3(signature = (transcript, tools=None, dialects=None))]
 #[pyo3(text_signature = "(transcript, tools=(), dialects=('natural',))")]
@@ -68,7 +150,7 @@ pub(crate) fn parse_history<'py>(
         Err(_) => extract_messages(transcript)?,
     };
     let read = py.detach(|| consolidate::parse_history(&messages, &tools, &dialects))?;
-    listed(py, &read)
+    messages_to_python(py, &read)
 }
 
 fn options(form: &str, tag: &str, fenced: bool) -> PyResult<Options> {
@@ -83,25 +165,27 @@ fn contracts(tools: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<FunctionContract>
     tools.map_or_else(|| Ok(Vec::new()), extract_contracts)
 }
 
-fn listed<'py>(py: Python<'py>, messages: &[Message]) -> PyResult<Bound<'py, PyList>> {
-    let list = PyList::empty(py);
-    for message in messages {
-        list.append(message_to_python(py, message)?)?;
-    }
-    Ok(list)
-}
-
 /// An incremental version of `consolidate`, for messages and for replies while they stream.
+///
+/// The concatenated results of `push` and `finish` are the text of the messages that `consolidate`
+/// returns for the same history. Memory and time are linear in the input.
+///
+/// Args:
+///     tools: As for `consolidate`.
+///     form: As for `consolidate`.
+///     tag: As for `consolidate`.
+///     fenced: As for `consolidate`.
+///
+/// Example:
+///     >>> consolidator = Consolidator(tools=["Add"], form="turn", tag="name")
+///     >>> consolidator.push(TextDelta("Let me <Ad")), consolidator.push(TextDelta("d>."))
+///     ('Let me ', '&lt;Add>.')
+///     >>> call = ToolCall("call_0", "Add", {"a": 1, "b": 2})
+///     >>> consolidator.push(call).splitlines()
+///     ['', '<Add>', '{', '  "a": 1,', '  "b": 2', '}', '</Add>']
 #[pyclass(name = "Consolidator", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyConsolidator(Mutex<Consolidator>);
-
-impl PyConsolidator {
-    fn lock(&self) -> MutexGuard<'_, Consolidator> {
-        // The core does not panic half-way; if it did, the text so far would still be valid.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 #[pymethods]
 impl PyConsolidator {
@@ -118,10 +202,26 @@ impl PyConsolidator {
         Ok(Self(Mutex::new(Consolidator::new(&contracts(tools)?, options))))
     }
 
+    /// Add the next message or update and return the text that is now certain.
+    ///
+    /// Updates are what a model, a parser, `Agent` or `NaturalToolUse` yields. Text is written as
+    /// it arrives, except for a possible tag. A call is written when it is complete: fragments of
+    /// native calls at the `FinishUpdate`, and an invalid call with the message that has its
+    /// result. In the form ``single`` a call waits for its result, and everything after it waits as
+    /// well; in the form ``turn`` results wait for the end of the reply. Calls that were streamed
+    /// may arrive again in messages and are not written twice.
+    ///
+    /// Args:
+    ///     message: The message or update.
+    ///
+    /// Raises:
+    ///     ConsolidationError: The message does not match the history, or came after its end. The
+    ///         history is unchanged.
+    ///     TypeError: The object is neither a message nor an update.
     fn push(&self, message: &Bound<'_, PyAny>) -> PyResult<String> {
         match stream_item(message)? {
-            Some(StreamItem::Update(update)) => Ok(self.lock().push_update(update)?),
-            Some(StreamItem::CallId(id)) => Ok(self.lock().announce(&id)?),
+            Some(StreamItem::Update(update)) => Ok(lock(&self.0).push_update(update)?),
+            Some(StreamItem::CallId(id)) => Ok(lock(&self.0).announce(&id)?),
             Some(StreamItem::Nothing) => Ok(String::new()),
             None => {
                 let listed = match message.cast::<PyDict>() {
@@ -139,19 +239,21 @@ impl PyConsolidator {
                         messages.len()
                     )));
                 };
-                Ok(self.lock().push(message)?)
+                Ok(lock(&self.0).push(message)?)
             }
         }
     }
 
+    /// End the history and return the rest of its text, such as calls still pending.
     fn finish(&self) -> String {
-        self.lock().finish()
+        lock(&self.0).finish()
     }
 
+    /// The messages so far, with the metadata of their sources.
     #[getter]
     fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let messages = self.lock().messages();
-        listed(py, &messages)
+        let messages = lock(&self.0).messages();
+        messages_to_python(py, &messages)
     }
 }
 
@@ -187,20 +289,10 @@ fn stream_item(piece: &Bound<'_, PyAny>) -> PyResult<Option<StreamItem>> {
 
 /// Return true for an item of an agent or executor that is not part of the history.
 fn is_executor_event(piece: &Bound<'_, PyAny>) -> PyResult<bool> {
-    const EVENTS: [&str; 6] = [
-        "ToolStarted",
-        "ToolProgress",
-        "ToolQuestion",
-        "ToolApprovalRequested",
-        "ToolApproval",
-        "ToolDeferred",
-    ];
-    let py = piece.py();
-    let events = py.import("toolweave.executor")?;
-    for name in EVENTS {
-        if piece.is_instance(&events.getattr(name)?)? {
-            return Ok(true);
-        }
+    if piece.is_instance_of::<PyMessageBase>() {
+        return Ok(false);
     }
-    piece.is_instance(&py.import("toolweave")?.getattr("AgentResult")?)
+    let py = piece.py();
+    let is = |module, class| piece.is_instance(&py.import(module)?.getattr(class)?);
+    Ok(is("toolweave.executor", "ToolEvent")? || is("toolweave.agent", "AgentResult")?)
 }

@@ -14,12 +14,30 @@ use super::{
 };
 use crate::contract::{self, FunctionContract, Part};
 
-/// The contract of a tool, as shown to the model.
+/// The contract of a tool, as shown to the model; its calls are validated against it.
+///
+/// Args:
+///     name: The name for the model: at most 256 bytes, without white space and without any of ``<
+///         > " ' = ` & \``.
+///     description: The description for the model.
+///     parameters: The JSON Schema of the arguments, an object schema nested at most 100 levels
+///         deep. Without one, nothing is validated.
+///     returns: The result: a JSON Schema, or a description in words.
+///
+/// Raises:
+///     ContractError: The name cannot be used in a tag, or a schema is invalid; the error names the
+///         place.
+///
+/// Attributes:
+///     name: The name for the model.
+///     description: The description for the model.
+///     parameters: The JSON Schema of the arguments: a new dict each time.
+///     returns: The result.
 #[pyclass(name = "FunctionContract", module = "toolweave", frozen, from_py_object)]
 #[derive(Clone, Debug)]
 pub(crate) struct PyFunctionContract(pub(crate) FunctionContract);
 
-record!(PyFunctionContract { name, description, parameters, returns }
+record!(PyFunctionContract { fields: [name, description, parameters, returns] }
     #[new]
     #[pyo3(signature = (name, description=None, parameters=None, returns=None))]
     fn new(
@@ -62,19 +80,35 @@ record!(PyFunctionContract { name, description, parameters, returns }
         self.0.returns.as_ref().map(|returns| to_python(py, returns)).transpose()
     }
 
+    /// Return the fields as a dict, without those that are None.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.0.to_json())
     }
 
+    /// Create a contract from the result of `to_dict`.
+    ///
+    /// Raises:
+    ///     ContractError: A key is unknown, or a field is invalid.
     #[staticmethod]
     fn from_dict(definition: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Self(FunctionContract::from_json(&definition_json(definition)?)?))
     }
 
+    /// Return the definition for OpenAI's client: ``{"type": "function", "function": {...}}``.
+    ///
+    /// `returns` is omitted, since that format has no field for the result of a tool.
     fn to_openai<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.0.to_openai())
     }
 
+    /// Create a contract from a tool definition of a provider client.
+    ///
+    /// Accepted are OpenAI's form, the same without the wrapper (``name``, ``description``,
+    /// ``parameters``), Anthropic's with ``input_schema`` and MCP's with ``inputSchema``. Other
+    /// keys are ignored.
+    ///
+    /// Raises:
+    ///     ContractError: The dict is not a definition of a function; the error names the defect.
     #[staticmethod]
     fn from_openai(definition: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Self(FunctionContract::from_openai(&definition_json(definition)?)?))
@@ -95,8 +129,7 @@ pub(crate) fn extract_contracts(tools: &Bound<'_, PyAny>) -> PyResult<Vec<Functi
         )));
     }
     let contracts = if let Ok(mapping) = tools.cast::<PyMapping>() {
-        let items = mapping.items()?;
-        items.iter().map(|item| named(&item)).collect::<PyResult<Vec<_>>>()?
+        mapping.items()?.iter().map(|item| named(&item)).collect::<PyResult<Vec<_>>>()?
     } else {
         let items = tools.try_iter().map_err(|_| {
             let kind = tools.get_type();
@@ -138,10 +171,8 @@ fn named(item: &Bound<'_, PyAny>) -> PyResult<FunctionContract> {
     let contract = if tool.is_none() {
         FunctionContract::new(name)?
     } else if tool.cast::<PyMapping>().is_ok() {
-        let definition = definition_json(&tool)?;
-        match definition {
-            Value::Object(members) if is_definition(&members) => {
-                let mut members = members;
+        match definition_json(&tool)? {
+            Value::Object(mut members) if is_definition(&members) => {
                 if !members.contains_key("function") && !members.contains_key("name") {
                     members.insert("name".to_owned(), name.into());
                 }

@@ -10,6 +10,8 @@ use pyo3::{
 };
 use serde_json::{Map, Number, Value};
 
+use super::error::wrong_type;
+
 /// Maximum nesting depth of a value that is converted.
 pub(crate) const MAX_DEPTH: usize = 128;
 
@@ -33,6 +35,32 @@ pub(crate) fn object_to_python<'py>(
     members: &Map<String, Value>,
 ) -> PyResult<Bound<'py, PyDict>> {
     convert_object(py, members, &mut ())
+}
+
+/// Convert items to a tuple.
+pub(crate) fn tuple<'py, T: IntoPyObject<'py>>(
+    py: Python<'py>,
+    items: impl Iterator<Item = PyResult<T>>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// Convert a text to a Python string.
+pub(crate) fn string(py: Python<'_>, text: &str) -> Py<PyString> {
+    PyString::new(py, text).unbind()
+}
+
+/// Convert an optional text to a Python string.
+pub(crate) fn optional_string(py: Python<'_>, text: Option<&String>) -> Option<Py<PyString>> {
+    text.map(|text| string(py, text))
+}
+
+/// Read an optional Python string.
+pub(crate) fn optional_text(
+    py: Python<'_>,
+    text: Option<&Py<PyString>>,
+) -> PyResult<Option<String>> {
+    text.map(|text| text.to_str(py).map(str::to_owned)).transpose()
 }
 
 /// A policy of releasing the interpreter between objects.
@@ -112,9 +140,8 @@ fn copy<'py>(value: &Bound<'py, PyAny>, depth: usize) -> PyResult<Bound<'py, PyA
         return Err(PyRecursionError::new_err(format!("nested deeper than {MAX_DEPTH} levels")));
     }
     if let Ok(list) = value.cast::<PyList>() {
-        let items: Vec<_> =
-            list.iter().map(|item| copy(&item, depth + 1)).collect::<PyResult<_>>()?;
-        return Ok(PyList::new(py, items)?.into_any());
+        let items = list.iter().map(|item| copy(&item, depth + 1));
+        return Ok(PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any());
     }
     if let Ok(dict) = value.cast::<PyDict>() {
         let copied = PyDict::new(py);
@@ -131,11 +158,8 @@ fn number_to_python<'py>(py: Python<'py>, number: &Number) -> PyResult<Bound<'py
         return Ok(small.into_pyobject(py)?.into_any());
     }
     let digits = number.as_str();
-    let class = if digits.contains(['.', 'e', 'E']) {
-        py.get_type::<PyFloat>().into_any()
-    } else {
-        py.get_type::<PyInt>().into_any()
-    };
+    let is_float = digits.contains(['.', 'e', 'E']);
+    let class = if is_float { py.get_type::<PyFloat>() } else { py.get_type::<PyInt>() };
     class.call1((digits,))
 }
 
@@ -148,10 +172,7 @@ pub(crate) fn to_json(object: &Bound<'_, PyAny>) -> PyResult<Value> {
 pub(crate) fn to_json_object(object: &Bound<'_, PyAny>) -> PyResult<Map<String, Value>> {
     match to_json(object)? {
         Value::Object(members) => Ok(members),
-        _ => Err(PyTypeError::new_err(format!(
-            "expected a dict with string keys, got {}",
-            object.get_type().name()?
-        ))),
+        _ => Err(wrong_type("expected a dict with string keys", object)),
     }
 }
 
@@ -210,10 +231,8 @@ impl<'py> JsonBuilder<'py> {
     }
 
     fn text(&self, text: &Bound<'_, PyString>) -> PyResult<String> {
-        match text.to_str() {
-            Ok(text) => Ok(text.to_owned()),
-            Err(_) => Err(self.error("the string holds a lone surrogate")),
-        }
+        let text = text.to_str().map(str::to_owned);
+        text.map_err(|_| self.error("the string holds a lone surrogate"))
     }
 
     fn integer(&self, object: &Bound<'_, PyAny>) -> PyResult<Value> {
@@ -223,10 +242,10 @@ impl<'py> JsonBuilder<'py> {
         // Not `str()`, which an `IntEnum` overrides.
         let digits = object.py().get_type::<PyInt>().call_method1("__repr__", (object,))?;
         let digits = digits.cast::<PyString>()?.to_str()?.to_owned();
-        match digits.parse::<Number>() {
-            Ok(number) => Ok(Value::Number(number)),
-            Err(err) => Err(self.error(&err.to_string())),
-        }
+        digits
+            .parse()
+            .map(Value::Number)
+            .map_err(|err: serde_json::Error| self.error(&err.to_string()))
     }
 
     fn items(&mut self, items: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<Value> {

@@ -2,23 +2,30 @@
 
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyTuple};
 
-use super::class::record;
+use super::{class::record, convert::tuple};
 use crate::registry;
 
 /// An error or warning about a `tools.xml`, with its location.
 #[pyclass(name = "Diagnostic", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyDiagnostic {
+    /// The code, such as ``TW001``; see docs/registry.md.
     code: String,
+    /// The severity: an error prevents loading, a warning does not.
     severity: String,
+    /// A sentence that describes the problem.
     message: String,
+    /// The line, from 1.
     line: usize,
+    /// The column in characters, from 1.
     column: usize,
+    /// Number of characters of that line concerned, at least 1.
     length: usize,
+    /// A sentence that suggests a solution.
     hint: Option<String>,
 }
 
-record!(PyDiagnostic { code, severity, message, line, column, length, hint }
+record!(PyDiagnostic { fields: [code, severity, message, line, column, length, hint] }
     #[new]
     #[pyo3(signature = (code, severity, message, line=1, column=1, *, length=1, hint=None))]
     fn new(
@@ -57,11 +64,5 @@ pub(crate) fn diagnostics<'py>(
     py: Python<'py>,
     diagnostics: &[registry::Diagnostic],
 ) -> PyResult<Bound<'py, PyTuple>> {
-    PyTuple::new(
-        py,
-        diagnostics
-            .iter()
-            .map(|diagnostic| Bound::new(py, PyDiagnostic::from(diagnostic)))
-            .collect::<PyResult<Vec<_>>>()?,
-    )
+    tuple(py, diagnostics.iter().map(|diagnostic| Ok(PyDiagnostic::from(diagnostic))))
 }

@@ -3,7 +3,13 @@
 //! The classes are written in Python, in `toolweave/exceptions.py`. The matches below are
 //! exhaustive: a new variant does not compile until it has a class.
 
-use pyo3::{exceptions::PyValueError, import_exception, prelude::*};
+use std::fmt::Display;
+
+use pyo3::{
+    exceptions::{PyTypeError, PyValueError},
+    import_exception,
+    prelude::*,
+};
 
 use super::diagnostic::diagnostics;
 use crate::{
@@ -18,6 +24,14 @@ import_exception!(toolweave.exceptions, MessageError);
 import_exception!(toolweave.exceptions, RegistryError);
 import_exception!(toolweave.exceptions, SchemaError);
 import_exception!(toolweave.exceptions, ValidationError);
+
+/// Return the error for an object of a wrong type: the requirement, and the class of the object.
+pub(crate) fn wrong_type(requirement: impl Display, given: &Bound<'_, PyAny>) -> PyErr {
+    match given.get_type().name() {
+        Ok(class) => PyTypeError::new_err(format!("{requirement}, got {class}")),
+        Err(err) => err,
+    }
+}
 
 impl From<contract::ContractError> for PyErr {
     fn from(err: contract::ContractError) -> Self {

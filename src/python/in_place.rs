@@ -16,7 +16,7 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyString},
 };
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use crate::validator::{CostModel, Keys, MAX_VISITS, Meter, equal};
 
@@ -75,7 +75,7 @@ impl<'py> Metered<'py> {
         if let Some(text) = self.as_string() {
             keys.string(&text);
         } else if let Some(number) = self.as_number() {
-            match number.0.as_i64() {
+            match number.as_i64() {
                 Some(small) => keys.integer(small),
                 None => keys.number(number.as_str().as_ref()),
             }
@@ -101,7 +101,7 @@ impl<'py> Metered<'py> {
 impl<'py> Node<'py, InPlace> for Metered<'py> {
     type Object = Members<'py>;
     type Array = Items<'py>;
-    type Number = MeteredNumber<'py>;
+    type Number = PlainNumber<'py>;
 
     fn as_object(&self) -> Option<Members<'py>> {
         self.meter.visit();
@@ -125,7 +125,7 @@ impl<'py> Node<'py, InPlace> for Metered<'py> {
         Some(text)
     }
 
-    fn as_number(&self) -> Option<MeteredNumber<'py>> {
+    fn as_number(&self) -> Option<PlainNumber<'py>> {
         self.meter.visit();
         let number = self.node.as_number()?;
         let is_short = number.as_i64().is_some()
@@ -135,11 +135,7 @@ impl<'py> Node<'py, InPlace> for Metered<'py> {
             return None;
         }
         self.meter.compute(MAX_DIGITS);
-        Some(MeteredNumber(number))
-    }
-
-    fn is_number(&self) -> bool {
-        self.as_number().is_some()
+        Some(number)
     }
 
     fn as_boolean(&self) -> Option<bool> {
@@ -296,38 +292,5 @@ impl<'py> Iterator for ItemsIter<'py> {
         }
         let node = self.items.next()?;
         Some(Metered { node, meter: self.meter })
-    }
-}
-
-/// A short number.
-pub(crate) struct MeteredNumber<'py>(PlainNumber<'py>);
-
-impl JsonNumber for MeteredNumber<'_> {
-    fn as_u64(&self) -> Option<u64> {
-        self.0.as_u64()
-    }
-
-    fn as_i64(&self) -> Option<i64> {
-        self.0.as_i64()
-    }
-
-    fn as_f64(&self) -> Option<f64> {
-        self.0.as_f64()
-    }
-
-    fn as_str(&self) -> Cow<'_, str> {
-        self.0.as_str()
-    }
-
-    fn to_number(&self) -> Cow<'_, Number> {
-        self.0.to_number()
-    }
-
-    fn is_integer(&self) -> bool {
-        self.0.is_integer()
-    }
-
-    fn is_written_as_integer(&self) -> bool {
-        self.0.is_written_as_integer()
     }
 }

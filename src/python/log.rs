@@ -4,12 +4,9 @@
 
 use pyo3::{prelude::*, sync::PyOnceLock, types::PyDict};
 
-/// The level of a record, as `logging` defines it.
-#[derive(Clone, Copy, Debug)]
-enum Level {
-    Info = 20,
-    Warning = 30,
-}
+/// The levels of records, as `logging` defines them.
+const INFO: u8 = 20;
+const WARNING: u8 = 30;
 
 /// The logger of one area: `toolweave.<area>`.
 pub(crate) struct Log {
@@ -25,41 +22,30 @@ impl Log {
     /// Log a decision, if its level is enabled; `fields` adds the details.
     ///
     /// An exception of a handler is reported as unraisable and does not change the decision.
-    pub(crate) fn decision<'py>(
+    pub(crate) fn info<'py>(
         &self,
         py: Python<'py>,
         message: &str,
         fields: impl FnOnce(&Bound<'py, PyDict>) -> PyResult<()>,
     ) {
-        self.log(py, Level::Info, message, fields);
+        self.record(py, INFO, message, fields).unwrap_or_else(|err| err.write_unraisable(py, None));
     }
 
-    /// Log a warning, as [`decision`](Self::decision) does.
+    /// Log a warning, as [`info`](Self::info) does.
     pub(crate) fn warning<'py>(
         &self,
         py: Python<'py>,
         message: &str,
         fields: impl FnOnce(&Bound<'py, PyDict>) -> PyResult<()>,
     ) {
-        self.log(py, Level::Warning, message, fields);
-    }
-
-    fn log<'py>(
-        &self,
-        py: Python<'py>,
-        level: Level,
-        message: &str,
-        fields: impl FnOnce(&Bound<'py, PyDict>) -> PyResult<()>,
-    ) {
-        if let Err(error) = self.record(py, level, message, fields) {
-            error.write_unraisable(py, None);
-        }
+        let logged = self.record(py, WARNING, message, fields);
+        logged.unwrap_or_else(|err| err.write_unraisable(py, None));
     }
 
     fn record<'py>(
         &self,
         py: Python<'py>,
-        level: Level,
+        level: u8,
         message: &str,
         fields: impl FnOnce(&Bound<'py, PyDict>) -> PyResult<()>,
     ) -> PyResult<()> {
@@ -68,14 +54,14 @@ impl Log {
             py.import("logging")?.call_method1("getLogger", (name,)).map(Bound::unbind)
         })?;
         let logger = logger.bind(py);
-        if !logger.call_method1("isEnabledFor", (level as u8,))?.is_truthy()? {
+        if !logger.call_method1("isEnabledFor", (level,))?.is_truthy()? {
             return Ok(());
         }
         let extra = PyDict::new(py);
         fields(&extra)?;
         let options = PyDict::new(py);
         options.set_item("extra", extra)?;
-        logger.call_method("log", (level as u8, message), Some(&options))?;
+        logger.call_method("log", (level, message), Some(&options))?;
         Ok(())
     }
 }

@@ -1,7 +1,14 @@
 //! Python bindings.
 //!
 //! Each file wraps the core module of the same name and has no logic of its own. Only this module
-//! uses `pyo3`.
+//! uses `pyo3`. The doc comments of classes and functions are docstrings, the same as in the stubs
+//! in `python/toolweave/_bindings`.
+
+#![allow(
+    clippy::doc_link_with_quotes,
+    clippy::doc_markdown,
+    reason = "doc comments have the markup of docstrings"
+)]
 
 mod class;
 mod consolidate;
@@ -25,7 +32,14 @@ mod selection;
 mod template;
 mod validator;
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use pyo3::prelude::*;
+
+/// Lock the state of a class. The core does not panic half-way through a change.
+fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 #[pymodule(name = "_core")]
 mod core {

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use pyo3::{
@@ -14,9 +14,11 @@ use pyo3::{
 use serde_json::Value;
 
 use super::{
-    class::record,
-    convert::{to_json, to_python},
+    class::{self, Record, record},
+    convert::{to_json, to_python, tuple},
     diagnostic::diagnostics,
+    error::wrong_type,
+    lock,
     selection::PyReplyReader,
     template,
 };
@@ -25,13 +27,16 @@ use crate::{
     selection::ReplyReader,
 };
 
-/// A tool of a registry: the element `Tool` of `NLWeb`'s `tools.xml`.
+/// A tool of a registry: the element `Tool` of NLWeb's `tools.xml`.
 #[pyclass(name = "ToolEntry", module = "toolweave", frozen, eq)]
 pub(crate) struct PyToolEntry {
     tool: Arc<Tool>,
+    /// The scoring prompt for a model, with placeholders.
     // Derived values, created on first use: most tools of a file never need them.
     prompt: OnceLock<Box<Template>>,
+    /// The JSON Schema of a reply: that of `return_struc`, with a score.
     schema: OnceLock<Box<Value>>,
+    /// The reader of replies to the prompt. The same object each time.
     reader: PyOnceLock<Py<PyReplyReader>>,
 }
 
@@ -121,41 +126,49 @@ impl PyToolEntry {
         Ok(Self::of(Arc::new(tool)))
     }
 
+    /// The name.
     #[getter]
     fn name(&self) -> &str {
         &self.tool.name
     }
 
+    /// The type that has the tool, in its short form, such as ``Recipe``.
     #[getter]
     fn r#type(&self) -> &str {
         &self.tool.type_name
     }
 
+    /// The site that has the tool; None for every site.
     #[getter]
     fn site(&self) -> Option<&str> {
         self.tool.site.as_deref()
     }
 
+    /// True if the tool is enabled. A disabled tool hides those that it replaces.
     #[getter]
     fn enabled(&self) -> bool {
         self.tool.enabled
     }
 
+    /// The path of a remote tool; empty if there is none.
     #[getter]
     fn path(&self) -> &str {
         &self.tool.path
     }
 
+    /// ``builtin``, ``code``, ``extension`` or ``url``; empty if not given.
     #[getter]
     fn method(&self) -> &str {
         &self.tool.method
     }
 
+    /// The dotted path of the handler.
     #[getter]
     fn handler(&self) -> Option<&str> {
         self.tool.handler.as_deref()
     }
 
+    /// The arguments, as descriptions by name.
     #[getter]
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let arguments = PyDict::new(py);
@@ -165,6 +178,7 @@ impl PyToolEntry {
         Ok(arguments)
     }
 
+    /// Example queries for the tool.
     #[getter]
     fn examples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.tool.examples.iter().map(|example| &**example))
@@ -175,22 +189,26 @@ impl PyToolEntry {
         self.tool.prompt.as_deref()
     }
 
+    /// An example of the reply: any JSON. A new object each time.
     // A new object each time: callers cannot modify the entry through it.
     #[getter]
     fn return_struc<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, self.tool.return_struc.as_ref().unwrap_or(&Value::Null))
     }
 
+    /// The line in the file, from 1; None if the tool is not from a file.
     #[getter]
     fn line(&self) -> Option<usize> {
         self.tool.line
     }
 
+    /// The placeholders of the prompt, each once.
     #[getter]
     fn placeholders<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         template::placeholders(py, self.template())
     }
 
+    /// Fill the placeholders of the prompt in one pass; unknown ones become empty.
     fn render(&self, values: &Bound<'_, PyAny>) -> PyResult<String> {
         template::render(self.template(), values)
     }
@@ -200,6 +218,7 @@ impl PyToolEntry {
         to_python(py, self.reply_schema())
     }
 
+    /// The same schema without the score: the parameters of the handler. An object schema.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &structure::parameter_schema(self.reply_schema()))
@@ -233,39 +252,42 @@ impl PyToolEntry {
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
-        let py = slf.py();
-        let fields = PyDict::new(py);
-        for field in [
-            "name",
-            "type",
-            "site",
-            "enabled",
-            "path",
-            "method",
-            "handler",
-            "arguments",
-            "examples",
-            "prompt",
-            "return_struc",
-        ] {
-            fields.set_item(field, slf.getattr(field)?)?;
-        }
-        let rebuild = py.import("toolweave._core")?.getattr("_rebuild")?;
-        (rebuild, (slf.get_type(), fields)).into_pyobject(py)
+        class::reduce(slf)
     }
+
+    #[pyo3(signature = (**changes))]
+    fn __replace__<'py>(
+        slf: &Bound<'py, Self>,
+        changes: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        class::replace(slf, changes)
+    }
+}
+
+// Without the line in the file.
+#[rustfmt::skip]
+impl Record for PyToolEntry {
+    const FIELDS: &'static [&'static str] = &[
+        "name", "type", "site", "enabled", "path", "method", "handler", "arguments", "examples",
+        "prompt", "return_struc",
+    ];
 }
 
 /// The origin of a tool of a type, and the tools that it replaces.
 #[pyclass(name = "Origin", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyOrigin {
+    /// The tool. If it is disabled, the type does not have it, and `replaces` is hidden.
     tool: Py<PyToolEntry>,
+    /// The type that declares it.
     owner: String,
+    /// The site that declares it; None for those of every site.
     site: Option<String>,
+    /// The tools that it replaces, the nearest first.
     replaces: Py<PyTuple>,
 }
 
-record!(PyOrigin { tool, owner, site, replaces }
+record!(PyOrigin { fields: [tool, owner, site, replaces] }
     #[new]
     #[pyo3(signature = (tool, owner, site=None, replaces=None))]
     fn new(
@@ -312,6 +334,7 @@ pub(crate) struct PyRegistrySnapshot {
     registry: Registry,
     /// The tools as Python objects, each created on first use.
     tool_entries: Vec<PyOnceLock<Py<PyToolEntry>>>,
+    /// All tools in document order, disabled ones as well.
     entries: PyOnceLock<Py<PyTuple>>,
     cache: Mutex<LookupCache>,
 }
@@ -340,12 +363,7 @@ impl PyRegistrySnapshot {
         py: Python<'py>,
         positions: impl IntoIterator<Item = usize>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let entries = positions.into_iter().map(|position| self.entry(py, position));
-        PyTuple::new(py, entries.collect::<PyResult<Vec<_>>>()?)
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, LookupCache> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+        tuple(py, positions.into_iter().map(|position| self.entry(py, position)))
     }
 }
 
@@ -356,10 +374,7 @@ fn tools_of(entries: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<Tool>>> {
             let entry = entry?;
             match entry.cast::<PyToolEntry>() {
                 Ok(entry) => Ok(Arc::clone(&entry.get().tool)),
-                Err(_) => Err(PyTypeError::new_err(format!(
-                    "entries must be ToolEntry objects, got {}",
-                    entry.get_type().name()?
-                ))),
+                Err(_) => Err(wrong_type("entries must be ToolEntry objects", &entry)),
             }
         })
         .collect()
@@ -367,6 +382,15 @@ fn tools_of(entries: &Bound<'_, PyAny>) -> PyResult<Vec<Arc<Tool>>> {
 
 #[pymethods]
 impl PyRegistrySnapshot {
+    /// Read a document; bytes may be UTF-8, UTF-16 with a byte order mark, or declared Latin-1.
+    ///
+    /// Args:
+    ///     source: The document.
+    ///     skip_invalid: True to skip tools with errors, which are then among the diagnostics,
+    ///         instead of rejecting the document. A document that is not XML is always rejected.
+    ///
+    /// Raises:
+    ///     RegistryError: The document is invalid; its `diagnostics` list all defects.
     #[staticmethod]
     #[pyo3(signature = (source, *, skip_invalid=false))]
     fn read(source: &Bound<'_, PyAny>, skip_invalid: bool) -> PyResult<Self> {
@@ -379,19 +403,27 @@ impl PyRegistrySnapshot {
             let bytes = bytes.as_bytes();
             py.detach(|| Registry::read_with(bytes, broken))?
         } else {
-            return Err(PyTypeError::new_err(format!(
-                "expected XML as str or bytes, got {}",
-                source.get_type().name()?
-            )));
+            return Err(wrong_type("expected XML as str or bytes", source));
         };
         Ok(Self::new(registry))
     }
 
+    /// Create a registry of tools, in the given order.
+    ///
+    /// Raises:
+    ///     RegistryError: A type is called ``Site`` or ``Tool``.
     #[staticmethod]
     fn of(entries: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Self::new(Registry::of(tools_of(entries)?)?))
     }
 
+    /// Join several registries, in order, as if they were one document.
+    ///
+    /// Its `diagnostics` are only those of the combination, such as a tool that two of them have.
+    /// The `line` of each tool refers to its own document.
+    ///
+    /// Raises:
+    ///     RegistryError: A type is its own ancestor in the combination.
     #[staticmethod]
     fn join(parts: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut read = Vec::new();
@@ -401,6 +433,13 @@ impl PyRegistrySnapshot {
         Ok(Self::new(Registry::joined(read.iter().map(|part| &part.get().registry))?))
     }
 
+    /// Return a registry with additional tools.
+    ///
+    /// A tool of the same name, type and site is replaced. Others are added at the end of the last
+    /// block of their type.
+    ///
+    /// Raises:
+    ///     RegistryError: A type is called ``Site`` or ``Tool``.
     fn with_entries(&self, entries: &Bound<'_, PyAny>) -> PyResult<Self> {
         Ok(Self::new(self.registry.with(tools_of(entries)?)?))
     }
@@ -411,26 +450,34 @@ impl PyRegistrySnapshot {
         Ok(self.entries.get_or_try_init(py, make)?.bind(py).clone())
     }
 
+    /// The types that have tools, in the order of their first tools.
     #[getter]
     fn types<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.registry.types().collect::<Vec<_>>())
     }
 
+    /// The sites, except for ``default``.
     #[getter]
     fn sites<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.registry.sites().collect::<Vec<_>>())
     }
 
+    /// A hash of the content, regardless of its layout: 32 hexadecimal digits.
     #[getter]
     fn fingerprint(&self) -> String {
         format!("{:032x}", self.registry.fingerprint())
     }
 
+    /// The warnings, in the order of the text, and the errors of skipped tools.
     #[getter]
     fn diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         diagnostics(py, self.registry.diagnostics())
     }
 
+    /// Return the tools of a type in any spelling, general to specific.
+    ///
+    /// A specific tool takes the place of the one that it replaces. A site that the registry does
+    /// not have has the tools of ``default``.
     #[pyo3(signature = (r#type, site=None))]
     fn tools_for<'py>(
         &self,
@@ -440,15 +487,22 @@ impl PyRegistrySnapshot {
     ) -> PyResult<Bound<'py, PyTuple>> {
         // No site has an empty name.
         let key = site.unwrap_or("");
-        if let Some(answer) = self.lock().get(py, r#type, key) {
+        if let Some(answer) = lock(&self.cache).get(py, r#type, key) {
             return Ok(answer.into_bound(py));
         }
         let answer = self.tuple(py, self.registry.positions_for(r#type, site))?;
-        let dropped = self.lock().put(r#type, key, answer.clone().unbind());
+        let dropped = lock(&self.cache).put(r#type, key, answer.clone().unbind());
         drop(dropped);
         Ok(answer)
     }
 
+    /// Return the tools of some types, general to specific.
+    ///
+    /// Args:
+    ///     kinds: The types in any spelling, the most specific first.
+    ///     site: The site; by default only tools of every site.
+    ///     sites_replace: If true, a site that does not state whether it inherits has only its own
+    ///         tools, as in NLWeb.
     #[pyo3(signature = (kinds, site=None, *, sites_replace=false))]
     #[expect(clippy::needless_pass_by_value, reason = "as PyO3 calls it")]
     fn tools_of<'py>(
@@ -463,6 +517,7 @@ impl PyRegistrySnapshot {
         self.tuple(py, self.registry.positions_of(&kinds, site, default_blocks))
     }
 
+    /// Return the same tools with the origin of each, and the disabled ones as well.
     #[pyo3(signature = (r#type, site=None))]
     fn explain<'py>(
         &self,
@@ -475,21 +530,30 @@ impl PyRegistrySnapshot {
             let owner = tool.get().tool.type_name.to_string();
             let site = tool.get().tool.site.as_deref().map(str::to_owned);
             let replaces = self.tuple(py, origin.replaces)?.unbind();
-            Bound::new(py, PyOrigin { tool: tool.unbind(), owner, site, replaces })
+            Ok(PyOrigin { tool: tool.unbind(), owner, site, replaces })
         });
-        PyTuple::new(py, origins.collect::<PyResult<Vec<_>>>()?)
+        tuple(py, origins)
     }
 
+    /// Return the result of `supertypes`, including types that this registry extends.
     #[pyo3(signature = (r#type))]
     fn supertypes<'py>(&self, py: Python<'py>, r#type: &str) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.registry.supertypes(r#type))
     }
 
+    /// Return the known type most similar to an unknown one: ``Hotel`` for ``hotel``.
+    ///
+    /// None if the registry or schema.org knows the type, or if there is no similar one.
     #[pyo3(signature = (r#type))]
     fn suggest_type(&self, r#type: &str) -> Option<&str> {
         self.registry.suggest_type(r#type)
     }
 
+    /// Return the registry as XML, with its comments; reading it gives the same registry.
+    ///
+    /// Raises:
+    ///     RegistryError: A text has characters that XML cannot represent, or a type is not a valid
+    ///         element name.
     fn write(&self, py: Python<'_>) -> PyResult<String> {
         Ok(py.detach(|| self.registry.write())?)
     }
@@ -507,14 +571,16 @@ impl PyRegistrySnapshot {
     }
 }
 
-/// Return the short form of a schema.org type.
+/// Return the short form of a schema.org type: ``Recipe`` for ``https://schema.org/Recipe``.
+///
+/// ``Thing`` for ``Item``, which is NLWeb's name of the root.
 #[pyfunction]
 #[pyo3(signature = (spelling))]
 pub(crate) fn type_name(spelling: &str) -> &str {
     registry::type_name(spelling)
 }
 
-/// Return a type and all its supertypes, the most specific first.
+/// Return a type and all its supertypes, the most specific first, ``Thing`` last.
 #[pyfunction]
 #[pyo3(signature = (r#type))]
 pub(crate) fn supertypes<'py>(py: Python<'py>, r#type: &str) -> PyResult<Bound<'py, PyTuple>> {

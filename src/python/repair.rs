@@ -5,7 +5,21 @@ use pyo3::{prelude::*, types::PyTuple};
 use super::{error::InvalidJSONError, message::PyRepair};
 use crate::repair;
 
-/// Repair text that should be one JSON object; return it with the changes.
+/// Repair text that should be one JSON object (or array); return it with the changes.
+///
+/// Valid JSON is returned unchanged. Otherwise everything that is valid is kept as written, and no
+/// value is invented or dropped. The `before` and `after` of a repair are the beginning of the text
+/// there.
+///
+/// Example:
+///     >>> text, repairs = repair_json("{city: 'Paris',}")
+///     >>> text
+///     '{"city": "Paris"}'
+///     >>> [repair.kind for repair in repairs]
+///     ['bare_key', 'quotes', 'trailing_comma']
+///
+/// Raises:
+///     InvalidJSONError: The text cannot be repaired without guessing.
 #[pyfunction]
 pub(crate) fn repair_json<'py>(
     py: Python<'py>,
@@ -14,12 +28,7 @@ pub(crate) fn repair_json<'py>(
     let Some(repaired) = repair::repair_json(text) else {
         return Err(unrepairable(text));
     };
-    let repairs: Vec<_> = repaired
-        .repairs
-        .iter()
-        .map(|repair| PyRepair::from_core(py, repair))
-        .collect::<PyResult<_>>()?;
-    Ok((repaired.text, PyTuple::new(py, repairs)?))
+    Ok((repaired.text, PyRepair::tuple(py, &repaired.repairs)?))
 }
 
 /// Return the error for text that cannot be repaired, with the position where it stops being JSON.

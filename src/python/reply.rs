@@ -8,6 +8,7 @@ use pyo3::{
 };
 
 use super::{
+    error::wrong_type,
     log::Log,
     message::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},
     parser::{
@@ -22,6 +23,35 @@ use crate::{
 static LOG: Log = Log::new("natural");
 
 /// A reader of the updates of one reply: inline calls and native calls.
+///
+/// Native calls are assembled from fragments with the same id or, where only the first one has an
+/// id, the same index. A native call ends when another one begins, if its arguments are a JSON
+/// object by then, and otherwise with the reply. Use a reader from one thread at a time.
+///
+/// Args:
+///     parser: A parser for the tools. It is not modified.
+///     inline: True to parse text for calls.
+///     deltas: True to report the arguments of native calls while they arrive. For inline calls,
+///         the option of the parser applies.
+///     call_ids: A function that returns the id of the call at an index for which the provider gave
+///         none; by default that of the parser.
+///
+/// Raises:
+///     TypeError: `call_ids` is not callable.
+///
+/// Attributes:
+///     calls: Number of calls so far, of both kinds, valid or not.
+///     buffered: Upper bound on the bytes that are buffered for incomplete calls.
+///
+/// Example:
+///     >>> reader = UpdateReader(Parser(["GetWeather"]))
+///     >>> reader.push(TextDelta("Sure. "))
+///     (TextDelta(text='Sure. '),)
+///     >>> fragment = ToolCallUpdate("call-7", 0, "GetWeather", '{"city": "Oslo"}')
+///     >>> [type(event).__name__ for event in reader.push(fragment)]
+///     ['ToolCallStart', 'ToolCallDelta']
+///     >>> reader.finish(truncated=False)[0].arguments
+///     {'city': 'Oslo'}
 // Not frozen, for the same reason as `Parser`.
 #[pyclass(name = "UpdateReader", module = "toolweave")]
 #[derive(Debug)]
@@ -62,8 +92,8 @@ impl PyUpdateReader {
     ) -> PyResult<Bound<'py, PyTuple>> {
         let fragment = update.fragment(py)?;
         let mut sink = Collector::new(py, &self.tools, &mut self.open);
-        if let (Some(chunk), Some(text)) = (update.arguments(py), fragment.arguments) {
-            sink.set_chunk(chunk, text);
+        if let (Some(chunk), Some(text)) = (&update.function_args, fragment.arguments) {
+            sink.set_chunk(chunk.bind(py), text);
         }
         let problem = self.reader.fragment(fragment, &mut sink);
         let events = sink.finish();
@@ -108,7 +138,7 @@ impl PyUpdateReader {
         let ids = IdFactory::from_option("call_ids", call_ids)?;
         let (core, tools) = parser.try_borrow()?.parts(parser.py());
         let reader = Reader::new(core, Options { inline, deltas });
-        Ok(Self { reader, tools: tools.with_ids(ids), open: OpenIds::new(), inline })
+        Ok(Self { reader, tools: tools.with_ids(ids), open: OpenIds::default(), inline })
     }
 
     /// Number of calls so far.
@@ -124,6 +154,12 @@ impl PyUpdateReader {
     }
 
     /// Read the next update and return the events that are now certain.
+    ///
+    /// Call `finish` in place of pushing the `FinishUpdate`. If a whole chunk is text, the delta
+    /// has the same string object; reasoning and usage are returned as the same objects.
+    ///
+    /// Raises:
+    ///     TypeError: The object is not an update of a model.
     fn push<'py>(&mut self, update: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
         let py = update.py();
         if let Ok(delta) = update.cast::<PyTextDelta>() {
@@ -143,14 +179,17 @@ impl PyUpdateReader {
                 "call finish() at the end of a reply instead of pushing a FinishUpdate",
             ));
         }
-        Err(PyTypeError::new_err(format!(
-            "expected a TextDelta, ReasoningDelta, ToolCallUpdate, UsageUpdate or \
-             FinishUpdate, got {}",
-            update.get_type().name()?
-        )))
+        Err(wrong_type(
+            "expected a TextDelta, ReasoningDelta, ToolCallUpdate, UsageUpdate or FinishUpdate",
+            update,
+        ))
     }
 
     /// End the reply and return its remaining events.
+    ///
+    /// Args:
+    ///     truncated: True if the model was cut off. Then no open call is completed, even if it
+    ///         looks complete.
     #[pyo3(signature = (*, truncated))]
     fn finish<'py>(&mut self, py: Python<'py>, truncated: bool) -> PyResult<Bound<'py, PyTuple>> {
         let mut sink = Collector::new(py, &self.tools, &mut self.open);

@@ -9,6 +9,19 @@ use pyo3::{
 use crate::search::{Index, MAX_WEIGHT};
 
 /// An index of texts by their words, ranked with BM25.
+///
+/// Words are split at punctuation, digits and changes of case. Parts that are separated only by
+/// digits or case also count in pairs and as a whole (``GitHub`` is *git*, *hub* and *github*).
+/// Case is ignored, and so is a final *s*. In scripts without spaces, each character counts, and
+/// each pair of adjacent characters.
+///
+/// Args:
+///     documents: Sequences of texts, each with a weight from 0 to 100.
+///
+/// Example:
+///     >>> index = SearchIndex([[("GetWeather", 3)], [("send_mail", 3), ("Sends a mail.", 1)]])
+///     >>> [position for position, _ in index.search("mails of today", 5)]
+///     [1]
 #[pyclass(name = "SearchIndex", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PySearchIndex(Index);
@@ -17,15 +30,18 @@ pub(crate) struct PySearchIndex(Index);
 impl PySearchIndex {
     #[new]
     fn new(py: Python<'_>, documents: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let mut read = Vec::new();
-        for document in documents.try_iter()? {
-            let texts: Vec<_> =
-                document?.try_iter()?.map(|text| weighted(&text?)).collect::<PyResult<_>>()?;
-            read.push(texts);
-        }
+        let texts = |document: Bound<'_, PyAny>| {
+            document.try_iter()?.map(|text| weighted(&text?)).collect::<PyResult<Vec<_>>>()
+        };
+        let read: Vec<_> =
+            documents.try_iter()?.map(|document| texts(document?)).collect::<PyResult<_>>()?;
         Ok(Self(py.detach(|| Index::new(read))))
     }
 
+    /// Return positions and scores of the documents with a word of `query`, best first.
+    ///
+    /// Equal scores are in the order of the documents. Of a long query, only the first 10,000
+    /// characters are read, and the first 64 words that occur in any document.
     fn search(
         &self,
         py: Python<'_>,
@@ -36,6 +52,14 @@ impl PySearchIndex {
         py.detach(|| self.0.search(&query, limit))
     }
 
+    /// Return the share of the words of `query` that occur in documents, from 0 to 1.
+    ///
+    /// Rare words count more. Of a long query, only the first 10,000 characters and the first 64
+    /// words are read.
+    ///
+    /// Args:
+    ///     query: The query.
+    ///     documents: Positions of documents; a word counts if it occurs in at least one of them.
     fn coverage(&self, py: Python<'_>, query: &Bound<'_, PyString>, documents: Vec<usize>) -> f32 {
         let query = query.to_string_lossy();
         py.detach(move || self.0.coverage(&query, &documents))

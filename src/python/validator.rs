@@ -6,52 +6,47 @@
 use jiter::{PythonParse, StringCacheMode};
 use memchr::memchr2;
 use pyo3::{
-    exceptions::PyTypeError,
     prelude::*,
     types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple},
 };
 use serde_json::Value;
 
 use super::{
-    class::record,
-    convert::{to_json, to_json_object, to_python},
-    error::{InvalidJSONError, ValidationError},
+    class::data_class,
+    convert::{string, to_json, to_json_object, to_python, tuple},
+    error::{InvalidJSONError, ValidationError, wrong_type},
     in_place::{InPlace, Metered},
 };
 use crate::validator::{
     MAX_DEPTH, MAX_VISITS, Meter, Resources, SchemaError, Validator, Violation, compile,
 };
 
-/// A violation of a schema by a value.
-#[pyclass(name = "Violation", module = "toolweave", frozen, get_all)]
-#[derive(Debug)]
-pub(crate) struct PyViolation {
-    path: Py<PyString>,
-    keyword: Py<PyString>,
-    message: Py<PyString>,
-    expected: Py<PyAny>,
-    actual: Py<PyAny>,
-}
-
-record!(PyViolation { path, keyword, message, expected, actual }
-    #[new]
-    fn new(
+data_class! {
+    /// A violation of a schema by a value.
+    ///
+    /// Attributes:
+    ///     path: Location in the value, as a JSON Pointer; empty for the whole value. A missing
+    ///         property is reported at the object that lacks it.
+    ///     keyword: The schema keyword that failed, such as ``type`` or ``required``.
+    ///     message: A sentence with the location, which states what would be valid.
+    ///     expected: The value that the schema requires, if it names one: the name of the type, the
+    ///         options of an enum, the limit, the name of the missing property.
+    ///     actual: The value at `path`; if it is long, the beginning of its JSON as a string.
+    "Violation", PyViolation(path, keyword, message, expected, actual) {
         path: Py<PyString>,
         keyword: Py<PyString>,
         message: Py<PyString>,
         expected: Py<PyAny>,
         actual: Py<PyAny>,
-    ) -> Self {
-        Self { path, keyword, message, expected, actual }
     }
-);
+}
 
 impl PyViolation {
-    pub(crate) fn from_core(py: Python<'_>, violation: &Violation) -> PyResult<Self> {
+    fn from_core(py: Python<'_>, violation: &Violation) -> PyResult<Self> {
         Ok(Self {
-            path: PyString::new(py, &violation.path).unbind(),
+            path: string(py, &violation.path),
             keyword: PyString::intern(py, &violation.keyword).unbind(),
-            message: PyString::new(py, &violation.message).unbind(),
+            message: string(py, &violation.message),
             expected: to_python(py, &violation.expected)?.unbind(),
             actual: to_python(py, &violation.actual)?.unbind(),
         })
@@ -62,9 +57,7 @@ impl PyViolation {
         py: Python<'py>,
         violations: &[Violation],
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let all: Vec<_> =
-            violations.iter().map(|one| Self::from_core(py, one)).collect::<PyResult<_>>()?;
-        PyTuple::new(py, all)
+        tuple(py, violations.iter().map(|violation| Self::from_core(py, violation)))
     }
 }
 
@@ -280,7 +273,27 @@ fn has_long_number(text: &[u8]) -> bool {
     text.chunks_exact(BLOCK).any(|block| block.iter().all(u8::is_ascii_digit))
 }
 
-/// A JSON Schema, compiled once.
+/// A compiled JSON Schema.
+///
+/// All drafts are supported; the default without ``$schema`` is 2020-12. Nothing is fetched: a
+/// ``$ref`` refers to the schema, to ``resources`` or to a bundled meta-schema. ``format`` is an
+/// assertion where its draft says so (up to draft 7) and an annotation elsewhere.
+///
+/// Args:
+///     schema: The schema.
+///     resources: Schemas that a ``$ref`` may refer to, by URI.
+///
+/// Raises:
+///     SchemaError: The schema is invalid, has an unknown reference, or is too large to be safe;
+///         the message names the place.
+///     TypeError: The schema contains a value that is not JSON.
+///
+/// Example:
+///     >>> validator = Validator({"properties": {"unit": {"enum": ["celsius", "fahrenheit"]}}})
+///     >>> validator.validate_json('{"unit": "celsius"}')
+///     {'unit': 'celsius'}
+///     >>> validator.iter_errors({"unit": "kelvin"})[0].message
+///     '/unit: "kelvin" is not one of "celsius", "fahrenheit"'
 #[pyclass(name = "Validator", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyValidator {
@@ -306,6 +319,14 @@ impl PyValidator {
         format!("Validator({})", self.schema)
     }
 
+    /// Parse ``text`` and return the value, if it is valid.
+    ///
+    /// Integers of up to 4,300 digits are exact. If a key is repeated, the last one counts.
+    ///
+    /// Raises:
+    ///     InvalidJSONError: The text is not JSON, is nested deeper than 128 levels, or has a
+    ///         number beyond the range of a float.
+    ///     ValidationError: The value is invalid.
     fn validate_json<'py>(&self, text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = text.py();
         let value = if let Ok(text) = text.cast::<PyString>() {
@@ -319,10 +340,7 @@ impl PyValidator {
         } else if let Ok(bytes) = text.cast::<PyBytes>() {
             parse(py, bytes.as_bytes())?
         } else {
-            let class = text.get_type().name()?;
-            return Err(PyTypeError::new_err(format!(
-                "expected JSON as str or bytes, got {class}"
-            )));
+            return Err(wrong_type("expected JSON as str or bytes", text));
         };
         if self.compiled.is_valid(&value) {
             return Ok(value);
@@ -330,11 +348,21 @@ impl PyValidator {
         Err(validation_error(py, &self.compiled.violations(&value)))
     }
 
+    /// Raise if ``value`` is invalid.
+    ///
+    /// Tuples count as arrays and any mapping as an object.
+    ///
+    /// Raises:
+    ///     ValidationError: The value is invalid.
+    ///     TypeError: The value contains something that is not JSON: a set, NaN, a key that is not
+    ///         a string.
+    ///     ValueError: The value is nested deeper than 128 levels, or contains itself.
     fn validate(&self, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let violations = self.compiled.violations_of_any(value)?;
         if violations.is_empty() { Ok(()) } else { Err(validation_error(value.py(), &violations)) }
     }
 
+    /// Return True if ``value`` is valid; raise as `validate` does if it is not JSON.
     fn is_valid(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         if is_plain(value, 0) {
             return Ok(self.compiled.is_valid(value));
@@ -342,6 +370,7 @@ impl PyValidator {
         Ok(self.compiled.core.is_valid(&to_json(value)?))
     }
 
+    /// Return the violations by ``value``: at most 20, none if it is valid.
     fn iter_errors<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
         PyViolation::tuple(value.py(), &self.compiled.violations_of_any(value)?)
     }

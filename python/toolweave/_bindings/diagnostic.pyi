@@ -1,6 +1,6 @@
 """Diagnostics of registries."""
 
-from typing import Literal, final
+from typing import Any, Literal, final
 
 from typing_extensions import Self
 
@@ -48,3 +48,4 @@ class Diagnostic:
     @property
     def hint(self) -> str | None:
         """A sentence that suggests a solution."""
+    def __replace__(self, **changes: Any) -> Diagnostic: ...

@@ -1,9 +1,9 @@
 """Requests to models over HTTP."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Literal, final
+from typing import Literal, TypedDict, final
 
-from typing_extensions import Self, disjoint_base
+from typing_extensions import Self, Unpack, disjoint_base
 
 from .._messages import Update
 from .._streams import Event
@@ -29,6 +29,22 @@ class HttpWakeup:
     def close(self) -> None:
         """Close the socket. Later wakeups are ignored."""
 
+class _ClientOptions(TypedDict):
+    """Options of all requests of a client."""
+
+    connect_timeout: float
+    first_byte_timeout: float
+    idle_timeout: float
+    timeout: float | None
+    max_retries: int
+    proxy: str | None
+    http_version: Literal["auto", "1.1", "2"]
+    follow_redirects: bool
+    max_header_bytes: int
+    max_line_bytes: int
+    max_body_bytes: int
+    max_queued_bytes: int
+
 @final
 class HttpClient:
     """A connection pool, one for each process, with the options of all requests.
@@ -43,22 +59,7 @@ class HttpClient:
     """
 
     def __new__(
-        cls,
-        name: str,
-        *,
-        connect_timeout: float,
-        first_byte_timeout: float,
-        idle_timeout: float,
-        timeout: float | None,
-        max_retries: int,
-        proxy: str | None,
-        roots: bytes | None,
-        http_version: Literal["auto", "1.1", "2"],
-        follow_redirects: bool,
-        max_header_bytes: int,
-        max_line_bytes: int,
-        max_body_bytes: int,
-        max_queued_bytes: int,
+        cls, name: str, *, roots: bytes | None, **options: Unpack[_ClientOptions]
     ) -> HttpClient: ...
     @staticmethod
     def check(url: str, headers: Mapping[str, str]) -> None:

@@ -1,6 +1,6 @@
 """Joining of updates into messages."""
 
-from typing import final
+from typing import Any, final
 
 from .._messages import Message, Update
 from ..kinds import FinishReason
@@ -66,6 +66,7 @@ class JoinedReply:
         """The problems in the stream of updates."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+    def __replace__(self, **changes: Any) -> JoinedReply: ...
 
 @final
 class JoinProblem:
@@ -105,3 +106,4 @@ class JoinProblem:
         """The text that was left out of the messages: arguments, a result or another name."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+    def __replace__(self, **changes: Any) -> JoinProblem: ...

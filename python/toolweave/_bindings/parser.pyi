@@ -1,7 +1,7 @@
 """Parsing of replies."""
 
 from collections.abc import Iterable
-from typing import final
+from typing import Any, final
 
 from typing_extensions import Unpack
 
@@ -53,6 +53,7 @@ class Limits:
     def max_calls(self) -> int: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+    def __replace__(self, **changes: Any) -> Limits: ...
 
 @final
 class Parser:

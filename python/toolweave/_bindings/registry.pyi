@@ -95,6 +95,7 @@ class ToolEntry:
     @property
     def parameters(self) -> dict[str, Any]:
         """The same schema without the score: the parameters of the handler. An object schema."""
+    def __replace__(self, **changes: Any) -> ToolEntry: ...
 
 @final
 class Origin:
@@ -124,6 +125,7 @@ class Origin:
     @property
     def replaces(self) -> tuple[ToolEntry, ...]:
         """The tools that it replaces, the nearest first."""
+    def __replace__(self, **changes: Any) -> Origin: ...
 
 @final
 class RegistrySnapshot:

@@ -102,6 +102,7 @@ class RankingResult:
         """The other tools with the winner's score, best first. Empty for a fallback."""
 
     def __hash__(self) -> int: ...
+    def __replace__(self, **changes: Any) -> RankingResult: ...
 
 @final
 class Ranking:

@@ -44,6 +44,7 @@ class PromptTemplate:
         """
 
     def __hash__(self) -> int: ...
+    def __replace__(self, **changes: Any) -> PromptTemplate: ...
 
 def structure_schema(structure: Any) -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a `returnStruc`, which is an example object.

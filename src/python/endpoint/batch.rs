@@ -8,7 +8,7 @@ use std::{
     collections::HashMap,
     future::Future,
     mem::{replace, take},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use pyo3::{
@@ -16,20 +16,19 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyList},
 };
-use pyo3_async_runtimes::{TaskLocals, generic::future_into_py_with_locals};
 use tokio::{sync::Notify, task::AbortHandle};
 
 use super::{
     client::PyHttpClient,
     process::Owned,
     reply::failure_tuple,
-    runtime::{ToolweaveRuntime, handle},
+    runtime::{awaitable, handle},
     wakeup::{Notifier, PyHttpWakeup},
 };
 use crate::{
     endpoint::{Event, EventSink, Failure, stream_reply},
     message::{FinishReason, UsageUpdate},
-    python::message::PyUsageUpdate,
+    python::{lock, message::PyUsageUpdate},
 };
 
 /// The finished replies that have not been taken yet.
@@ -50,20 +49,14 @@ struct Completions {
     notified: bool,
 }
 
-/// A finished request.
-#[derive(Debug)]
+/// A request with its reply, collected from the events.
+#[derive(Debug, Default)]
 struct Finished {
     number: usize,
-    reply: CollectedReply,
-    failure: Option<Failure>,
-}
-
-/// The content of a reply, collected from its events.
-#[derive(Debug, Default)]
-struct CollectedReply {
     text: String,
     finish: Option<FinishReason>,
     usage: Option<UsageUpdate>,
+    failure: Option<Failure>,
 }
 
 impl CompletionQueue {
@@ -72,7 +65,7 @@ impl CompletionQueue {
     }
 
     fn completions(&self) -> MutexGuard<'_, Completions> {
-        self.completions.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.completions)
     }
 
     /// Take all finished replies; the next one to finish notifies the reader again.
@@ -117,40 +110,41 @@ impl CompletionQueue {
 #[derive(Debug)]
 struct Collector {
     queue: Arc<CompletionQueue>,
-    number: usize,
-    reply: CollectedReply,
-    done: bool,
+    /// None once it is queued.
+    reply: Option<Finished>,
 }
 
 impl Collector {
     fn new(queue: &Arc<CompletionQueue>, number: usize) -> Self {
         queue.completions().in_flight += 1;
-        Self { queue: Arc::clone(queue), number, reply: CollectedReply::default(), done: false }
+        let reply = Some(Finished { number, ..Finished::default() });
+        Self { queue: Arc::clone(queue), reply }
     }
 
     fn end(&mut self, failure: Option<Failure>) {
-        if !replace(&mut self.done, true) {
-            let reply = take(&mut self.reply);
-            self.queue.close(Some(Finished { number: self.number, reply, failure }));
+        if let Some(reply) = self.reply.take() {
+            self.queue.close(Some(Finished { failure, ..reply }));
         }
     }
 }
 
 impl EventSink for Collector {
     fn put(&mut self, event: Event) {
+        // After its end, the request only waits for its connection.
+        let Some(reply) = &mut self.reply else { return };
         match event {
-            Event::Text(text) if self.reply.text.is_empty() => self.reply.text = text,
-            Event::Text(text) => self.reply.text.push_str(&text),
+            Event::Text(text) if reply.text.is_empty() => reply.text = text,
+            Event::Text(text) => reply.text.push_str(&text),
             Event::Usage(update) => {
                 // These are totals so far; some providers report input and output separately.
-                let usage = self.reply.usage.get_or_insert_default();
+                let usage = reply.usage.get_or_insert_default();
                 usage.input_tokens = usage.input_tokens.max(update.input_tokens);
                 usage.output_tokens = usage.output_tokens.max(update.output_tokens);
                 usage.cached_input_tokens =
                     usage.cached_input_tokens.max(update.cached_input_tokens);
             }
             Event::Finish(reason) => {
-                self.reply.finish = Some(reason);
+                reply.finish = Some(reason);
                 // The request continues until its connection can be reused.
                 self.end(None);
             }
@@ -168,13 +162,22 @@ impl EventSink for Collector {
 impl Drop for Collector {
     fn drop(&mut self) {
         // The request was aborted and its outcome is not wanted, or the runtime has ended.
-        if !self.done {
+        if self.reply.is_some() {
             self.queue.close(None);
         }
     }
 }
 
-/// A batch of requests whose replies are collected.
+/// A batch of requests whose complete replies are collected. Dropping it aborts them.
+///
+/// Create it on the thread of the event loop. It cannot be used in a fork of its process.
+///
+/// Args:
+///     client: The client that sends the requests.
+///     wakeup: The socket that wakes the loop; None if the loop cannot watch one.
+///
+/// Raises:
+///     RuntimeError: The wakeup socket belongs to the parent of this forked process.
 // Not frozen, for the reason given at `PyHttpReply`.
 #[pyclass(name = "HttpBatch", module = "toolweave")]
 #[derive(Debug)]
@@ -232,7 +235,18 @@ impl PyHttpBatch {
         Ok(Self { client, requests: Owned::new(requests), key })
     }
 
-    /// Send a request; `take` returns its outcome under the number.
+    /// Send a request.
+    ///
+    /// Args:
+    ///     number: The number of the request, different from those in flight.
+    ///     url: The URL.
+    ///     headers: The headers.
+    ///     body: The body.
+    ///
+    /// Raises:
+    ///     RuntimeError: Python is shutting down, or the batch belongs to the parent of this forked
+    ///         process.
+    ///     ValueError: The URL, a header or an option of the client is invalid.
     fn start(
         &mut self,
         py: Python<'_>,
@@ -253,18 +267,26 @@ impl PyHttpBatch {
         Ok(())
     }
 
-    /// Return the replies that have finished since the last call: number, text, finish reason,
-    /// usage, and the failure in the form of `HttpReply.failure`.
+    /// Return the replies that have finished since the last call.
+    ///
+    /// The wakeup socket is signalled for the next one, and when the last request has ended.
+    ///
+    /// Returns:
+    ///     The number, the text so far, the finish reason if the reply ended, the usage if it is
+    ///     known, and the failure, if any, in the form of `HttpReply.failure`.
+    ///
+    /// Raises:
+    ///     RuntimeError: The batch belongs to the parent of this forked process.
     fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let requests = self.requests()?;
         let finished = requests.queue.take();
         let list = PyList::empty(py);
         for one in finished {
             requests.tasks.remove(&one.number);
-            let usage = one.reply.usage.map(|usage| PyUsageUpdate::from_core(&usage));
-            let finish = one.reply.finish.map(FinishReason::as_str);
+            let usage = one.usage.map(|usage| PyUsageUpdate::from_core(&usage));
+            let finish = one.finish.map(FinishReason::as_str);
             let failure = one.failure.as_ref().map(failure_tuple);
-            list.append((one.number, one.reply.text, finish, usage, failure))?;
+            list.append((one.number, one.text, finish, usage, failure))?;
         }
         Ok(list)
     }
@@ -292,19 +314,12 @@ impl PyHttpBatch {
 
     /// Return an awaitable that completes when a reply can be taken or no request is in flight.
     ///
-    /// For event loops that cannot watch a socket.
-    fn ready<'py>(
-        &mut self,
-        py: Python<'py>,
-        event_loop: Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    /// For batches without a wakeup socket.
+    ///
+    /// Args:
+    ///     event_loop: The loop that creates the future and is called when it completes.
+    fn ready<'py>(&mut self, event_loop: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let queue = Arc::clone(&self.requests()?.queue);
-        let runtime = handle(py)?;
-        let _entered = runtime.enter();
-        let locals = TaskLocals::new(event_loop);
-        future_into_py_with_locals::<ToolweaveRuntime, _, _>(py, locals, async move {
-            queue.ready().await;
-            Ok(())
-        })
+        awaitable(event_loop, async move { queue.ready().await })
     }
 }

@@ -19,7 +19,12 @@ use crate::{
     python::message::PyFinishUpdate,
 };
 
-/// A converter from the chunks of one reply to updates.
+/// Converter from the chunks of an OpenAI-compatible reply to updates.
+///
+/// For chunks that a provider's client has received and parsed: dicts, or the client's objects.
+/// The reader tolerates common deviations of servers: missing or repeated ids and indexes, names in
+/// every fragment, and reasoning under different field names. Only the first of several choices is
+/// read.
 #[pyclass(name = "ChunkReader", module = "toolweave._core", subclass)]
 pub(crate) struct PyChunkReader {
     reader: ChunkReader,

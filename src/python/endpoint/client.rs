@@ -1,20 +1,18 @@
 //! The HTTP client: a connection pool with timeouts, retries and size limits.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use bytes::Bytes;
-use pyo3::{
-    exceptions::{PyTypeError, PyValueError},
-    prelude::*,
-    types::PyDict,
-};
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
+use pythonize::depythonize;
 use reqwest::{
     Url,
     header::{HeaderMap, HeaderName, HeaderValue},
 };
+use serde::Deserialize;
 
 use super::{
     objects::ObjectBuilder,
@@ -29,10 +27,22 @@ use crate::{
         CallParsing, Client, HttpVersion, Limits, ProxyChoice, Request, Retries, Settings,
         Timeouts, stream_reply,
     },
-    python::parser::{IdFactory, PyParser},
+    python::{
+        error::wrong_type,
+        lock,
+        parser::{IdFactory, PyParser},
+    },
 };
 
-/// A connection pool for requests to models, one for each process.
+/// A connection pool, one for each process, with the options of all requests.
+///
+/// Times are in seconds, sizes in bytes; see `HttpModel`.
+///
+/// Args:
+///     name: The name of the model, with which messages of failures begin.
+///
+/// Raises:
+///     ValueError: An option is invalid.
 #[pyclass(name = "HttpClient", module = "toolweave._core", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyHttpClient {
@@ -48,13 +58,9 @@ pub(crate) struct PyHttpClient {
 }
 
 impl PyHttpClient {
-    fn pool(&self) -> MutexGuard<'_, Option<Owned<Client>>> {
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Return the pool of this process.
     fn client(&self, py: Python<'_>) -> PyResult<Client> {
-        let known = self.pool().as_ref().and_then(Owned::get).cloned();
+        let known = lock(&self.pool).as_ref().and_then(Owned::get).cloned();
         if let Some(client) = known {
             return Ok(client);
         }
@@ -62,7 +68,7 @@ impl PyHttpClient {
         let client = py
             .detach(|| Client::new(&self.settings))
             .map_err(|err| PyValueError::new_err(err.to_string()))?;
-        let mut pool = self.pool();
+        let mut pool = lock(&self.pool);
         // Another thread may have been faster.
         if let Some(client) = pool.as_ref().and_then(Owned::get) {
             return Ok(client.clone());
@@ -93,53 +99,45 @@ impl PyHttpClient {
     }
 }
 
+/// The options of a client; see `HttpModel`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    connect_timeout: f64,
+    first_byte_timeout: f64,
+    idle_timeout: f64,
+    timeout: Option<f64>,
+    max_retries: u32,
+    proxy: Option<String>,
+    http_version: String,
+    follow_redirects: bool,
+    max_header_bytes: u32,
+    max_line_bytes: usize,
+    max_body_bytes: u64,
+    max_queued_bytes: usize,
+}
+
 #[pymethods]
 impl PyHttpClient {
     #[new]
-    #[pyo3(signature = (
-        name,
-        *,
-        connect_timeout,
-        first_byte_timeout,
-        idle_timeout,
-        timeout,
-        max_retries,
-        proxy,
-        roots,
-        http_version,
-        follow_redirects,
-        max_header_bytes,
-        max_line_bytes,
-        max_body_bytes,
-        max_queued_bytes,
-    ))]
-    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    #[pyo3(signature = (name, *, roots, **options))]
     fn new(
         py: Python<'_>,
         name: String,
-        connect_timeout: f64,
-        first_byte_timeout: f64,
-        idle_timeout: f64,
-        timeout: Option<f64>,
-        max_retries: u32,
-        proxy: Option<String>,
         roots: Option<Vec<u8>>,
-        http_version: &str,
-        follow_redirects: bool,
-        max_header_bytes: u32,
-        max_line_bytes: usize,
-        max_body_bytes: u64,
-        max_queued_bytes: usize,
+        options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
+        let options = options.map_or_else(|| PyDict::new(py), Bound::clone);
+        let options: Options = depythonize(&options)?;
         let settings = Settings {
-            connect_timeout: seconds("connect_timeout", connect_timeout)?,
-            proxy: match proxy {
+            connect_timeout: seconds("connect_timeout", options.connect_timeout)?,
+            proxy: match options.proxy {
                 None => ProxyChoice::None,
                 Some(proxy) if proxy == "environment" => ProxyChoice::Environment,
                 Some(proxy) => ProxyChoice::Url(proxy),
             },
             roots,
-            http_version: match http_version {
+            http_version: match &*options.http_version {
                 "auto" => HttpVersion::Auto,
                 "1.1" => HttpVersion::One,
                 "2" => HttpVersion::Two,
@@ -149,20 +147,21 @@ impl PyHttpClient {
                     return Err(PyValueError::new_err(message));
                 }
             },
-            follow_redirects,
-            max_header_bytes,
+            follow_redirects: options.follow_redirects,
+            max_header_bytes: options.max_header_bytes,
         };
         let timeouts = Timeouts {
-            first_byte: seconds("first_byte_timeout", first_byte_timeout)?,
-            idle: seconds("idle_timeout", idle_timeout)?,
-            total: timeout.map(|timeout| seconds("timeout", timeout)).transpose()?,
+            first_byte: seconds("first_byte_timeout", options.first_byte_timeout)?,
+            idle: seconds("idle_timeout", options.idle_timeout)?,
+            total: options.timeout.map(|timeout| seconds("timeout", timeout)).transpose()?,
         };
         let retries = Retries {
-            limit: max_retries,
+            limit: options.max_retries,
             initial_delay: Duration::from_millis(500),
             max_delay: Duration::from_secs(30),
         };
-        let limits = Limits { line: max_line_bytes, body: max_body_bytes };
+        let limits = Limits { line: options.max_line_bytes, body: options.max_body_bytes };
+        let max_queued_bytes = options.max_queued_bytes;
         let pool = Mutex::new(None);
         let this = Self { name, settings, timeouts, retries, limits, max_queued_bytes, pool };
         // Reports invalid settings early.
@@ -171,6 +170,10 @@ impl PyHttpClient {
     }
 
     /// Raise if a request with this URL and these headers could not be sent.
+    ///
+    /// Raises:
+    ///     TypeError: A header is not a string.
+    ///     ValueError: The URL or a header is invalid.
     #[staticmethod]
     fn check(url: &str, headers: &Bound<'_, PyDict>) -> PyResult<()> {
         parse_url(url)?;
@@ -178,9 +181,22 @@ impl PyHttpClient {
         Ok(())
     }
 
-    /// Send a request; with a parser, its reply is parsed for calls.
+    /// Send a request. Call this on the thread of the event loop.
     ///
-    /// Must be called on the thread of the event loop that watches the wakeup socket.
+    /// Args:
+    ///     url: The URL.
+    ///     headers: The headers.
+    ///     body: The body.
+    ///     wakeup: The socket that wakes the loop; None if the loop cannot watch one.
+    ///     parser: A parser for calls in the reply. It is not modified.
+    ///     inline: True to parse text for calls.
+    ///     deltas: True to report arguments while they arrive.
+    ///     call_ids: A function that returns the id of a call at an index, where the provider gave
+    ///         none.
+    ///
+    /// Raises:
+    ///     RuntimeError: Python is shutting down.
+    ///     ValueError: The URL, a header or an option of the client is invalid.
     #[pyo3(signature = (
         url, headers, body, *, wakeup, parser=None, inline=true, deltas=true, call_ids=None
     ))]
@@ -217,9 +233,9 @@ impl PyHttpClient {
         Ok(PyHttpReply::new(RequestTask { queue, task }, ObjectBuilder::new(tools), key))
     }
 
-    /// Close the idle connections; those in use close with their replies.
+    /// Close the idle connections. New ones can be opened afterwards.
     fn close(&self) {
-        let pool = self.pool().take();
+        let pool = lock(&self.pool).take();
         drop(pool);
     }
 }
@@ -254,9 +270,7 @@ fn header_map(headers: &Bound<'_, PyDict>) -> PyResult<HeaderMap> {
     for (name, value) in headers {
         let name: String = name.extract()?;
         let Ok(value) = value.extract::<String>() else {
-            let class = value.get_type().name()?;
-            let message = format!("the header {name:?} must be a str, got {class}");
-            return Err(PyTypeError::new_err(message));
+            return Err(wrong_type(format!("the header {name:?} must be a str"), &value));
         };
         let Ok(key) = HeaderName::try_from(&name) else {
             return Err(PyValueError::new_err(format!("{name:?} is not a valid header name")));

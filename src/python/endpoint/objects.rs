@@ -1,6 +1,6 @@
 //! Conversion of the events of a reply to Python objects.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use pyo3::{
     PyTraverseError, PyVisit,
@@ -14,6 +14,8 @@ use crate::{
     calls::CallOutcome,
     endpoint::Event,
     python::{
+        convert::{string, tuple},
+        lock,
         message::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},
         parser::{
             CallEnd, OpenIds, PyDiscarded, PyToolCallDelta, PyToolCallStart, Tools,
@@ -44,18 +46,13 @@ pub(crate) struct PyHttpLargeEvents(Mutex<Vec<Prepared>>);
 #[pymethods]
 impl PyHttpLargeEvents {
     /// Return the events, or an empty tuple if called again. Call this in a thread.
-    ///
-    /// Other threads can use the interpreter in between.
     fn read<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let prepared = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let objects: Vec<_> = prepared
-            .into_iter()
-            .map(|event| match event {
-                Prepared::Object(object) => Ok(object.into_bound(py)),
-                Prepared::Deferred(call_end, outcome) => call_end.event_yielding(py, outcome),
-            })
-            .collect::<PyResult<_>>()?;
-        PyTuple::new(py, objects)
+        let prepared = std::mem::take(&mut *lock(&self.0));
+        let objects = prepared.into_iter().map(|event| match event {
+            Prepared::Object(object) => Ok(object.into_bound(py)),
+            Prepared::Deferred(call_end, outcome) => call_end.event_yielding(py, outcome),
+        });
+        tuple(py, objects)
     }
 }
 
@@ -69,7 +66,7 @@ pub(super) struct ObjectBuilder {
 
 impl ObjectBuilder {
     pub(super) fn new(tools: Option<Tools>) -> Self {
-        Self { tools, open: OpenIds::new() }
+        Self { tools, open: OpenIds::default() }
     }
 
     pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -84,7 +81,7 @@ impl ObjectBuilder {
     fn id(&mut self, py: Python<'_>, index: usize) -> PyResult<Py<PyString>> {
         match &self.tools {
             Some(tools) => tools.id(py, index, &mut self.open).map(Bound::unbind),
-            None => Ok(PyString::new(py, &format!("call_{index}")).unbind()),
+            None => Ok(string(py, &format!("call_{index}"))),
         }
     }
 
@@ -99,9 +96,7 @@ impl ObjectBuilder {
                 events.into_iter().map(|event| self.prepare(py, event)).collect::<PyResult<_>>()?;
             return Bound::new(py, PyHttpLargeEvents(Mutex::new(prepared))).map(Bound::into_any);
         }
-        let objects: Vec<_> =
-            events.into_iter().map(|event| self.object(py, event)).collect::<PyResult<_>>()?;
-        PyTuple::new(py, objects).map(Bound::into_any)
+        tuple(py, events.into_iter().map(|event| self.object(py, event))).map(Bound::into_any)
     }
 
     fn prepare(&mut self, py: Python<'_>, event: Event) -> PyResult<Prepared> {
@@ -125,12 +120,11 @@ impl ObjectBuilder {
             Some(id) => id,
             None => self.id(py, index)?,
         };
-        let string = |text: &str| PyString::new(py, text).unbind();
-        Ok(CallEnd { index, id, name: string(name), raw: string(raw) })
+        Ok(CallEnd { index, id, name: string(py, name), raw: string(py, raw) })
     }
 
     fn object<'py>(&mut self, py: Python<'py>, event: Event) -> PyResult<Bound<'py, PyAny>> {
-        let string = |text: &str| PyString::new(py, text).unbind();
+        let string = |text: &str| string(py, text);
         Ok(match event {
             Event::Text(text) => bound(py, PyTextDelta { text: string(&text) })?,
             Event::Reasoning(text) => bound(py, PyReasoningDelta { text: string(&text) })?,

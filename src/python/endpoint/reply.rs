@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use pyo3::{PyTraverseError, PyVisit, exceptions::PyRuntimeError, prelude::*};
-use pyo3_async_runtimes::{TaskLocals, generic::future_into_py_with_locals};
 use tokio::task::AbortHandle;
 
 use super::{
     objects::ObjectBuilder,
     process::Owned,
-    runtime::{ToolweaveRuntime, handle, has_ended},
+    runtime::{awaitable, has_ended},
 };
 use crate::endpoint::{EventQueue, Failure};
 
-/// A request that has been sent, with its reply.
+/// A request that has been sent, with its reply. Dropping it aborts the request.
+///
+/// It cannot be used in a fork of its process.
 // Not frozen: PyO3 refuses a second borrow with an error, where a lock would wait for a thread
 // that waits for the interpreter.
 #[pyclass(name = "HttpReply", module = "toolweave._core")]
@@ -26,6 +27,10 @@ pub(crate) struct PyHttpReply {
     key: u64,
     /// True if all events have been taken.
     exhausted: bool,
+    /// The failure of the reply, if it failed, once all events have been taken.
+    ///
+    /// A tuple of the message, the HTTP status, the seconds to wait, True if a retry may help, and
+    /// the parameter that the server rejects.
     failure: Option<Failure>,
 }
 
@@ -68,6 +73,11 @@ impl PyHttpReply {
 #[pymethods]
 impl PyHttpReply {
     /// Return the events that have arrived, at most `limit`; None after the last one.
+    ///
+    /// If none has arrived yet, the wakeup socket is signalled for the next one.
+    ///
+    /// Raises:
+    ///     RuntimeError: The reply belongs to the parent of this forked process.
     fn take<'py>(&mut self, py: Python<'py>, limit: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         let queue = &self.request()?.queue;
         if self.exhausted {
@@ -93,24 +103,17 @@ impl PyHttpReply {
 
     /// Return an awaitable that completes when events can be taken.
     ///
-    /// For event loops that cannot watch a socket.
-    fn ready<'py>(
-        &self,
-        py: Python<'py>,
-        event_loop: Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    /// For replies without a wakeup socket.
+    ///
+    /// Args:
+    ///     event_loop: The loop that creates the future and is called when it completes.
+    fn ready<'py>(&self, event_loop: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let queue = Arc::clone(&self.request()?.queue);
         if has_ended() {
             // Only daemon threads are left to read; they must not see an error.
             return event_loop.call_method0("create_future");
         }
-        let runtime = handle(py)?;
-        let _entered = runtime.enter();
-        let locals = TaskLocals::new(event_loop);
-        future_into_py_with_locals::<ToolweaveRuntime, _, _>(py, locals, async move {
-            queue.ready().await;
-            Ok(())
-        })
+        awaitable(event_loop, async move { queue.ready().await })
     }
 
     /// Close the connection at once, unless all of the reply has been read.

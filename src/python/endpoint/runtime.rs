@@ -7,7 +7,7 @@ use std::{
     future::Future,
     pin::Pin,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Mutex,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll},
@@ -17,7 +17,7 @@ use std::{
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 use pyo3_async_runtimes::{
     TaskLocals,
-    generic::{ContextExt, JoinError, Runtime as AnyRuntime},
+    generic::{ContextExt, JoinError, Runtime as AnyRuntime, future_into_py_with_locals},
 };
 use tokio::{
     runtime::{Builder, Handle, Runtime},
@@ -25,6 +25,7 @@ use tokio::{
 };
 
 use super::process::Owned;
+use crate::python::lock;
 
 /// Longest time that interpreter shutdown waits for the runtime. Only a name lookup, which cannot
 /// be interrupted, takes that long.
@@ -42,10 +43,6 @@ static RUNNING: Mutex<Option<Owned<Runtime>>> = Mutex::new(None);
 // A fork of a process that is shutting down is shutting down as well.
 static ENDED: AtomicBool = AtomicBool::new(false);
 
-fn running() -> MutexGuard<'static, Option<Owned<Runtime>>> {
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Return a handle to the runtime of this process, which is started if necessary.
 pub(super) fn handle(py: Python<'_>) -> PyResult<Handle> {
     if has_ended() {
@@ -53,7 +50,7 @@ pub(super) fn handle(py: Python<'_>) -> PyResult<Handle> {
         return Err(PyRuntimeError::new_err(message));
     }
     let handle = {
-        let mut running = running();
+        let mut running = lock(&RUNNING);
         if let Some(runtime) = running.as_ref().and_then(Owned::get) {
             return Ok(runtime.handle().clone());
         }
@@ -91,18 +88,33 @@ pub(super) fn has_ended() -> bool {
 #[pyfunction(name = "_end_requests")]
 fn end(py: Python<'_>) {
     ENDED.store(true, Ordering::Relaxed);
-    let call_end = running().take();
+    let call_end = lock(&RUNNING).take();
     if let Some(runtime) = call_end.and_then(Owned::into_inner) {
         py.detach(|| runtime.shutdown_timeout(SHUTDOWN_TIMEOUT));
     }
 }
 
+/// Return an awaitable of an event loop that completes when `done` does.
+pub(super) fn awaitable(
+    event_loop: Bound<'_, PyAny>,
+    done: impl Future<Output = ()> + Send + 'static,
+) -> PyResult<Bound<'_, PyAny>> {
+    let py = event_loop.py();
+    let runtime = handle(py)?;
+    let _entered = runtime.enter();
+    let locals = TaskLocals::new(event_loop);
+    future_into_py_with_locals::<ToolweaveRuntime, _, _>(py, locals, async {
+        done.await;
+        Ok(())
+    })
+}
+
 /// The runtime as `pyo3-async-runtimes` sees it. Callers of that crate must have entered it.
-pub(super) struct ToolweaveRuntime;
+struct ToolweaveRuntime;
 
 /// A panic or cancellation that ended a task.
 #[derive(Debug)]
-pub(super) struct TaskError(tokio::task::JoinError);
+struct TaskError(tokio::task::JoinError);
 
 impl JoinError for TaskError {
     fn is_panic(&self) -> bool {
@@ -115,7 +127,7 @@ impl JoinError for TaskError {
 }
 
 /// A handle that completes when its task has ended.
-pub(super) struct Join(JoinHandle<()>);
+struct Join(JoinHandle<()>);
 
 impl Future for Join {
     type Output = Result<(), TaskError>;

@@ -7,7 +7,7 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -15,6 +15,7 @@ use std::{
 use pyo3::{exceptions::PyRuntimeError, prelude::*};
 
 use super::process::Owned;
+use crate::python::lock;
 
 #[derive(Debug)]
 struct Wakeup {
@@ -35,7 +36,7 @@ struct State {
 
 impl Wakeup {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
@@ -61,7 +62,10 @@ impl Notifier {
     }
 }
 
-/// A socket with which requests wake one event loop.
+/// A socket with which requests wake the event loop that watches it.
+///
+/// Raises:
+///     NotImplementedError: The system has no pairs of sockets.
 #[pyclass(name = "HttpWakeup", module = "toolweave._core", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyHttpWakeup(Owned<Arc<Wakeup>>);
@@ -118,7 +122,7 @@ impl PyHttpWakeup {
         keys
     }
 
-    /// Close the socket.
+    /// Close the socket. Later wakeups are ignored.
     fn close(&self) {
         if let Some(wakeup) = self.0.get() {
             wakeup.state().sockets = None;

@@ -10,57 +10,59 @@ use serde_json::{Map, Value};
 
 use super::{
     convert::{message_from_dict, message_from_json, to_core},
-    detail::Detail,
-    names::{member, parse},
+    extract::Detail,
+    names::parse,
 };
 use crate::{
     message::{Content, Envelope, Message, MessageError, MessageKind, Place, Role},
-    python::convert::{object_to_python, to_json, to_json_object, to_python},
+    python::{
+        convert::{
+            object_to_python, optional_string, optional_text, to_json, to_json_object, to_python,
+        },
+        error::wrong_type,
+    },
 };
 
-/// The envelope that every message has.
-#[pyclass(name = "MessageBase", module = "toolweave", frozen, subclass)]
+/// The envelope that every message has. Only its subclasses can be instantiated.
+#[pyclass(name = "MessageBase", module = "toolweave", frozen, subclass, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyMessageBase {
-    /// None if this version does not know the kind.
+    /// The kind of the content; a plain string if this version does not know the kind.
     kind: Option<MessageKind>,
+    /// The role of the author.
     role: Role,
-    #[pyo3(get)]
+    /// The id of the message.
     id: Option<Py<PyString>>,
-    #[pyo3(get)]
+    /// The agent that produced the message.
     from_agent: Option<Py<PyString>>,
-    #[pyo3(get)]
+    /// The model reply that the message belongs to.
     generation_id: Option<Py<PyString>>,
-    #[pyo3(get)]
+    /// The run that the message belongs to.
     run_id: Option<Py<PyString>>,
-    #[pyo3(get)]
+    /// The conversation that the message belongs to.
     chat_id: Option<Py<PyString>>,
-    #[pyo3(get)]
+    /// Other data, a JSON object.
     metadata: Py<PyDict>,
-    #[pyo3(get)]
+    /// Fields on the wire that this version does not know; written back unchanged.
     extra: Py<PyDict>,
 }
 
 #[pymethods]
 impl PyMessageBase {
-    #[getter]
-    fn role<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        member(py, self.role)
-    }
-
-    #[getter]
-    fn kind<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.kind.map(|kind| member(py, kind)).transpose()
-    }
-
+    /// Return the message as JSON text: camelCase, `kind` first, without empty fields.
     fn to_json(slf: &Bound<'_, Self>) -> PyResult<String> {
         Ok(to_core(slf.as_any())?.to_json())
     }
 
+    /// Return the message as the dict that `to_json` writes.
     fn to_dict<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         to_python(slf.py(), &to_core(slf.as_any())?.to_json_value())
     }
 
+    /// Read a message of this class from JSON text, nested at most 128 levels deep.
+    ///
+    /// Raises:
+    ///     MessageError: The text is not JSON, not a message, or a message of another kind.
     #[classmethod]
     fn from_json<'py>(
         cls: &Bound<'py, PyType>,
@@ -69,6 +71,10 @@ impl PyMessageBase {
         of_class(cls, message_from_json(text)?)
     }
 
+    /// Read a message of this class from a dict.
+    ///
+    /// Raises:
+    ///     MessageError: The dict is not a message, or a message of another kind.
     #[classmethod]
     fn from_dict<'py>(
         cls: &Bound<'py, PyType>,
@@ -99,8 +105,7 @@ impl PyMessageBase {
         kind: Option<MessageKind>,
         envelope: &Envelope,
     ) -> PyResult<Self> {
-        let text =
-            |text: &Option<String>| text.as_ref().map(|text| PyString::new(py, text).unbind());
+        let text = |text: &Option<String>| optional_string(py, text.as_ref());
         Ok(Self {
             kind,
             role: envelope.role,
@@ -115,9 +120,7 @@ impl PyMessageBase {
     }
 
     pub(super) fn to_core(&self, py: Python<'_>, detail: Detail<'_>) -> PyResult<Envelope> {
-        let text = |text: &Option<Py<PyString>>| {
-            text.as_ref().map(|text| text.bind(py).to_str().map(str::to_owned)).transpose()
-        };
+        let text = |text: &Option<Py<PyString>>| optional_text(py, text.as_ref());
         Ok(Envelope {
             role: self.role,
             id: text(&self.id)?,
@@ -127,19 +130,16 @@ impl PyMessageBase {
             chat_id: text(&self.chat_id)?,
             natural: false,
             metadata: match detail {
-                Detail::Provider(key) => member_of(self.metadata.bind(py), key)?,
+                // Only this member.
+                Detail::Provider(key) => match self.metadata.bind(py).get_item(key)? {
+                    Some(value) => Map::from_iter([(key.to_owned(), to_json(&value)?)]),
+                    None => Map::new(),
+                },
                 Detail::Full | Detail::Request => to_json_object(self.metadata.bind(py))?,
             },
             extra: to_json_object(self.extra.bind(py))?,
         })
     }
-}
-
-/// Return an object with one member of a dict, or an empty one.
-fn member_of(dict: &Bound<'_, PyDict>, key: &str) -> PyResult<Map<String, Value>> {
-    let member =
-        dict.get_item(key)?.map(|value| Ok::<_, PyErr>((key.to_owned(), to_json(&value)?)));
-    Ok(member.transpose()?.into_iter().collect())
 }
 
 /// A class for one kind of message.
@@ -227,11 +227,7 @@ fn envelope(
         } else if let Ok(text) = value.cast::<PyString>() {
             Some(text.to_str()?.to_owned())
         } else {
-            let actual = value.get_type();
-            return Err(PyTypeError::new_err(format!(
-                "{name} must be a str or None, got {}",
-                actual.name()?
-            )));
+            return Err(wrong_type(format!("{name} must be a str or None"), &value));
         };
     }
     Ok(envelope)

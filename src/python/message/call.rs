@@ -1,50 +1,50 @@
 //! Calls, their repairs and their results.
 
 use pyo3::{
-    exceptions::{PyBaseException, PyTypeError},
+    exceptions::{PyBaseException, PyTypeError, PyValueError},
     prelude::*,
     types::{PyDict, PyString, PyTuple},
 };
 use serde_json::Value;
 
-use super::{
-    detail::Detail,
-    entity::entity,
-    names::{member, parse},
-};
+use super::{extract::Detail, names::parse};
 use crate::{
     message::{ErrorCode, MessageError, Place, Repair, RepairKind, ToolCall, ToolResult},
     python::{
-        class::record,
-        convert::{object_to_python, to_json, to_json_object, to_python},
+        class::{data_class, record},
+        convert::{object_to_python, string, to_json, to_json_object, to_python, tuple},
     },
 };
 
-/// A change that made a call valid.
-#[pyclass(name = "Repair", module = "toolweave", frozen, get_all)]
-#[derive(Debug)]
-pub(crate) struct PyRepair {
-    path: Py<PyString>,
-    kind: Py<PyString>,
-    before: Py<PyAny>,
-    after: Py<PyAny>,
-}
-
-record!(PyRepair { path, kind, before, after }
-    #[new]
-    fn new(path: Py<PyString>, kind: Py<PyString>, before: Py<PyAny>, after: Py<PyAny>) -> Self {
-        Self { path, kind, before, after }
+data_class! {
+    /// A change that made a call valid.
+    ///
+    /// Attributes:
+    ///     path: Location in the arguments, as a JSON Pointer; empty for the call as a whole.
+    ///     kind: The kind of change, such as ``trailing_comma`` or ``type``.
+    ///     before: The text or value before the change.
+    ///     after: The text or value after the change.
+    "Repair", PyRepair(path, kind, before, after) {
+        path: Py<PyString>,
+        kind: Py<PyString>,
+        before: Py<PyAny>,
+        after: Py<PyAny>,
     }
-);
+}
 
 impl PyRepair {
     pub(crate) fn from_core(py: Python<'_>, repair: &Repair) -> PyResult<Self> {
         Ok(Self {
-            path: PyString::new(py, &repair.path).unbind(),
+            path: string(py, &repair.path),
             kind: PyString::intern(py, repair.kind.as_str()).unbind(),
             before: to_python(py, &repair.before)?.unbind(),
             after: to_python(py, &repair.after)?.unbind(),
         })
+    }
+
+    /// Convert repairs to a tuple of Python objects.
+    pub(crate) fn tuple<'py>(py: Python<'py>, repairs: &[Repair]) -> PyResult<Bound<'py, PyTuple>> {
+        tuple(py, repairs.iter().map(|repair| Self::from_core(py, repair)))
     }
 
     fn to_core(&self, py: Python<'_>) -> PyResult<Repair> {
@@ -68,21 +68,32 @@ impl PyRepair {
 }
 
 /// A request by the model to run one tool.
+///
+/// Raises:
+///     TypeError: The arguments are not a dict of JSON values, or a repair is not a `Repair`.
 #[pyclass(name = "ToolCall", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyToolCall {
-    pub(super) id: Py<PyString>,
-    name: Py<PyString>,
-    arguments: Py<PyAny>,
-    raw: Py<PyString>,
-    index: usize,
-    repairs: Py<PyTuple>,
+    /// The id, unique within the reply; the result refers to it.
+    pub(crate) id: Py<PyString>,
+    /// The name of the tool, as in its contract.
+    pub(crate) name: Py<PyString>,
+    /// The arguments, a JSON object. Integers of any size are exact.
+    pub(crate) arguments: Py<PyAny>,
+    /// Source text of the call; empty for a call that is not from a reply.
+    ///
+    /// The span of the reply with its tags, or the text of a native call's arguments.
+    pub(crate) raw: Py<PyString>,
+    /// The position among the calls of the reply.
+    pub(crate) index: usize,
+    /// The repairs of the arguments, in order.
+    pub(crate) repairs: Py<PyTuple>,
 }
 
-entity!(PyToolCall {
-        fields: ["id", "name", "arguments", "raw", "index", "repairs"],
+record!(PyToolCall {
+        fields: [id, name, arguments, raw, index, repairs],
         shown: 3,
-        hashed: ["id", "name", "raw", "index"],
+        hashed: [id, name, raw, index],
     }
     #[new]
     #[pyo3(signature = (id, name, arguments, raw=None, index=0, repairs=None))]
@@ -102,7 +113,7 @@ entity!(PyToolCall {
             id,
             name,
             arguments: arguments.into_any().unbind(),
-            raw: raw.unwrap_or_else(|| PyString::new(py, "").unbind()),
+            raw: raw.unwrap_or_else(|| string(py, "")),
             index,
             repairs: match repairs {
                 None => PyTuple::empty(py).unbind(),
@@ -113,39 +124,18 @@ entity!(PyToolCall {
 );
 
 impl PyToolCall {
-    /// Create a call from validated parts; `arguments` is a `dict`.
-    pub(crate) fn from_parts(
-        id: Py<PyString>,
-        name: Py<PyString>,
-        arguments: Py<PyAny>,
-        raw: Py<PyString>,
-        index: usize,
-        repairs: Py<PyTuple>,
-    ) -> Self {
-        Self { id, name, arguments, raw, index, repairs }
-    }
-
     pub(crate) fn from_core(py: Python<'_>, call: &ToolCall) -> PyResult<Self> {
-        let repairs: Vec<_> = call
-            .repairs
-            .iter()
-            .map(|repair| PyRepair::from_core(py, repair)?.into_pyobject(py))
-            .collect::<PyResult<_>>()?;
         Ok(Self {
-            id: PyString::new(py, &call.id).unbind(),
-            name: PyString::new(py, &call.name).unbind(),
+            id: string(py, &call.id),
+            name: string(py, &call.name),
             arguments: to_python(py, &call.arguments)?.unbind(),
-            raw: PyString::new(py, &call.raw).unbind(),
+            raw: string(py, &call.raw),
             index: call.index,
-            repairs: PyTuple::new(py, repairs)?.unbind(),
+            repairs: PyRepair::tuple(py, &call.repairs)?.unbind(),
         })
     }
 
-    pub(crate) fn to_core(&self, py: Python<'_>) -> PyResult<ToolCall> {
-        self.to_core_with(py, Detail::Full)
-    }
-
-    pub(super) fn to_core_with(&self, py: Python<'_>, detail: Detail<'_>) -> PyResult<ToolCall> {
+    pub(super) fn to_core(&self, py: Python<'_>, detail: Detail<'_>) -> PyResult<ToolCall> {
         let (raw, repairs) = match detail {
             Detail::Full => (self.raw.bind(py).to_str()?, Some(self.repairs.bind(py))),
             Detail::Request | Detail::Provider(_) => ("", None),
@@ -166,37 +156,45 @@ impl PyToolCall {
 }
 
 /// The result of a tool call.
-#[pyclass(name = "ToolResult", module = "toolweave", frozen)]
+///
+/// Two results are equal if their wire forms are: `value`, `exception` and `reference` are not
+/// compared.
+///
+/// Raises:
+///     ValueError: The error code is unknown, or the duration is not finite.
+#[pyclass(name = "ToolResult", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyToolResult {
-    #[pyo3(get)]
+    /// The id of the call.
     pub(super) tool_call_id: Py<PyString>,
-    #[pyo3(get)]
+    /// The name of the tool.
     name: Py<PyString>,
-    #[pyo3(get)]
+    /// The text for the model.
     result: Py<PyString>,
-    #[pyo3(get)]
+    /// The return value of the function. Not on the wire.
     value: Py<PyAny>,
-    #[pyo3(get)]
+    /// True if the call failed; always true if there is an error code.
     is_error: bool,
+    /// The reason of the failure, if the call failed.
     error_code: Option<ErrorCode>,
-    #[pyo3(get)]
+    /// The run time of the tool, in seconds.
     duration: Option<f64>,
-    #[pyo3(get)]
+    /// The exception that the tool raised. Not on the wire, not stored, and not pickled.
     exception: Option<Py<PyBaseException>>,
-    #[pyo3(get)]
+    /// The id of the log record of the exception; None if the tool raised a `ToolError`.
+    ///
+    /// On the wire it is in the message's `metadata["references"]`, by the id of the call.
     reference: Option<Py<PyString>>,
 }
 
-entity!(PyToolResult {
+record!(PyToolResult {
         fields: [
-            "tool_call_id", "name", "result", "value", "is_error", "error_code", "duration",
-            "exception", "reference"
+            tool_call_id, name, result, value, is_error, error_code, duration, exception, reference
         ],
         shown: 3,
-        silent: ["value", "exception", "reference"],
-        unpickled: "exception",
-        hashed: ["tool_call_id", "name", "result", "is_error", "error_code", "duration"],
+        hashed: [tool_call_id, name, result, is_error, error_code, duration],
+        uncompared: [value, exception, reference],
+        unpickled: [exception],
     }
     #[new]
     #[pyo3(signature = (
@@ -218,9 +216,8 @@ entity!(PyToolResult {
     ) -> PyResult<Self> {
         let error_code = error_code.map(|code| parse(code, "error_code")).transpose()?;
         if let Some(duration) = duration.filter(|duration| !duration.is_finite()) {
-            return Err(pyo3::exceptions::PyValueError::new_err(format!(
-                "duration is {duration}; expected seconds"
-            )));
+            let message = format!("duration is {duration}; expected seconds");
+            return Err(PyValueError::new_err(message));
         }
         Ok(Self {
             tool_call_id,
@@ -234,19 +231,14 @@ entity!(PyToolResult {
             reference,
         })
     }
-
-    #[getter]
-    fn error_code<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.error_code.map(|code| member(py, code)).transpose()
-    }
 );
 
 impl PyToolResult {
     pub(crate) fn from_core(py: Python<'_>, result: &ToolResult) -> Self {
         Self {
-            tool_call_id: PyString::new(py, &result.tool_call_id).unbind(),
-            name: PyString::new(py, &result.name).unbind(),
-            result: PyString::new(py, &result.result).unbind(),
+            tool_call_id: string(py, &result.tool_call_id),
+            name: string(py, &result.name),
+            result: string(py, &result.result),
             value: py.None(),
             is_error: result.is_error || result.error_code.is_some(),
             error_code: result.error_code,
@@ -293,13 +285,14 @@ pub(super) fn tuple_of<'py, T: pyo3::PyTypeInfo>(
     {
         return Ok(tuple.clone());
     }
-    let mut all = Vec::new();
-    for item in iterator {
-        let item = item?;
-        if !item.is_instance_of::<T>() {
-            return Err(wrong(&item, &format!("; item {} is", all.len()))?);
-        }
-        all.push(item);
-    }
-    PyTuple::new(py, all)
+    tuple(
+        py,
+        iterator.enumerate().map(|(position, item)| {
+            let item = item?;
+            if item.is_instance_of::<T>() {
+                return Ok(item);
+            }
+            Err(wrong(&item, &format!("; item {position} is"))?)
+        }),
+    )
 }

@@ -9,15 +9,25 @@ use pyo3::{
 use super::{
     base::{Kind, PyMessageBase, build, object},
     call::{PyToolCall, PyToolResult, tuple_of},
-    detail::Detail,
-    entity::entity,
+    extract::Detail,
 };
 use crate::{
     message::{Content, MessageKind, Place, Role, ToolCall, ToolResult, Usage, order_by_calls},
-    python::convert::{object_to_python, to_json_object},
+    python::{
+        class::record,
+        convert::{object_to_python, to_json_object},
+    },
 };
 
 /// A message with text.
+///
+/// Attributes:
+///     kind: ``text``.
+///     text: The text.
+///     natural: True if `consolidate` passes the text on unchanged, with the calls and results in
+///         it (of a user's text, only the results). If false, nothing in it is read as a call. Set
+///         by `consolidate` and by programs, for text that they trust; never by clients of a
+///         server.
 #[pyclass(name = "TextMessage", module = "toolweave", extends = PyMessageBase, frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyTextMessage {
@@ -25,10 +35,10 @@ pub(crate) struct PyTextMessage {
     pub(super) natural: bool,
 }
 
-entity!(PyTextMessage {
-        fields: ["text", "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra", "natural"],
+record!(PyTextMessage {
+        fields: [text, role, id, from_agent, generation_id, run_id, chat_id, metadata, extra, natural],
         shown: 1,
-        hashed: ["text", "role", "id"],
+        hashed: [text, role, id],
     }
     #[new]
     #[pyo3(signature = (text, *, natural=false, **envelope))]
@@ -53,16 +63,20 @@ impl Kind for PyTextMessage {
 }
 
 /// A message with reasoning that precedes an answer.
+///
+/// Attributes:
+///     kind: ``reasoning``.
+///     text: The text.
 #[pyclass(name = "ReasoningMessage", module = "toolweave", extends = PyMessageBase, frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyReasoningMessage {
     pub(super) text: Py<PyString>,
 }
 
-entity!(PyReasoningMessage {
-        fields: ["text", "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra"],
+record!(PyReasoningMessage {
+        fields: [text, role, id, from_agent, generation_id, run_id, chat_id, metadata, extra],
         shown: 1,
-        hashed: ["text", "role", "id"],
+        hashed: [text, role, id],
     }
     #[new]
     #[pyo3(signature = (text, **envelope))]
@@ -86,16 +100,20 @@ impl Kind for PyReasoningMessage {
 }
 
 /// A message with calls by the model.
+///
+/// Attributes:
+///     kind: ``tools_call``.
+///     tool_calls: The calls, in the order of the text.
 #[pyclass(name = "ToolCallMessage", module = "toolweave", extends = PyMessageBase, frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyToolCallMessage {
     pub(super) tool_calls: Py<PyTuple>,
 }
 
-entity!(PyToolCallMessage {
-        fields: ["tool_calls", "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra"],
+record!(PyToolCallMessage {
+        fields: [tool_calls, role, id, from_agent, generation_id, run_id, chat_id, metadata, extra],
         shown: 1,
-        hashed: ["tool_calls", "role", "id"],
+        hashed: [tool_calls, role, id],
     }
     #[new]
     #[pyo3(signature = (tool_calls, **envelope))]
@@ -120,16 +138,20 @@ impl Kind for PyToolCallMessage {
 }
 
 /// A message with results of calls.
+///
+/// Attributes:
+///     kind: ``tool_result``.
+///     tool_results: The results.
 #[pyclass(name = "ToolResultMessage", module = "toolweave", extends = PyMessageBase, frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyToolResultMessage {
     pub(super) tool_results: Py<PyTuple>,
 }
 
-entity!(PyToolResultMessage {
-        fields: ["tool_results", "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra"],
+record!(PyToolResultMessage {
+        fields: [tool_results, role, id, from_agent, generation_id, run_id, chat_id, metadata, extra],
         shown: 1,
-        hashed: ["tool_results", "role", "id"],
+        hashed: [tool_results, role, id],
     }
     #[new]
     #[pyo3(signature = (tool_results, **envelope))]
@@ -153,18 +175,27 @@ impl Kind for PyToolResultMessage {
     }
 }
 
-/// A message with calls and their results, in the order of the calls.
+/// A message with calls and their results. A call without a result is pending.
+///
+/// Attributes:
+///     kind: ``tools_aggregate``.
+///     tool_calls: The calls, in the order of the text.
+///     tool_results: Their results, in the same order.
+///
+/// Raises:
+///     MessageError: A result belongs to none of the calls, or an id repeats.
 #[pyclass(name = "ToolAggregateMessage", module = "toolweave", extends = PyMessageBase, frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyToolAggregateMessage {
     pub(super) tool_calls: Py<PyTuple>,
+    /// The results, in the order of the calls, matched by id.
     pub(super) tool_results: Py<PyTuple>,
 }
 
-entity!(PyToolAggregateMessage {
-        fields: ["tool_calls", "tool_results", "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra"],
+record!(PyToolAggregateMessage {
+        fields: [tool_calls, tool_results, role, id, from_agent, generation_id, run_id, chat_id, metadata, extra],
         shown: 2,
-        hashed: ["tool_calls", "tool_results", "role", "id"],
+        hashed: [tool_calls, tool_results, role, id],
     }
     #[new]
     #[pyo3(signature = (tool_calls, tool_results, **envelope))]
@@ -195,19 +226,26 @@ impl Kind for PyToolAggregateMessage {
 }
 
 /// A message with the token usage of a model request.
+///
+/// Attributes:
+///     kind: ``usage``.
 #[pyclass(name = "UsageMessage", module = "toolweave", extends = PyMessageBase, frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyUsageMessage {
+    /// Tokens of the prompt, cached ones included.
     pub(super) input_tokens: u64,
+    /// Tokens of the reply.
     pub(super) output_tokens: u64,
+    /// The part of `input_tokens` that came from the provider's cache.
     pub(super) cached_input_tokens: u64,
+    /// The cost, in the currency of the caller's price table.
     pub(super) cost: Option<f64>,
 }
 
-entity!(PyUsageMessage {
-        fields: ["input_tokens", "output_tokens", "cached_input_tokens", "cost", "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra"],
+record!(PyUsageMessage {
+        fields: [input_tokens, output_tokens, cached_input_tokens, cost, role, id, from_agent, generation_id, run_id, chat_id, metadata, extra],
         shown: 4,
-        hashed: ["input_tokens", "output_tokens", "cached_input_tokens", "cost", "role", "id"],
+        hashed: [input_tokens, output_tokens, cached_input_tokens, cost, role, id],
     }
     #[new]
     #[pyo3(signature = (input_tokens=0, output_tokens=0, cached_input_tokens=0, cost=None, **envelope))]
@@ -245,14 +283,16 @@ impl Kind for PyUsageMessage {
 #[pyclass(name = "UnknownMessage", module = "toolweave", extends = PyMessageBase, frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyUnknownMessage {
+    /// The name of the kind on the wire.
     pub(super) kind: Py<PyString>,
+    /// All fields that are not part of the envelope.
     pub(super) fields: Py<PyDict>,
 }
 
-entity!(PyUnknownMessage {
-        fields: ["kind", "fields", "role", "id", "from_agent", "generation_id", "run_id", "chat_id", "metadata", "extra"],
+record!(PyUnknownMessage {
+        fields: [kind, fields, role, id, from_agent, generation_id, run_id, chat_id, metadata, extra],
         shown: 2,
-        hashed: ["kind", "role", "id"],
+        hashed: [kind, role, id],
     }
     #[new]
     #[pyo3(signature = (kind, fields=None, **envelope))]
@@ -287,7 +327,7 @@ fn calls_to_core(
     detail: Detail<'_>,
 ) -> PyResult<Vec<ToolCall>> {
     let calls = calls.bind(py).iter();
-    calls.map(|call| call.cast::<PyToolCall>()?.get().to_core_with(py, detail)).collect()
+    calls.map(|call| call.cast::<PyToolCall>()?.get().to_core(py, detail)).collect()
 }
 
 fn results_to_core(py: Python<'_>, results: &Py<PyTuple>) -> PyResult<Vec<ToolResult>> {

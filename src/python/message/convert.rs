@@ -2,9 +2,8 @@
 
 use pyo3::{
     PyClass,
-    exceptions::PyTypeError,
     prelude::*,
-    types::{PyBytes, PyString, PyTuple},
+    types::{PyBytes, PyList, PyString, PyTuple},
 };
 
 use super::{
@@ -14,12 +13,24 @@ use super::{
         PyReasoningMessage, PyTextMessage, PyToolAggregateMessage, PyToolCallMessage,
         PyToolResultMessage, PyUnknownMessage, PyUsageMessage,
     },
-    detail::Detail,
+    extract::Detail,
 };
 use crate::{
     message::{Content, Envelope, Message, MessageError, Place, ToolCall, ToolResult},
-    python::convert::{object_to_python, to_json},
+    python::{
+        convert::{object_to_python, string, to_json, tuple},
+        error::wrong_type,
+    },
 };
+
+/// Convert messages to a list of objects.
+pub(crate) fn messages_to_python<'py>(
+    py: Python<'py>,
+    messages: &[Message],
+) -> PyResult<Bound<'py, PyList>> {
+    let messages = messages.iter().map(|message| message_to_python(py, message));
+    PyList::new(py, messages.collect::<PyResult<Vec<_>>>()?)
+}
 
 /// Convert a message to an object of the class for its kind.
 pub(crate) fn message_to_python<'py>(
@@ -36,16 +47,16 @@ pub(super) fn message_with_results<'py>(
     result: &dyn Fn(&ToolResult) -> PyResult<Bound<'py, PyToolResult>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let envelope = &message.envelope;
-    let text = |text: &str| PyString::new(py, text).unbind();
-    let results = |results: &[ToolResult]| {
-        let results: Vec<_> = results.iter().map(result).collect::<PyResult<_>>()?;
-        PyResult::Ok(PyTuple::new(py, results)?.unbind())
-    };
+    let results = |results: &[ToolResult]| tuple(py, results.iter().map(result)).map(Bound::unbind);
     match &message.content {
-        Content::Text(said) => {
-            object(py, envelope, PyTextMessage { text: text(said), natural: envelope.natural })
+        Content::Text(said) => object(
+            py,
+            envelope,
+            PyTextMessage { text: string(py, said), natural: envelope.natural },
+        ),
+        Content::Reasoning(said) => {
+            object(py, envelope, PyReasoningMessage { text: string(py, said) })
         }
-        Content::Reasoning(said) => object(py, envelope, PyReasoningMessage { text: text(said) }),
         Content::ToolCalls(calls) => {
             object(py, envelope, PyToolCallMessage { tool_calls: calls_to_python(py, calls)? })
         }
@@ -68,7 +79,7 @@ pub(super) fn message_with_results<'py>(
         }
         Content::Unknown { kind, fields } => {
             let fields = object_to_python(py, fields)?.unbind();
-            object(py, envelope, PyUnknownMessage { kind: text(kind), fields })
+            object(py, envelope, PyUnknownMessage { kind: string(py, kind), fields })
         }
     }
 }
@@ -83,11 +94,7 @@ fn object<'py, K: Kind>(
 }
 
 fn calls_to_python(py: Python<'_>, calls: &[ToolCall]) -> PyResult<Py<PyTuple>> {
-    let calls: Vec<_> = calls
-        .iter()
-        .map(|call| Bound::new(py, PyToolCall::from_core(py, call)?))
-        .collect::<PyResult<_>>()?;
-    Ok(PyTuple::new(py, calls)?.unbind())
+    tuple(py, calls.iter().map(|call| PyToolCall::from_core(py, call))).map(Bound::unbind)
 }
 
 /// Convert an object of a message class; return None for other objects.
@@ -123,14 +130,14 @@ pub(super) fn try_to_core(
 pub(super) fn to_core(object: &Bound<'_, PyAny>) -> PyResult<Message> {
     match try_to_core(object, Detail::Full)? {
         Some(message) => Ok(message),
-        None => Err(PyTypeError::new_err(format!(
-            "expected a message, got {}",
-            object.get_type().name()?
-        ))),
+        None => Err(wrong_type("expected a message", object)),
     }
 }
 
-/// Read a message of any kind from JSON text.
+/// Read a message of any kind from JSON text, nested at most 128 levels deep.
+///
+/// Raises:
+///     MessageError: The text is not JSON or not a message.
 #[pyfunction]
 pub(crate) fn message_from_json<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let py = text.py();
@@ -144,15 +151,15 @@ pub(crate) fn message_from_json<'py>(text: &Bound<'py, PyAny>) -> PyResult<Bound
             }
         }
     } else {
-        return Err(PyTypeError::new_err(format!(
-            "JSON text must be a str or bytes, got {}",
-            text.get_type().name()?
-        )));
+        return Err(wrong_type("JSON text must be a str or bytes", text));
     };
     message_to_python(py, &message?)
 }
 
 /// Read a message of any kind from a dict.
+///
+/// Raises:
+///     MessageError: The dict is not a message.
 #[pyfunction]
 pub(crate) fn message_from_dict<'py>(fields: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     message_to_python(fields.py(), &Message::from_json_value(to_json(fields)?)?)

@@ -1,17 +1,29 @@
 //! Extraction of messages from the forms that callers pass.
 
 use pyo3::{
-    exceptions::PyTypeError,
     prelude::*,
     types::{PyBytes, PyDict, PyMapping, PyString},
 };
 use serde_json::Value;
 
-use super::{convert::try_to_core, detail::Detail};
+use super::convert::try_to_core;
 use crate::{
     message::{Content, Message, Place, Role, openai},
-    python::convert::to_json,
+    python::{convert::to_json, error::wrong_type},
 };
+
+/// The parts of a message that are read from its Python object.
+///
+/// A long call can have a repair for each of its values, and reading those takes long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Detail<'a> {
+    /// The whole message.
+    Full,
+    /// The message without the raw text and the repairs of calls, which no model reads.
+    Request,
+    /// As [`Request`](Self::Request), with only this member of the metadata.
+    Provider(&'a str),
+}
 
 /// Extract a conversation from a `str` (one text of the user), or from an iterable of messages,
 /// strings, wire dicts (those with a `kind`), and `OpenAI`'s dicts and response objects. Errors
@@ -81,10 +93,7 @@ pub(super) fn items<'py>(
         || messages.hasattr("model_dump")?;
     match messages.try_iter() {
         Ok(items) if !single => Ok(items),
-        _ => Err(PyTypeError::new_err(format!(
-            "expected a list of messages, got {}",
-            messages.get_type().name()?
-        ))),
+        _ => Err(wrong_type("expected a list of messages", messages)),
     }
 }
 
@@ -98,10 +107,7 @@ pub(super) fn item_to_json(
         if item.hasattr("model_dump")? { Some(item.call_method0("model_dump")?) } else { None };
     let fields = dumped.as_ref().unwrap_or(item);
     if !fields.is_instance_of::<PyMapping>() {
-        return Err(PyTypeError::new_err(format!(
-            "message {position} must be {expected}, got {}",
-            item.get_type().name()?
-        )));
+        return Err(wrong_type(format!("message {position} must be {expected}"), item));
     }
     to_json(fields).map_err(|err| {
         let py = item.py();

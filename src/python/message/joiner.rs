@@ -1,12 +1,8 @@
 //! Python classes for the joiner.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Mutex};
 
 use pyo3::{
-    exceptions::PyTypeError,
     prelude::*,
     types::{PyString, PyTuple},
 };
@@ -14,15 +10,29 @@ use pyo3::{
 use super::{
     call::{PyToolCall, PyToolResult},
     convert::message_with_results,
-    names::member,
+    extract::Detail,
+    names::parse,
     update::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},
 };
 use crate::{
     message::{Envelope, FinishReason, Joiner, Problem, Role, Update},
-    python::class::record,
+    python::{
+        class::{data_class, record},
+        convert::{string, tuple},
+        error::wrong_type,
+        lock,
+    },
 };
 
 /// An accumulator that joins the updates of a reply and the results of its calls into messages.
+///
+/// Results may arrive before their call, late or twice, and any fragment of a call may have its id.
+/// The messages are the same in all these cases, and however the reply was split into pieces. They
+/// are in the order of the text; the position of a call is that of its first piece. Calls share a
+/// message unless text or reasoning is between them. White space alone between two calls is moved
+/// behind the later one, to the beginning of the next text.
+///
+/// The arguments become the envelope of every message. Safe to share between threads.
 #[pyclass(name = "Joiner", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyJoiner(Mutex<State>);
@@ -32,12 +42,6 @@ struct State {
     joiner: Joiner,
     /// The first result of each call as it was pushed: the core does not have its `value`.
     results: HashMap<String, Py<PyToolResult>>,
-}
-
-impl PyJoiner {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 #[pymethods]
@@ -61,9 +65,13 @@ impl PyJoiner {
         Self(Mutex::new(State { joiner, results: HashMap::new() }))
     }
 
+    /// Add one update.
+    ///
+    /// Raises:
+    ///     TypeError: The object is not an update.
     fn push(&self, update: &Bound<'_, PyAny>) -> PyResult<()> {
         let update_of_core = to_core(update)?;
-        let mut state = self.lock();
+        let mut state = lock(&self.0);
         if let (Update::ToolResult(core), Ok(result)) =
             (&update_of_core, update.cast::<PyToolResult>())
         {
@@ -74,9 +82,12 @@ impl PyJoiner {
         Ok(())
     }
 
+    /// Return the messages so far.
+    ///
+    /// You may push more updates afterwards, such as late results, and call this again.
     fn finish(&self, py: Python<'_>) -> PyResult<PyJoinedReply> {
         let (joined, results) = {
-            let state = self.lock();
+            let state = lock(&self.0);
             let results: HashMap<_, _> = state
                 .results
                 .iter()
@@ -88,18 +99,15 @@ impl PyJoiner {
             Some(result) => Ok(result.bind(py).clone()),
             None => Bound::new(py, PyToolResult::from_core(py, core)),
         };
-        let messages: Vec<_> = joined
-            .messages
-            .iter()
-            .map(|message| message_with_results(py, message, &result))
-            .collect::<PyResult<_>>()?;
-        let problems: Vec<_> =
-            joined.problems.iter().map(|problem| PyJoinProblem::from_core(py, problem)).collect();
+        let messages = joined.messages.iter();
+        let messages = messages.map(|message| message_with_results(py, message, &result));
+        let problems = joined.problems.iter();
+        let problems = problems.map(|problem| Ok(PyJoinProblem::from_core(py, problem)));
         Ok(PyJoinedReply {
-            messages: PyTuple::new(py, messages)?.unbind(),
+            messages: tuple(py, messages)?.unbind(),
             finish_reason: joined.finish_reason,
             missing: PyTuple::new(py, joined.missing)?.unbind(),
-            problems: PyTuple::new(py, problems)?.unbind(),
+            problems: tuple(py, problems)?.unbind(),
         })
     }
 }
@@ -114,7 +122,7 @@ pub(crate) fn try_update(update: &Bound<'_, PyAny>) -> PyResult<Option<Update>> 
     } else if let Ok(delta) = update.cast::<PyReasoningDelta>() {
         Update::Reasoning(delta.get().text.bind(py).to_str()?.to_owned())
     } else if let Ok(call) = update.cast::<PyToolCall>() {
-        Update::ToolCall(call.get().to_core(py)?)
+        Update::ToolCall(call.get().to_core(py, Detail::Full)?)
     } else if let Ok(result) = update.cast::<PyToolResult>() {
         Update::ToolResult(result.get().to_core(py)?)
     } else if let Ok(usage) = update.cast::<PyUsageUpdate>() {
@@ -129,28 +137,29 @@ pub(crate) fn try_update(update: &Bound<'_, PyAny>) -> PyResult<Option<Update>> 
 fn to_core(update: &Bound<'_, PyAny>) -> PyResult<Update> {
     match try_update(update)? {
         Some(update) => Ok(update),
-        None => Err(PyTypeError::new_err(format!(
+        None => Err(wrong_type(
             "expected a TextDelta, ReasoningDelta, ToolCallUpdate, ToolCall, ToolResult, \
-             UsageUpdate or FinishUpdate, got {}",
-            update.get_type().name()?
-        ))),
+             UsageUpdate or FinishUpdate",
+            update,
+        )),
     }
 }
 
-/// The messages that a joiner has built.
-#[pyclass(name = "JoinedReply", module = "toolweave", frozen)]
+/// The messages that a `Joiner` has built from its updates.
+#[pyclass(name = "JoinedReply", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyJoinedReply {
-    #[pyo3(get)]
+    /// The reply, in order; results without a call and then the usage come last.
     messages: Py<PyTuple>,
+    /// The reason why the reply ended; `missing` if the provider gave none.
     finish_reason: FinishReason,
-    #[pyo3(get)]
+    /// The ids of the calls in `messages` that have no result yet, in order.
     missing: Py<PyTuple>,
-    #[pyo3(get)]
+    /// The problems in the stream of updates.
     problems: Py<PyTuple>,
 }
 
-record!(PyJoinedReply { messages, finish_reason, missing, problems }
+record!(PyJoinedReply { fields: [messages, finish_reason, missing, problems] }
     #[new]
     fn new(
         messages: Py<PyTuple>,
@@ -158,44 +167,36 @@ record!(PyJoinedReply { messages, finish_reason, missing, problems }
         missing: Py<PyTuple>,
         problems: Py<PyTuple>,
     ) -> PyResult<Self> {
-        let finish_reason = super::names::parse(finish_reason, "finish_reason")?;
+        let finish_reason = parse(finish_reason, "finish_reason")?;
         Ok(Self { messages, finish_reason, missing, problems })
     }
-
-    #[getter]
-    fn finish_reason<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        member(py, self.finish_reason)
-    }
 );
 
-/// A problem in a stream of updates.
-#[pyclass(name = "JoinProblem", module = "toolweave", frozen, get_all)]
-#[derive(Debug)]
-pub(crate) struct PyJoinProblem {
-    kind: Py<PyString>,
-    message: Py<PyString>,
-    tool_call_id: Option<Py<PyString>>,
-    name: Option<Py<PyString>>,
-    text: Option<Py<PyString>>,
-}
-
-record!(PyJoinProblem { kind, message, tool_call_id, name, text }
-    #[new]
-    #[pyo3(signature = (kind, message, tool_call_id=None, name=None, text=None))]
-    fn new(
+data_class! {
+    /// A problem in a stream of updates.
+    ///
+    /// Kinds: ``invalid_arguments``, ``unclosed`` and ``unnamed`` (the native call was left out of the
+    /// messages), ``renamed``, ``late_fragment``, ``duplicate_call``, ``duplicate_result``, ``no_call``
+    /// (a result without a call), ``after_finish`` and ``second_finish``.
+    ///
+    /// Attributes:
+    ///     kind: The kind of problem.
+    ///     tool_call_id: The call concerned, if any.
+    "JoinProblem", PyJoinProblem(kind, message, tool_call_id=None, name=None, text=None) {
         kind: Py<PyString>,
+        /// A sentence that describes the problem.
         message: Py<PyString>,
         tool_call_id: Option<Py<PyString>>,
+        /// The name of the tool.
         name: Option<Py<PyString>>,
+        /// The text that was left out of the messages: arguments, a result or another name.
         text: Option<Py<PyString>>,
-    ) -> Self {
-        Self { kind, message, tool_call_id, name, text }
     }
-);
+}
 
 impl PyJoinProblem {
     fn from_core(py: Python<'_>, problem: &Problem) -> Self {
-        let text = |text: &str| PyString::new(py, text).unbind();
+        let text = |text: &str| string(py, text);
         Self {
             kind: PyString::intern(py, problem.kind()).unbind(),
             message: text(&problem.to_string()),

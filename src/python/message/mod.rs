@@ -4,8 +4,6 @@ mod base;
 mod call;
 mod classes;
 mod convert;
-mod detail;
-mod entity;
 mod extract;
 mod joiner;
 mod names;
@@ -19,9 +17,8 @@ pub(crate) use self::{
         PyReasoningMessage, PyTextMessage, PyToolAggregateMessage, PyToolCallMessage,
         PyToolResultMessage, PyUnknownMessage, PyUsageMessage,
     },
-    convert::{message_from_dict, message_from_json, message_to_python},
-    detail::Detail,
-    extract::{extract, extract_messages},
+    convert::{message_from_dict, message_from_json, messages_to_python},
+    extract::{Detail, extract, extract_messages},
     joiner::{PyJoinProblem, PyJoinedReply, PyJoiner, try_update},
     provider::{from_anthropic, from_openai, to_anthropic, to_openai},
     update::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},

@@ -1,13 +1,11 @@
 //! Closed sets of names as members of the `Enum`s in `toolweave.kinds`.
 
-use pyo3::{
-    exceptions::{PyTypeError, PyValueError},
-    prelude::*,
-    sync::PyOnceLock,
-    types::PyString,
-};
+use pyo3::{exceptions::PyValueError, prelude::*, sync::PyOnceLock, types::PyString};
 
-use crate::message::{ErrorCode, FinishReason, MessageKind, Role};
+use crate::{
+    message::{ErrorCode, FinishReason, MessageKind, Role},
+    python::error::wrong_type,
+};
 
 /// A name that Python sees as a member of a `str` enum.
 pub(super) trait Name: Copy + PartialEq + 'static {
@@ -37,6 +35,16 @@ macro_rules! names {
                 static MEMBERS: PyOnceLock<Vec<Py<PyAny>>> = PyOnceLock::new();
                 &MEMBERS
             }
+        }
+
+        impl<'py> IntoPyObject<'py> for $class {
+            type Target = PyAny;
+            type Output = Bound<'py, PyAny>;
+            type Error = PyErr;
+
+            fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+                member(py, self)
+            }
         })*
     };
 }
@@ -44,7 +52,7 @@ macro_rules! names {
 names!(ErrorCode FinishReason MessageKind Role);
 
 /// Return the member for a name.
-pub(super) fn member<N: Name>(py: Python<'_>, name: N) -> PyResult<Bound<'_, PyAny>> {
+fn member<N: Name>(py: Python<'_>, name: N) -> PyResult<Bound<'_, PyAny>> {
     let members = N::members().get_or_try_init(py, || {
         let class = py.import("toolweave.kinds")?.getattr(N::CLASS)?;
         N::ALL
@@ -61,11 +69,8 @@ pub(super) fn member<N: Name>(py: Python<'_>, name: N) -> PyResult<Bound<'_, PyA
 /// Parse a name from a member or a plain string.
 pub(super) fn parse<N: Name>(value: &Bound<'_, PyAny>, parameter: &str) -> PyResult<N> {
     let Ok(text) = value.cast::<PyString>() else {
-        return Err(PyTypeError::new_err(format!(
-            "{parameter} must be a {} or its string, got {}",
-            N::CLASS,
-            value.get_type().name()?
-        )));
+        let class = N::CLASS;
+        return Err(wrong_type(format!("{parameter} must be a {class} or its string"), value));
     };
     let text = text.to_str()?;
     N::ALL.iter().copied().find(|name| name.wire() == text).ok_or_else(|| {

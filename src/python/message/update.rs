@@ -2,63 +2,57 @@
 
 use pyo3::{prelude::*, types::PyString};
 
-use super::names::{member, parse};
+use super::names::parse;
 use crate::{
     message::{FinishReason, ToolCallUpdate, UsageUpdate},
-    python::class::record,
+    python::{
+        class::{data_class, record},
+        convert::{optional_string, optional_text},
+    },
     reply::Fragment,
 };
 
-/// A piece of text.
-#[pyclass(name = "TextDelta", module = "toolweave", frozen, get_all)]
-#[derive(Debug)]
-pub(crate) struct PyTextDelta {
-    pub(crate) text: Py<PyString>,
-}
-
-record!(PyTextDelta { text }
-    #[new]
-    fn new(text: Py<PyString>) -> Self {
-        Self { text }
+data_class! {
+    /// A piece of text.
+    ///
+    /// Attributes:
+    ///     text: The text. If a whole chunk is text, this is the same string object as the chunk.
+    "TextDelta", PyTextDelta(text) {
+        text: Py<PyString>,
     }
-);
-
-/// A piece of reasoning.
-#[pyclass(name = "ReasoningDelta", module = "toolweave", frozen, get_all)]
-#[derive(Debug)]
-pub(crate) struct PyReasoningDelta {
-    pub(crate) text: Py<PyString>,
 }
 
-record!(PyReasoningDelta { text }
-    #[new]
-    fn new(text: Py<PyString>) -> Self {
-        Self { text }
+data_class! {
+    /// A piece of reasoning.
+    ///
+    /// Attributes:
+    ///     text: The text.
+    "ReasoningDelta", PyReasoningDelta(text) {
+        text: Py<PyString>,
     }
-);
-
-/// A fragment of a native call.
-#[pyclass(name = "ToolCallUpdate", module = "toolweave", frozen, get_all)]
-#[derive(Debug)]
-pub(crate) struct PyToolCallUpdate {
-    tool_call_id: Option<Py<PyString>>,
-    index: Option<usize>,
-    function_name: Option<Py<PyString>>,
-    function_args: Option<Py<PyString>>,
 }
 
-record!(PyToolCallUpdate { tool_call_id, index, function_name, function_args }
-    #[new]
-    #[pyo3(signature = (tool_call_id=None, index=None, function_name=None, function_args=None))]
-    fn new(
+data_class! {
+    /// A fragment of a native call, one that the provider's API transports apart from the text.
+    ///
+    /// The fragments of a call have the same id or, where only the first one has an id, the same index.
+    ///
+    /// Attributes:
+    ///     tool_call_id: The id, if the fragment has it.
+    ///     index: The position among the calls of the reply, if the fragment has it.
+    ///     function_name: The tool, or a part of its name.
+    ///     function_args: A part of the JSON text of the arguments.
+    "ToolCallUpdate", PyToolCallUpdate(
+        tool_call_id=None, index=None, function_name=None, function_args=None
+    ) {
         tool_call_id: Option<Py<PyString>>,
+        /// The provider's number for the call within the reply.
         index: Option<usize>,
         function_name: Option<Py<PyString>>,
+        /// The next piece of the text of the arguments.
         function_args: Option<Py<PyString>>,
-    ) -> Self {
-        Self { tool_call_id, index, function_name, function_args }
     }
-);
+}
 
 impl PyToolCallUpdate {
     /// Return the fragment, borrowing its texts.
@@ -74,52 +68,36 @@ impl PyToolCallUpdate {
         })
     }
 
-    /// Return the piece of the arguments in it.
-    pub(crate) fn arguments<'py>(&self, py: Python<'py>) -> Option<&Bound<'py, PyString>> {
-        self.function_args.as_ref().map(|text| text.bind(py))
-    }
-
     pub(crate) fn from_core(py: Python<'_>, update: &ToolCallUpdate) -> Self {
-        let text =
-            |text: &Option<String>| text.as_ref().map(|text| PyString::new(py, text).unbind());
         Self {
-            tool_call_id: text(&update.tool_call_id),
+            tool_call_id: optional_string(py, update.tool_call_id.as_ref()),
             index: update.index,
-            function_name: text(&update.function_name),
-            function_args: text(&update.function_args),
+            function_name: optional_string(py, update.function_name.as_ref()),
+            function_args: optional_string(py, update.function_args.as_ref()),
         }
     }
 
     pub(super) fn to_core(&self, py: Python<'_>) -> PyResult<ToolCallUpdate> {
-        let text = |text: &Option<Py<PyString>>| {
-            text.as_ref().map(|text| text.bind(py).to_str().map(str::to_owned)).transpose()
-        };
         Ok(ToolCallUpdate {
-            tool_call_id: text(&self.tool_call_id)?,
+            tool_call_id: optional_text(py, self.tool_call_id.as_ref())?,
             index: self.index,
-            function_name: text(&self.function_name)?,
-            function_args: text(&self.function_args)?,
+            function_name: optional_text(py, self.function_name.as_ref())?,
+            function_args: optional_text(py, self.function_args.as_ref())?,
         })
     }
 }
 
-/// Token usage of the request so far: cumulative, not since the last update.
-#[pyclass(name = "UsageUpdate", module = "toolweave", frozen, get_all)]
-#[derive(Debug)]
-#[expect(clippy::struct_field_names, reason = "the names that users write")]
-pub(crate) struct PyUsageUpdate {
-    input_tokens: u64,
-    output_tokens: u64,
-    cached_input_tokens: u64,
-}
-
-record!(PyUsageUpdate { input_tokens, output_tokens, cached_input_tokens }
-    #[new]
-    #[pyo3(signature = (input_tokens=0, output_tokens=0, cached_input_tokens=0))]
-    fn new(input_tokens: u64, output_tokens: u64, cached_input_tokens: u64) -> Self {
-        Self { input_tokens, output_tokens, cached_input_tokens }
+data_class! {
+    /// Token usage of the request so far: cumulative, not since the last update.
+    "UsageUpdate", PyUsageUpdate(input_tokens=0, output_tokens=0, cached_input_tokens=0) {
+        /// Tokens of the prompt, cached ones included.
+        input_tokens: u64,
+        /// Tokens of the reply.
+        output_tokens: u64,
+        /// The part of `input_tokens` that came from the provider's cache.
+        cached_input_tokens: u64,
     }
-);
+}
 
 impl PyUsageUpdate {
     pub(crate) fn from_core(usage: &UsageUpdate) -> Self {
@@ -139,21 +117,19 @@ impl PyUsageUpdate {
     }
 }
 
-/// The end of the reply.
-#[pyclass(name = "FinishUpdate", module = "toolweave", frozen)]
+/// The end of the reply. It comes once, after everything except results.
+///
+/// Attributes:
+///     reason: The finish reason; ``missing`` if the provider gave none.
+#[pyclass(name = "FinishUpdate", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyFinishUpdate {
     pub(crate) reason: FinishReason,
 }
 
-record!(PyFinishUpdate { reason }
+record!(PyFinishUpdate { fields: [reason] }
     #[new]
     fn new(reason: &Bound<'_, PyAny>) -> PyResult<Self> {
         parse(reason, "reason").map(|reason| Self { reason })
-    }
-
-    #[getter]
-    fn reason<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        member(py, self.reason)
     }
 );

@@ -1,9 +1,6 @@
 //! The outcome of a call as a Python object and a log record.
 
-use pyo3::{
-    prelude::*,
-    types::{PyString, PyTuple},
-};
+use pyo3::{prelude::*, types::PyString};
 
 use super::events::{PyFabricatedResult, PyInvalidToolCall};
 use serde_json::Value;
@@ -11,7 +8,7 @@ use serde_json::Value;
 use crate::{
     calls::{CallOutcome, InvalidKind},
     python::{
-        convert::{PeriodicYield, Yielding, to_python, to_python_yielding},
+        convert::{PeriodicYield, Yielding, string, to_python, to_python_yielding, tuple},
         log::Log,
         message::{PyRepair, PyToolCall},
         validator::PyViolation,
@@ -59,30 +56,25 @@ impl CallEnd {
         let Self { index, id, name, raw } = self;
         match outcome {
             CallOutcome::Call { arguments, repairs } => {
-                let repairs = if repairs.is_empty() {
-                    PyTuple::empty(py)
-                } else {
+                if !repairs.is_empty() {
                     let kinds: Vec<_> = repairs.iter().map(|repair| repair.kind.as_str()).collect();
-                    LOG.decision(py, "repaired a tool call", |fields| {
+                    LOG.info(py, "repaired a tool call", |fields| {
                         fields.set_item("tool", &name)?;
                         fields.set_item("call_id", &id)?;
                         fields.set_item("repairs", kinds)
                     });
-                    let repairs: Vec<_> = repairs
-                        .iter()
-                        .map(|repair| {
-                            yielding.next(py);
-                            PyRepair::from_core(py, repair)?.into_pyobject(py)
-                        })
-                        .collect::<PyResult<_>>()?;
-                    PyTuple::new(py, repairs)?
-                };
-                let (arguments, repairs) = (arguments.unbind(), repairs.unbind());
-                let call = PyToolCall::from_parts(id, name, arguments, raw, index, repairs);
+                }
+                let repairs = repairs.iter().map(|repair| {
+                    yielding.next(py);
+                    PyRepair::from_core(py, repair)
+                });
+                let repairs = tuple(py, repairs)?.unbind();
+                let arguments = arguments.unbind();
+                let call = PyToolCall { id, name, arguments, raw, index, repairs };
                 Bound::new(py, call).map(Bound::into_any)
             }
             CallOutcome::Invalid { kind, violations, arguments } => {
-                LOG.decision(py, "refused a tool call", |fields| {
+                LOG.info(py, "refused a tool call", |fields| {
                     fields.set_item("tool", &name)?;
                     fields.set_item("call_id", &id)?;
                     fields.set_item("kind", kind.as_str())?;
@@ -134,9 +126,9 @@ pub(crate) fn fabricated_result<'py>(
     name: Option<&str>,
     raw: Py<PyString>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    LOG.decision(py, "set aside a result that the model made up", |fields| {
+    LOG.info(py, "set aside a result that the model made up", |fields| {
         fields.set_item("tool", name)
     });
-    let name = name.map(|name| PyString::new(py, name).unbind());
+    let name = name.map(|name| string(py, name));
     Bound::new(py, PyFabricatedResult { name, raw }).map(Bound::into_any)
 }

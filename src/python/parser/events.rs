@@ -7,55 +7,62 @@ use pyo3::{
     types::{PyDict, PyString, PyTuple},
 };
 
-use crate::python::class::record;
+use crate::python::class::{data_class, record};
 
-/// The start of a call.
-#[pyclass(name = "ToolCallStart", module = "toolweave", frozen, get_all)]
-#[derive(Debug)]
-pub(crate) struct PyToolCallStart {
-    pub(crate) index: usize,
-    pub(crate) id: Py<PyString>,
-    pub(crate) name: Py<PyString>,
+data_class! {
+    /// The start of a call; a `ToolCall` or an `InvalidToolCall` of the same index follows.
+    ///
+    /// Attributes:
+    ///     index: The position among the calls of the reply.
+    ///     id: The id that the call will have.
+    ///     name: The tool's name, as the model wrote it if it is unknown.
+    "ToolCallStart", PyToolCallStart(index, id, name) {
+        index: usize,
+        id: Py<PyString>,
+        name: Py<PyString>,
+    }
 }
 
-record!(PyToolCallStart { index, id, name }
-    #[new]
-    fn new(index: usize, id: Py<PyString>, name: Py<PyString>) -> Self {
-        Self { index, id, name }
+data_class! {
+    /// A piece of a call's arguments, byte for byte as the model writes them.
+    ///
+    /// Attributes:
+    ///     index: The position of the call among the calls of the reply.
+    ///     fragment: The text. It never ends inside an escape sequence.
+    "ToolCallDelta", PyToolCallDelta(index, fragment) {
+        index: usize,
+        fragment: Py<PyString>,
     }
-);
-
-/// A piece of a call's arguments.
-#[pyclass(name = "ToolCallDelta", module = "toolweave", frozen, get_all)]
-#[derive(Debug)]
-pub(crate) struct PyToolCallDelta {
-    pub(crate) index: usize,
-    pub(crate) fragment: Py<PyString>,
 }
 
-record!(PyToolCallDelta { index, fragment }
-    #[new]
-    fn new(index: usize, fragment: Py<PyString>) -> Self {
-        Self { index, fragment }
+data_class! {
+    /// Markup that is neither text nor a call.
+    ///
+    /// Attributes:
+    ///     raw: The text.
+    ///     reason: ``reasoning_tag``, ``fence`` (a line of a code fence around calls), ``orphan_close``
+    ///         (a closing tag whose call had ended already), ``too_large`` (the rest of a payload or
+    ///         result that exceeds a limit) or ``late_fragment`` (arguments of a native call that had
+    ///         ended already).
+    "Discarded", PyDiscarded(raw, reason) {
+        raw: Py<PyString>,
+        reason: Py<PyString>,
     }
-);
-
-/// Markup that is neither text nor a call.
-#[pyclass(name = "Discarded", module = "toolweave", frozen, get_all)]
-#[derive(Debug)]
-pub(crate) struct PyDiscarded {
-    pub(crate) raw: Py<PyString>,
-    pub(crate) reason: Py<PyString>,
 }
-
-record!(PyDiscarded { raw, reason }
-    #[new]
-    fn new(raw: Py<PyString>, reason: Py<PyString>) -> Self {
-        Self { raw, reason }
-    }
-);
 
 /// An invalid call.
+///
+/// Attributes:
+///     index: The position among the calls of the reply.
+///     id: The id, unique within the reply.
+///     name: The tool's name, as the model wrote it if it is unknown.
+///     kind: ``unknown_tool``, ``invalid_json``, ``schema_violation``, ``unclosed`` (the reply
+///         ended inside the call), ``too_large`` or ``too_many``.
+///     raw: The whole span, tags and fences included.
+///     violations: The violations, at least one. If the arguments violate the schema, those that
+///         remain after repair.
+///     arguments: The arguments that violate the schema, repaired as far as possible; None for
+///         other kinds.
 #[pyclass(name = "InvalidToolCall", module = "toolweave", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct PyInvalidToolCall {
@@ -68,8 +75,10 @@ pub(crate) struct PyInvalidToolCall {
     pub(crate) arguments: Option<Py<PyAny>>,
 }
 
-record!(PyInvalidToolCall { index, id, name, kind, raw, violations, arguments }
-    unhashed: [arguments],
+record!(PyInvalidToolCall {
+        fields: [index, id, name, kind, raw, violations, arguments],
+        hashed: [index, id, name, kind, raw, violations],
+    }
     #[new]
     #[pyo3(signature = (index, id, name, kind, raw, violations, arguments=None))]
     fn new(
@@ -86,17 +95,14 @@ record!(PyInvalidToolCall { index, id, name, kind, raw, violations, arguments }
     }
 );
 
-/// A tool's result written by the model itself.
-#[pyclass(name = "FabricatedResult", module = "toolweave", frozen, get_all)]
-#[derive(Debug)]
-pub(crate) struct PyFabricatedResult {
-    pub(crate) name: Option<Py<PyString>>,
-    pub(crate) raw: Py<PyString>,
-}
-
-record!(PyFabricatedResult { name, raw }
-    #[new]
-    fn new(name: Option<Py<PyString>>, raw: Py<PyString>) -> Self {
-        Self { name, raw }
+data_class! {
+    /// A tool's result written by the model itself. It is never mixed with real results.
+    ///
+    /// Attributes:
+    ///     name: The tool named in it, if any.
+    ///     raw: The whole span, tags included.
+    "FabricatedResult", PyFabricatedResult(name, raw) {
+        name: Option<Py<PyString>>,
+        raw: Py<PyString>,
     }
-);
+}

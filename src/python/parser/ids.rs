@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 
 use pyo3::{
     PyTraverseError, PyVisit,
-    exceptions::PyTypeError,
     prelude::*,
     types::{PyDict, PyString},
 };
 
-use crate::python::log::Log;
+use crate::python::{error::wrong_type, log::Log};
 
 static LOG: Log = Log::new("parser");
 
@@ -29,10 +28,6 @@ pub(crate) struct OpenIds {
 }
 
 impl OpenIds {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
     pub(crate) fn insert(&mut self, index: usize, id: Py<PyString>) {
         self.open.insert(index, id);
     }
@@ -65,27 +60,26 @@ impl OpenIds {
 }
 
 impl IdFactory {
-    pub(crate) fn new(option: &'static str, function: Py<PyAny>) -> Self {
-        Self { function, option }
-    }
-
     /// Create a factory from the value of an option, if it is given.
     pub(crate) fn from_option(
         option: &'static str,
         given: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Option<Self>> {
-        let Some(given) = given else { return Ok(None) };
-        if !given.is_callable() {
-            let class = given.get_type().name()?;
-            return Err(PyTypeError::new_err(format!(
-                "{option} must be a function of the index, or None, got {class}"
-            )));
+        match given {
+            None => Ok(None),
+            Some(given) if given.is_none() => Ok(None),
+            Some(given) if given.is_callable() => {
+                Ok(Some(Self { function: given.clone().unbind(), option }))
+            }
+            Some(given) => {
+                let requirement = format!("{option} must be a function of the index, or None");
+                Err(wrong_type(requirement, given))
+            }
         }
-        Ok(Some(Self::new(option, given.clone().unbind())))
     }
 
     pub(super) fn clone_ref(&self, py: Python<'_>) -> Self {
-        Self::new(self.option, self.function.clone_ref(py))
+        Self { function: self.function.clone_ref(py), option: self.option }
     }
 
     pub(super) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -103,9 +97,8 @@ impl IdFactory {
         let id = match self.function.bind(py).call1((index,))?.cast_into::<PyString>() {
             Ok(id) => id,
             Err(err) => {
-                let given = err.into_inner().get_type().name()?.to_string();
-                let message = format!("{} must return a str, got {given}", self.option);
-                return Err(PyTypeError::new_err(message));
+                let requirement = format!("{} must return a str", self.option);
+                return Err(wrong_type(requirement, &err.into_inner()));
             }
         };
         if id.to_str().is_ok_and(|id| !id.is_empty() && ids.given.insert(id.to_owned())) {

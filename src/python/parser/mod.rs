@@ -18,13 +18,13 @@ pub(crate) use self::{
     stream::PyEventStream,
 };
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use pyo3::{
     PyTraverseError, PyVisit,
     exceptions::{PyRuntimeError, PyTypeError},
     prelude::*,
-    types::{PyDict, PyString, PyTuple},
+    types::{PyDict, PyIterator, PyString, PyTuple},
 };
 
 use self::{options::Settings, sink::Events};
@@ -32,11 +32,48 @@ use crate::{
     calls::{CallValidator, Tool},
     parser::{Ending, Parser, Plain},
     python::{
-        contract::extract_contracts, error::in_tool, message::PyTextDelta, validator::Compiled,
+        contract::extract_contracts,
+        error::{in_tool, wrong_type},
+        message::PyTextDelta,
+        validator::Compiled,
     },
+    validator::Resources,
 };
 
 /// A parser that splits a streamed reply into text and tool calls.
+///
+/// Any split of the reply into chunks gives the same events once adjacent deltas are joined, and
+/// every character is in exactly one of them. Use a parser from one thread at a time.
+///
+/// Args:
+///     tools: The tools that may be called: contracts, provider definitions or bare names, whose
+///         arguments are not validated.
+///     dialects: The dialects in which calls are recognized. ``natural`` has ``<Name>{...}</Name>``
+///         and ``<tool_call name="Name">{...}</tool_call>``.
+///     repair: The extent of repair: ``none``, ``syntax`` (invalid JSON) or ``schema`` (also values
+///         of the wrong type, where the meaning is unambiguous).
+///     deltas: True to report arguments while they arrive.
+///     reasoning_tags: The names of tags around reasoning.
+///     in_code: The treatment of calls inside Markdown code: ``text`` or ``call``.
+///     limits: Bounds on calls and markup; `Limits()` if not given.
+///     id_factory: A function that returns the id of the call at an index; ``call_0``, ``call_1``,
+///         ... if not given. An id that is empty, repeated in the reply or has lone surrogates is
+///         replaced, with a warning.
+///
+/// Raises:
+///     ContractError: The name of a tool cannot be used in a tag, or two tools share a name.
+///     SchemaError: The parameters of a tool are not a JSON Schema; nothing is fetched.
+///     ValueError: An option has an invalid value.
+///
+/// Example:
+///     >>> parser = Parser(["GetWeather"])
+///     >>> parser.push("Sure. <GetW")
+///     (TextDelta(text='Sure. '),)
+///     >>> events = parser.push('eather>{"city": "Oslo"}</GetWeather>')
+///     >>> events[-1].arguments
+///     {'city': 'Oslo'}
+///     >>> parser.finish()
+///     ()
 // Not frozen: PyO3 refuses a second borrow with an error, where a lock would wait for a thread that
 // waits for the interpreter.
 #[pyclass(name = "Parser", module = "toolweave")]
@@ -55,29 +92,23 @@ impl PyParser {
         let limits = options.limits;
         let names = contracts.iter().map(|contract| contract.name.as_str());
         let parser = Parser::new(names, options)?;
-        let names = contracts
-            .iter()
-            .map(|contract| PyString::intern(py, &contract.name).unbind())
-            .collect();
+        let names = contracts.iter();
+        let names = names.map(|contract| PyString::intern(py, &contract.name).unbind()).collect();
         let compiled = contracts
             .into_iter()
             .map(|contract| {
-                let schema = match contract.parameters {
-                    None => None,
-                    Some(schema) => {
-                        let compiled =
-                            Compiled::new(&schema, &crate::validator::Resources::default())
-                                .map_err(|err| in_tool(&contract.name, &err))?;
-                        Some((schema, compiled))
-                    }
+                let compile = |schema| match Compiled::new(&schema, &Resources::default()) {
+                    Ok(compiled) => Ok((schema, compiled)),
+                    Err(err) => Err(in_tool(&contract.name, &err)),
                 };
+                let schema = contract.parameters.map(compile).transpose()?;
                 Ok(Tool { name: contract.name, schema })
             })
             .collect::<PyResult<_>>()?;
         let validator = Arc::new(CallValidator::new(compiled, repair, limits));
-        let ids = id_factory.map(|function| IdFactory::new("id_factory", function));
-        let tools = Tools { validator, core_validator: Arc::new(OnceLock::new()), names, ids };
-        Ok(Self { parser, tools, open: OpenIds::new() })
+        let core_validator = Arc::default();
+        let tools = Tools { validator, core_validator, names, ids: id_factory };
+        Ok(Self { parser, tools, open: OpenIds::default() })
     }
 
     /// Read many chunks and join adjacent deltas, then end the reply if `ending` is given.
@@ -134,12 +165,12 @@ where
     PyTuple::new(py, [Bound::new(py, event)?])
 }
 
-/// Return the chunks of an iterable, after checking all of them.
-fn strings<'py>(chunks: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyString>>> {
+/// Return an iterator over chunks.
+fn iterator<'py>(chunks: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyIterator>> {
     if chunks.is_instance_of::<PyString>() {
         return Err(PyTypeError::new_err("chunks must be an iterable of str, got one str"));
     }
-    chunks.try_iter()?.map(|chunk| string(chunk?)).collect()
+    chunks.try_iter()
 }
 
 fn string(chunk: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyString>> {
@@ -148,11 +179,7 @@ fn string(chunk: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyString>> {
             chunk.to_str()?;
             Ok(chunk)
         }
-        Err(err) => {
-            let given = err.into_inner();
-            let given = given.get_type().name()?.to_string();
-            Err(PyTypeError::new_err(format!("chunks must be str, got {given}")))
-        }
+        Err(err) => Err(wrong_type("chunks must be str", &err.into_inner())),
     }
 }
 
@@ -167,6 +194,9 @@ impl PyParser {
     }
 
     /// Read the next chunk and return the events that are now certain.
+    ///
+    /// Text is buffered only while it may still begin a tag. If a whole chunk is text, the delta
+    /// has the same string object.
     fn push<'py>(&mut self, chunk: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyTuple>> {
         let text = chunk.to_str()?;
         match self.parser.push_plain(text) {
@@ -183,17 +213,38 @@ impl PyParser {
     }
 
     /// Read many chunks at once and join adjacent deltas.
+    ///
+    /// Raises:
+    ///     TypeError: An item of `chunks` is not a string; then none of them has been read.
     fn push_many<'py>(&mut self, chunks: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
-        self.read_all(chunks.py(), &strings(chunks)?, None)?.into_tuple(chunks.py())
+        // All are checked before the first one is read.
+        let strings: Vec<_> =
+            iterator(chunks)?.map(|chunk| string(chunk?)).collect::<PyResult<_>>()?;
+        self.read_all(chunks.py(), &strings, None)?.into_tuple(chunks.py())
     }
 
     /// End the reply, return its remaining events and prepare for the next reply.
+    ///
+    /// Args:
+    ///     truncated: True if the model was cut off. Then no open call is completed, even if it
+    ///         looks complete.
     #[pyo3(signature = (*, truncated=false))]
     fn finish<'py>(&mut self, py: Python<'py>, truncated: bool) -> PyResult<Bound<'py, PyTuple>> {
         self.end(py, ending(truncated))?.into_tuple(py)
     }
 
     /// Validate a native call, one that the provider's API transports apart from the text.
+    ///
+    /// Its arguments are repaired and validated by the same rules as those of a call in the text.
+    /// The open reply, if any, is not affected.
+    ///
+    /// Args:
+    ///     id: The provider's id for the call.
+    ///     name: The name of the tool.
+    ///     arguments: The whole text of the arguments; empty text counts as ``{}``.
+    ///     index: The position among the calls of the reply.
+    ///     truncated: True if the reply was cut off in this call. Then it is ``unclosed``, even if
+    ///         the text looks complete.
     #[pyo3(signature = (id, name, arguments, *, index=0, truncated=false))]
     fn native_call<'py>(
         &self,
@@ -204,7 +255,7 @@ impl PyParser {
         truncated: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let text = arguments.to_str()?;
-        let mut open = OpenIds::new();
+        let mut open = OpenIds::default();
         open.insert(index, id.clone().unbind());
         let mut sink = Collector::new(id.py(), &self.tools, &mut open);
         sink.set_chunk(arguments, text);
@@ -214,9 +265,11 @@ impl PyParser {
     }
 
     /// Return a parser for the same tools and options, without any input.
+    ///
+    /// Nothing is compiled again: a server creates one parser, and a fresh one for each reply.
     fn fresh(&self, py: Python<'_>) -> Self {
         let (parser, tools) = self.parts(py);
-        Self { parser, tools, open: OpenIds::new() }
+        Self { parser, tools, open: OpenIds::default() }
     }
 
     /// Discard the reply.
@@ -244,6 +297,15 @@ impl PyParser {
 }
 
 /// Parse a whole reply.
+///
+/// Args:
+///     text: The reply.
+///     tools: As for `Parser`.
+///     truncated: True if the model was cut off.
+///     **options: As for `Parser`.
+///
+/// Returns:
+///     The events, with adjacent deltas joined.
 #[pyfunction]
 #[pyo3(signature = (text, tools, *, truncated=false, **options))]
 #[pyo3(

@@ -6,13 +6,23 @@ use pyo3::{
     types::{PyBool, PyDict, PyString},
 };
 
+use super::ids::IdFactory;
 use crate::{
     calls::RepairMode,
     parser::{Dialect, InCode, Limits, Options},
-    python::class::record,
+    python::{class::record, error::wrong_type},
 };
 
 /// Bounds on what a parser accepts and buffers.
+///
+/// Attributes:
+///     max_depth: Maximum nesting depth of a call's arguments; the object itself is level 1. At
+///         most 128.
+///     max_argument_bytes: Maximum size of the payload of one call, in bytes.
+///     max_repair_bytes: Maximum size of an invalid payload that is repaired, in bytes.
+///     max_tag_bytes: Maximum size of a tag, of white space next to a payload, of the first line
+///         of a fence, and of a body that is not JSON, in bytes. At least 16.
+///     max_calls: Maximum number of calls in a reply.
 #[pyclass(name = "Limits", module = "toolweave", frozen, get_all, skip_from_py_object)]
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_field_names, reason = "the names that users write")]
@@ -24,7 +34,9 @@ pub(crate) struct PyLimits {
     max_calls: usize,
 }
 
-record!(PyLimits { max_depth, max_argument_bytes, max_repair_bytes, max_tag_bytes, max_calls }
+record!(PyLimits {
+        fields: [max_depth, max_argument_bytes, max_repair_bytes, max_tag_bytes, max_calls]
+    }
     #[new]
     #[pyo3(signature = (
         *,
@@ -66,7 +78,7 @@ impl PyLimits {
 pub(super) struct Settings {
     pub(super) parser: Options,
     pub(super) repair: RepairMode,
-    pub(super) id_factory: Option<Py<PyAny>>,
+    pub(super) id_factory: Option<IdFactory>,
 }
 
 impl Settings {
@@ -93,7 +105,7 @@ impl Settings {
             }
             "deltas" => match value.cast::<PyBool>() {
                 Ok(deltas) => self.parser.deltas = deltas.is_true(),
-                Err(_) => return Err(wrong_type(name, "a bool", value)),
+                Err(_) => return Err(wrong_type("deltas must be a bool", value)),
             },
             "reasoning_tags" => self.parser.reasoning_tags = names(name, value)?,
             "in_code" => {
@@ -103,17 +115,12 @@ impl Settings {
                     other => return Err(unknown(name, other, ["text", "call"].into_iter())),
                 }
             }
-            "limits" | "id_factory" if value.is_none() => {}
-            "limits" => {
-                let Ok(limits) = value.cast::<PyLimits>() else {
-                    return Err(wrong_type(name, "Limits or None", value));
-                };
-                self.parser.limits = limits.get().to_core();
-            }
-            "id_factory" if value.is_callable() => self.id_factory = Some(value.clone().unbind()),
-            "id_factory" => {
-                return Err(wrong_type(name, "a function of the index, or None", value));
-            }
+            "limits" if value.is_none() => {}
+            "limits" => match value.cast::<PyLimits>() {
+                Ok(limits) => self.parser.limits = limits.get().to_core(),
+                Err(_) => return Err(wrong_type("limits must be Limits or None", value)),
+            },
+            "id_factory" => self.id_factory = IdFactory::from_option("id_factory", Some(value))?,
             _ => {
                 return Err(PyTypeError::new_err(format!("unexpected keyword argument {name:?}")));
             }
@@ -133,24 +140,18 @@ pub(crate) fn dialects_named(value: &Bound<'_, PyAny>) -> PyResult<Vec<Dialect>>
 fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
     match value.cast::<PyString>() {
         Ok(text) => Ok(text.to_str()?.to_owned()),
-        Err(_) => Err(wrong_type(name, "a str", value)),
+        Err(_) => Err(wrong_type(format!("{name} must be a str"), value)),
     }
 }
 
 /// Return a collection of names. A lone `str` is rejected, although it is iterable.
 fn names(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    if value.is_instance_of::<PyString>() {
-        return Err(wrong_type(name, "a tuple of str", value));
+    match value.try_iter() {
+        Ok(items) if !value.is_instance_of::<PyString>() => {
+            items.map(|item| text(name, &item?)).collect()
+        }
+        _ => Err(wrong_type(format!("{name} must be a tuple of str"), value)),
     }
-    let Ok(items) = value.try_iter() else {
-        return Err(wrong_type(name, "a tuple of str", value));
-    };
-    items.map(|item| text(name, &item?)).collect()
-}
-
-fn wrong_type(name: &str, wanted: &str, value: &Bound<'_, PyAny>) -> PyErr {
-    let given = value.get_type().name().map_or_else(|_| "?".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("{name} must be {wanted}, got {given}"))
 }
 
 fn unknown<'a>(name: &str, given: &str, known: impl Iterator<Item = &'a str>) -> PyErr {

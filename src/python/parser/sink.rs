@@ -17,6 +17,7 @@ use crate::{
     calls::{Backend, CallValidator, JsonValues},
     parser::{FoundCall, Frame, Sink},
     python::{
+        convert::string,
         message::{PyReasoningDelta, PyTextDelta},
         validator::Compiled,
     },
@@ -268,7 +269,7 @@ impl<'a, 'py> Collector<'a, 'py> {
         match id {
             Err(error) => self.fail(error),
             Ok(id) => {
-                let name = PyString::new(self.py, name).unbind();
+                let name = string(self.py, name);
                 self.open.insert(index, id.clone().unbind());
                 self.push(PyToolCallStart { index, id: id.unbind(), name });
             }
@@ -283,7 +284,7 @@ impl<'a, 'py> Collector<'a, 'py> {
         };
         let name = match found.tool.and_then(|tool| self.tools.names.get(tool)) {
             Some(name) => name.clone_ref(py),
-            None => PyString::new(py, found.name).unbind(),
+            None => string(py, found.name),
         };
         let raw = self.string(found.raw).unbind();
         let call_end = CallEnd { index: found.index, id, name, raw };

@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 use pyo3::{
     PyTraverseError, PyVisit,
     prelude::*,
-    types::{PyDict, PyIterator, PyList, PyString, PyTuple},
+    types::{PyDict, PyIterator, PyList, PyTuple},
 };
 
-use super::{PyParser, sink::Events, string};
+use super::{PyParser, iterator, sink::Events, string};
 use crate::parser::Ending;
 
-/// The events of a reply that comes from an iterable of chunks.
+/// The events of a reply that comes from an iterable of chunks; see `parse_stream`.
 #[pyclass(name = "EventStream", module = "toolweave")]
 #[derive(Debug)]
 pub(crate) struct PyEventStream {
@@ -65,12 +65,7 @@ impl PyEventStream {
     ) -> PyResult<Self> {
         let parser = PyParser::build(tools, options)?;
         let whole = chunks.is_instance_of::<PyList>() || chunks.is_instance_of::<PyTuple>();
-        if chunks.is_instance_of::<PyString>() {
-            return Err(pyo3::exceptions::PyTypeError::new_err(
-                "chunks must be an iterable of str, got one str",
-            ));
-        }
-        let chunks = Some(chunks.try_iter()?.unbind());
+        let chunks = Some(iterator(chunks)?.unbind());
         Ok(Self { parser, chunks, whole, ready: VecDeque::new(), failed: None })
     }
 
