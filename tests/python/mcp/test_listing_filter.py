@@ -20,7 +20,7 @@ from toolweave import ToolCall, Toolset
 from toolweave.executor import ToolExecutor
 from toolweave.integrations.mcp import connect_http
 from toolweave.integrations.mcp._definitions import build_tools
-from toolweave.integrations.mcp._depth import (
+from toolweave.integrations.mcp._listing_filter import (
     CUT_MARKER,
     MAX_DEPTH,
     limit_depth,

@@ -18,11 +18,10 @@ from mcp import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from ..._aio.loops import running_loop
-from ...tools import Tool, ToolContext, Toolset
+from ...tools import Tool, Toolset
 from ._connection import Connection
 from ._definitions import build_tools
-from ._depth import limit_response_depth
-from ._listing_filter import ToolProblem
+from ._listing_filter import ToolProblem, limit_response_depth
 
 if TYPE_CHECKING:
     from mcp.client import Transport
@@ -102,57 +101,49 @@ class MCPTools(Toolset):
     async def __aexit__(self, *_: object) -> None:
         await self._connection.close()
 
-    async def _send(
-        self, tool: str, arguments: Mapping[str, Any], context: ToolContext, repeatable: bool
-    ) -> mcp_types.CallToolResult:
-        return await self._connection.call(tool, arguments, context, repeatable=repeatable)
-
     async def _update_tools(
         self, listing: list[mcp_types.Tool], problems: list[ToolProblem]
     ) -> None:
         """Replace the tools by those of a listing. Unchanged tools remain the same objects."""
         async with self._update_lock:
-            await self._replace_tools(listing, problems)
-
-    async def _replace_tools(
-        self, listing: list[mcp_types.Tool], problems: list[ToolProblem]
-    ) -> None:
-        wanted = [definition for definition in listing if self._is_included(definition)]
-        from_server = {tool.name for _, tool in self._listed.values()}
-        tools, invalid = await build_tools(
-            wanted,
-            self._send,
-            server=self.name,
-            prefix=self._prefix,
-            options=self._options,
-            others=[tool.name for tool in self if tool.name not in from_server],
-        )
-        self.problems = (*problems, *invalid)
-        for problem in self.problems[:_MAX_LOGGED]:
-            log.warning(
-                "a tool of an MCP server is left out: %s",
-                problem.message,
-                extra={"server": self.name, "tool": problem.name},
+            wanted = [definition for definition in listing if self._is_included(definition)]
+            from_server = {tool.name for _, tool in self._listed.values()}
+            tools, invalid = await build_tools(
+                wanted,
+                self._connection.call,
+                server=self.name,
+                prefix=self._prefix,
+                options=self._options,
+                others=[tool.name for tool in self if tool.name not in from_server],
             )
-        if len(self.problems) > _MAX_LOGGED:
-            more = len(self.problems) - _MAX_LOGGED
-            log.warning("%d more tools are left out", more, extra={"server": self.name})
-        definitions = {definition.name: definition for definition in reversed(wanted)}
-        before, self._listed = self._listed, {}
-        for name, (definition, tool) in before.items():
-            new = tools.get(name)
-            if new is not None and definitions[name] == definition and new.name == tool.name:
-                self._listed[name] = definition, tool
-            elif tool.name in self:
-                self.remove(tool.name)
-        for name, tool in tools.items():
-            if name not in self._listed:
-                if tool.name in self:
-                    problem = ToolProblem(name, f"the toolset has another tool named {tool.name!r}")
-                    self.problems += (problem,)
-                    continue
-                self.add(tool)
-                self._listed[name] = definitions[name], tool
+            self.problems = (*problems, *invalid)
+            for problem in self.problems[:_MAX_LOGGED]:
+                log.warning(
+                    "a tool of an MCP server is left out: %s",
+                    problem.message,
+                    extra={"server": self.name, "tool": problem.name},
+                )
+            if len(self.problems) > _MAX_LOGGED:
+                more = len(self.problems) - _MAX_LOGGED
+                log.warning("%d more tools are left out", more, extra={"server": self.name})
+            definitions = {definition.name: definition for definition in reversed(wanted)}
+            before, self._listed = self._listed, {}
+            for name, (definition, tool) in before.items():
+                new = tools.get(name)
+                if new is not None and definitions[name] == definition and new.name == tool.name:
+                    self._listed[name] = definition, tool
+                elif tool.name in self:
+                    self.remove(tool.name)
+            for name, tool in tools.items():
+                if name not in self._listed:
+                    if tool.name in self:
+                        problem = ToolProblem(
+                            name, f"the toolset has another tool named {tool.name!r}"
+                        )
+                        self.problems += (problem,)
+                        continue
+                    self.add(tool)
+                    self._listed[name] = definitions[name], tool
 
     def _is_included(self, definition: mcp_types.Tool) -> bool:
         if self._include is None:
@@ -210,7 +201,7 @@ def connect_stdio(
     )
     return MCPTools(
         name or Path(parameters.command).name,
-        lambda: _stdio(parameters, stderr),
+        lambda: stdio_client(parameters, stderr or sys.stderr),
         prefix=prefix,
         include=include,
         connect_timeout=connect_timeout,
@@ -259,14 +250,6 @@ def connect_http(
         reconnect=reconnect,
         options=options,
     )
-
-
-@asynccontextmanager
-async def _stdio(
-    parameters: StdioServerParameters, stderr: TextIO | None
-) -> AsyncGenerator[TransportStreams, None]:
-    async with stdio_client(parameters, stderr or sys.stderr) as streams:
-        yield streams
 
 
 @asynccontextmanager

@@ -75,25 +75,7 @@ class Connection:
         """
         session = MCPSession(self._transport(), self._mark_stale)
         try:
-            await session.open(self._timeout)
-            listing = await asyncio.wait_for(session.tools(), self._timeout)
-        except (asyncio.TimeoutError, TimeoutError):
-            await session.close()
-            raise ToolServerError(
-                f"MCP server {self._name!r} did not answer within {self._timeout:g} seconds",
-                self._name,
-            ) from None
-        except Exception as err:
-            await session.close()
-            raise ToolServerError(
-                f"MCP server {self._name!r} cannot be connected to: {error_summary(err)}",
-                self._name,
-            ) from err
-        except BaseException:
-            await session.close()
-            raise
-        try:
-            await self._on_listing(*listing)
+            await self._on_listing(*await self._first_listing(session))
         except BaseException:
             await session.close()
             raise
@@ -108,13 +90,30 @@ class Connection:
                 asyncio.create_task(session.listen(), name="toolweave-mcp-listen")
             )
 
+    async def _first_listing(
+        self, session: MCPSession
+    ) -> tuple[list[mcp_types.Tool], list[ToolProblem]]:
+        try:
+            await session.open(self._timeout)
+            return await asyncio.wait_for(session.tools(), self._timeout)
+        except (asyncio.TimeoutError, TimeoutError):
+            raise ToolServerError(
+                f"MCP server {self._name!r} did not answer within {self._timeout:g} seconds",
+                self._name,
+            ) from None
+        except Exception as err:
+            raise ToolServerError(
+                f"MCP server {self._name!r} cannot be connected to: {error_summary(err)}",
+                self._name,
+            ) from err
+
     async def close(self) -> None:
         """Disconnect, and allow no reconnect."""
         self._closed = True
         await self._disconnect()
 
     async def call(
-        self, name: str, arguments: Mapping[str, Any], context: ToolContext, *, repeatable: bool
+        self, name: str, arguments: Mapping[str, Any], context: ToolContext, repeatable: bool
     ) -> mcp_types.CallToolResult:
         """Call a tool.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,8 @@ from ..._slices import in_slices
 from ...exceptions import ContractError, SchemaError, ToolDefinitionError
 from ...tools import Tool, ToolContext
 from ...tools._names import valid_tool_name
-from ._confusables import is_confusable, mixed_scripts
+from ._conversion import object_fields, tool_output, unwrap_result
 from ._listing_filter import OUTPUT_SCHEMA, ToolProblem
-from ._results import object_fields, tool_output, unwrap_result
 
 if TYPE_CHECKING:
     from ...tools._options import ToolOptions
@@ -30,6 +30,29 @@ ToolSender = Callable[
 ]
 """Function that calls a tool by the server's name for it. The flag is true for a call that may be
 sent twice."""
+
+
+# The rules for confusable names are those of the level "highly restrictive" of UTS 39: a user who
+# approves a `pay` in Cyrillic letters reads "pay". Scripts are derived from character names, and
+# the table of confusable characters is reduced to those that resemble lower-case Latin letters.
+_COMPATIBLE_SCRIPTS = (
+    frozenset({"LATIN", "CJK", "HIRAGANA", "KATAKANA"}),
+    frozenset({"LATIN", "CJK", "BOPOMOFO"}),
+    frozenset({"LATIN", "CJK", "HANGUL"}),
+)
+"""Scripts that may be mixed, as sets; any other script stands alone."""
+
+_SCRIPTLESS_PREFIXES = frozenset(
+    {"FULLWIDTH", "HALFWIDTH", "MODIFIER", "MASCULINE", "FEMININE", "MICRO"}
+)
+"""First words of character names that are not the name of a script."""
+
+_LATIN_LOOKALIKES = str.maketrans(
+    # Cyrillic, Greek, Armenian, and other Latin letters.
+    "авԁеһіїјкӏмнорԛгѕтцѵѡԝхуүпαβγεηικνοπρτυωχϲϳհոսցքօյıɑɡʟс",
+    "abdehiijklmhopqrstuvwwxyynabyenikvonptuwxcjhnugqojiaglc",
+)
+"""Lower-case letters, and the Latin letters that they resemble."""
 
 
 async def build_tools(
@@ -122,3 +145,30 @@ def _description(definition: mcp_types.Tool) -> str | None:
     if text is not None and len(text) > MAX_DESCRIPTION_CHARS:
         return text[:MAX_DESCRIPTION_CHARS].rstrip() + "…"
     return text
+
+
+def mixed_scripts(name: str) -> str | None:
+    """Return the incompatible scripts of a name as text, such as "Cyrillic and Latin"."""
+    scripts = {script for ch in name if (script := _script(ch))}
+    if len(scripts) < 2 or any(scripts <= together for together in _COMPATIBLE_SCRIPTS):
+        return None
+    *rest, last = sorted(script.capitalize() for script in scripts)
+    return f"{', '.join(rest)} and {last}"
+
+
+def is_confusable(name: str, other: str) -> bool:
+    """Return True if two names look the same. ASCII names never do."""
+    return not (name.isascii() and other.isascii()) and _skeleton(name) == _skeleton(other)
+
+
+def _skeleton(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
+    visible = "".join(ch for ch in plain if unicodedata.category(ch) not in {"Mn", "Me", "Cf"})
+    return visible.translate(_LATIN_LOOKALIKES)
+
+
+def _script(ch: str) -> str | None:
+    if not ch.isalpha():
+        return None
+    first = unicodedata.name(ch, "UNKNOWN").partition(" ")[0].partition("-")[0]
+    return None if first in _SCRIPTLESS_PREFIXES else first

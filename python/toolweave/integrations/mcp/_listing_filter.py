@@ -4,16 +4,22 @@ The SDK rejects a whole page of `tools/list` because of one malformed tool, and 
 against the `outputSchema` with a validator that a hostile pattern can block forever. Therefore,
 malformed tools are removed here and recorded, and output schemas are moved to a private field. The
 valid tools are passed along in `_meta`, so that thousands of them are not parsed again at once.
+
+The SDK cannot parse JSON beyond a certain depth either, so one tool with a schema nested too deep
+would make the whole listing unreadable. Therefore, the depth of responses is limited, and such a
+tool is removed because of the marker in its definition.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Callable
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+import httpx2
 import mcp_types
 from mcp.client import Transport
 from mcp.shared.message import SessionMessage
@@ -21,7 +27,6 @@ from mcp_types import methods
 from pydantic import ValidationError
 
 from ..._slices import in_slices
-from ._depth import CUT_MARKER, MAX_DEPTH, limit_depth
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -37,6 +42,14 @@ TOOLS = "toolweave/tools"
 
 MAX_DEFINITION_BYTES = 256 * 1024
 """Maximum size of a definition as JSON. Tools with longer ones are omitted."""
+
+MAX_DEPTH = 180
+"""Maximum depth of JSON. The parser of the SDK accepts 200; no valid schema is nested so deep."""
+
+CUT_MARKER = "\uffffnested too deep"
+"""Marker in place of a removed value."""
+
+_STRUCTURAL = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -203,3 +216,67 @@ class _FilteredStream:
         exc_tb: TracebackType | None,
     ) -> bool | None:
         return await self._stream.__aexit__(exc_type, exc_val, exc_tb)
+
+
+def limit_depth(text: str) -> str:
+    """Return the JSON text with `CUT_MARKER` in place of values nested deeper than `MAX_DEPTH`."""
+    if text.count("{") + text.count("[") <= MAX_DEPTH:
+        return text
+    kept: list[str] = []
+    level = start = 0
+    for found in _STRUCTURAL.finditer(text):
+        if found[0] in "[{":
+            level += 1
+            if level == MAX_DEPTH + 1:
+                kept += (text[start : found.start()], json.dumps(CUT_MARKER))
+        elif found[0] in "]}":
+            if level == MAX_DEPTH + 1:
+                start = found.end()
+            level -= 1
+    if level > MAX_DEPTH:
+        return text  # It is incomplete, and therefore not JSON.
+    return "".join((*kept, text[start:]))
+
+
+async def limit_response_depth(response: httpx2.Response) -> None:
+    """Limit the depth of a response; a hook of an HTTP client."""
+    if "content-encoding" in response.headers or not isinstance(
+        response.stream, httpx2.AsyncByteStream
+    ):
+        return
+    content_type = response.headers.get("content-type", "").lower()
+    if content_type.startswith("application/json"):
+        response.headers.pop("content-length", None)
+        response.stream = _DepthLimitedStream(response.stream, by_line=False)
+    elif content_type.startswith("text/event-stream"):
+        response.stream = _DepthLimitedStream(response.stream, by_line=True)
+
+
+class _DepthLimitedStream(httpx2.AsyncByteStream):
+    """Stream of JSON, or of events with JSON data, with limited depth."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, *, by_line: bool) -> None:
+        self._stream = stream
+        self._by_line = by_line
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        held: list[bytes] = []
+        async for chunk in self._stream:
+            whole, newline, rest = chunk.rpartition(b"\n")
+            if not self._by_line or not newline:
+                held.append(chunk)
+                continue
+            lines = b"".join((*held, whole, newline)).split(b"\n")
+            yield b"\n".join(map(_limit_bytes, lines))
+            held = [rest]
+        if any(held):
+            yield _limit_bytes(b"".join(held))
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _limit_bytes(data: bytes) -> bytes:
+    if data.count(b"{") + data.count(b"[") <= MAX_DEPTH:
+        return data
+    return limit_depth(data.decode(errors="replace")).encode()

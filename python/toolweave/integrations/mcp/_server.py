@@ -21,9 +21,8 @@ from ..._core import ToolCall, ToolResult, __version__
 from ...exceptions import ValidationError
 from ...executor import ToolDeferred, ToolExecutor, ToolProgress, ToolQuestion
 from ...executor._results import to_text
-from ._conversion import call_result, tool_definition
-from ._results import object_fields
-from ._server_elicitation import elicit_from_client
+from ._conversion import call_result, object_fields, tool_definition
+from ._elicitation import elicit_from_client
 
 if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
