@@ -31,8 +31,7 @@ from ..executor._events import ToolProgress
 from ..kinds import FinishReason
 from ..models import closing
 from ..tools._search import describe
-from ._envelope import is_slow_to_parse, split_aggregate, with_envelope
-from ._parts import MAX_SEPARATE_CALLS
+from ._parts import MAX_SEPARATE_CALLS, is_slow_to_parse, split_aggregate, with_envelope
 from ._reader import CUT_OFF
 
 if TYPE_CHECKING:
@@ -43,8 +42,8 @@ if TYPE_CHECKING:
     from .._streams import Event
     from ..executor import ToolEvent, ToolExecutor, ToolRun
     from ..protocols import Journal, Messages, ModelOptions
-    from ._envelope import ReplyEnvelope
     from ._parser import NaturalToolUseParser
+    from ._parts import ReplyEnvelope
     from ._reader import ReplyEvent
     from ._request import Request
 

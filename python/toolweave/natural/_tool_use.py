@@ -10,9 +10,9 @@ from .._checks import check_callable, check_text
 from .._core import FinishUpdate
 from ..executor._journal import check_journal
 from ..models import as_messages, as_model
-from ._envelope import ReplyEnvelope
 from ._options import resolve_executor, split_options
 from ._parser import NaturalToolUseParser
+from ._parts import ReplyEnvelope
 from ._run import ReplyRun
 
 if TYPE_CHECKING:
