@@ -1,7 +1,7 @@
 """Models through LiteLLM: many providers, with names such as ``groq/llama-3.3-70b``.
 
     from toolweave.models import complete
-    from toolweave.models.litellm import LiteLLMModel
+    from toolweave.integrations.litellm import LiteLLMModel
 
     model = LiteLLMModel("ollama_chat/qwen3", base_url="http://127.0.0.1:11434")
     reply = await complete(model, "Hello!")
@@ -20,11 +20,11 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
+from .._core import ChunkReader
 from .._extras import require
-from ..models._clients import check_options, checked_extra, checked_key, failure
-from ..models._completions import ChunkReader, build_request
-from ..models._serialization import serialize_request
-from ..models._servers import server_label
+from ..models._clients import ProviderModel, checked_key, client_settings
+from ..models._errors import failure, server_label
+from ..models._requests import build_request
 from ..models._streaming import closing, map_errors, read_reply
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["LiteLLMModel"]
 
 
-class LiteLLMModel:
+class LiteLLMModel(ProviderModel):
     """A model that LiteLLM supports.
 
     If the provider reports neither a finish reason nor usage, LiteLLM invents a reason and counts
@@ -75,8 +75,8 @@ class LiteLLMModel:
         strict: bool = False,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        check_options(
-            model=model,
+        super().__init__(
+            model,
             base_url=base_url,
             timeout=timeout,
             max_retries=max_retries,
@@ -86,56 +86,31 @@ class LiteLLMModel:
             strict=strict,
             extra=extra,
         )
+        self.provider = provider or (model.partition("/")[0] if "/" in model else "litellm")
         self._litellm = _import_litellm()
-        settings: dict[str, Any] = {
-            "api_base": base_url,
-            "api_key": checked_key(api_key),
-            "timeout": timeout,
-            "max_retries": max_retries,
-        }
-        self._settings = {key: value for key, value in settings.items() if value is not None}
-        self._settings |= checked_extra(extra or {})
-        self._model = model
+        self._settings = client_settings(
+            None,
+            api_base=base_url,
+            api_key=checked_key(api_key),
+            timeout=timeout,
+            max_retries=max_retries,
+        )
         self._key = api_key
         self._server = None if base_url is None else server_label(base_url)
-        self._strict = strict
-        self.name: str = model if name is None else name
-        """Name of the model in traces."""
-        self.provider: str = provider or (model.partition("/")[0] if "/" in model else "litellm")
-        """Provider of the model."""
-        self.native_tools = native_tools
-        """True if the model makes native calls."""
 
-    def __repr__(self) -> str:
-        return f"LiteLLMModel({self._model!r}, provider={self.provider!r})"
-
-    async def stream(
+    def _request(
         self,
         messages: Sequence[Message],
-        *,
-        tools: Sequence[FunctionContract] = (),
-        options: ModelOptions | None = None,
-    ) -> AsyncIterator[Update]:
-        """Stream the reply.
+        tools: Sequence[FunctionContract],
+        options: ModelOptions | None,
+    ) -> dict[str, Any]:
+        request = build_request(messages, tools, options, strict=self._strict)
+        return {"model": self._model, **self._settings, **self._extra, **request}
 
-        Raises:
-            MessageError: A message cannot be expressed in this API.
-            ModelError: The request failed, or the reply was interrupted. `status` is None if the
-                connection failed; LiteLLM's exception is the cause.
-            ValueError: Tools were given to a model without native calls, or the options name an
-                unknown tool.
-        """
-        if tools and not self.native_tools:
-            raise ValueError(f"{self!r} does not support native calls, so there must be no tools")
-        request = {"model": self._model, **self._settings}
-        request |= await serialize_request(
-            lambda: build_request(messages, tools, options, strict=self._strict), messages, tools
-        )
-        reader = _LiteLLMChunkReader(self.name)
+    def _reply(self, request: dict[str, Any]) -> AsyncIterator[Update]:
+        reader = _LiteLLMChunkReader()
         chunks = map_errors(self._chunks(request, reader), self._to_model_error)
-        async with closing(read_reply(chunks, reader, self.name)) as updates:
-            async for update in updates:
-                yield update
+        return read_reply(chunks, reader, self.name)
 
     async def _chunks(
         self, request: dict[str, Any], reader: _LiteLLMChunkReader
@@ -175,11 +150,11 @@ class _LiteLLMChunkReader(ChunkReader):
     def finish(self) -> FinishUpdate:
         """Return the end of the reply, with a reason only if the provider sent one."""
         reasons = (
-            getattr(self.stream, "received_finish_reason", self._reason),
+            getattr(self.stream, "received_finish_reason", self.reason),
             getattr(self.stream, "intermittent_finish_reason", None),
         )
         if not any(reasons):
-            self._reason = None
+            self.reason = None
         return super().finish()
 
 

@@ -1,11 +1,11 @@
-"""Connections, keys and errors: the common part of the adapters of provider clients."""
+"""Models that send requests through a provider's client: the common part of the adapters."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from .._aio.loops import running_loop
@@ -17,24 +17,17 @@ from .._checks import (
     check_text,
     wrong_type,
 )
-from .._core import _without_keys
 from ..exceptions import ModelError
-from ._servers import server_label
-from ._transient import is_transient_error, retry_after
+from ._errors import server_label
+from ._requests import check_tools, checked_extra, serialize_request
+from ._streaming import ClosedAtExit, closing
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self
+    import httpx
 
     from .._core import FunctionContract
+    from .._messages import Message, Update
     from ..protocols import ModelOptions
-
-MAX_DETAIL = 500
-"""Maximum length of a server's error text, in characters."""
-
-_MAX_REDACTED = 1 << 14
-"""Characters of an error text that are searched for keys; the rest is dropped."""
 
 
 class Closable(Protocol):
@@ -48,17 +41,95 @@ class Closable(Protocol):
 C = TypeVar("C", bound=Closable)
 
 
-class Clients(Generic[C]):
-    """One client for each event loop, because connections belong to the loop that opened them.
+class ProviderModel(ABC):
+    """A model that a client library sends requests to. See the adapters for the options."""
 
-    This allows one model object to be used in several calls of `asyncio.run`.
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None,
+        timeout: float | None,
+        max_retries: int | None,
+        name: str | None,
+        provider: str | None,
+        native_tools: bool,
+        strict: bool,
+        extra: Mapping[str, Any] | None,
+    ) -> None:
+        check_text("model", model, empty=False)
+        for option, text in {"base_url": base_url, "name": name, "provider": provider}.items():
+            check_text(option, text, none=True)
+        check_number("timeout", timeout, above=0, none=True)
+        check_count("max_retries", max_retries, none=True)
+        check_flag("native_tools", native_tools)
+        check_flag("strict", strict)
+        check_mapping("extra", extra, none=True)
+        self._model = model
+        self._strict = strict
+        self._extra = dict(checked_extra(extra or {}))
+        self.name: str = model if name is None else name
+        """Name of the model in traces."""
+        self.provider: str = provider or ""
+        """Provider of the model."""
+        self.native_tools = native_tools
+        """True if the model makes native calls."""
 
-    Args:
-        make: Function that creates a client.
-        given: Client to use on every loop instead. It is not closed; the caller owns it.
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._model!r}, provider={self.provider!r})"
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[FunctionContract] = (),
+        options: ModelOptions | None = None,
+    ) -> AsyncIterator[Update]:
+        """Stream the reply.
+
+        Raises:
+            MessageError: A message cannot be expressed in this API.
+            ModelError: The request failed, or the reply was interrupted. `status` is None if the
+                connection failed; the client's exception is the cause.
+            ValueError: Tools were given to a model without native calls, or the options name an
+                unknown tool.
+        """
+        check_tools(self, tools, native=self.native_tools)
+        request = await serialize_request(
+            lambda: self._request(messages, tools, options), messages, tools
+        )
+        async with closing(self._reply(request)) as updates:
+            async for update in updates:
+                yield update
+
+    @abstractmethod
+    def _request(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[FunctionContract],
+        options: ModelOptions | None,
+    ) -> dict[str, Any]:
+        """Return the arguments of the client's method."""
+
+    @abstractmethod
+    def _reply(self, request: dict[str, Any]) -> AsyncIterator[Update]:
+        """Send a request, and yield the updates of its reply."""
+
+
+class ClientModel(ProviderModel, ClosedAtExit, Generic[C]):
+    """A model with one client for each event loop.
+
+    Connections belong to the loop that opened them. This allows one model object to be used in
+    several calls of `asyncio.run`.
     """
 
-    def __init__(self, make: Callable[[], C], given: C | None) -> None:
+    def _use_client(self, make: Callable[[], C], given: C | None) -> None:
+        """Set the clients.
+
+        Args:
+            make: Function that creates a client.
+            given: Client to use on every loop instead. It is not closed; the caller owns it.
+        """
         self._make = make
         self._given = given
         # Created at once, to fail early if a setting is missing; used by the first loop.
@@ -67,7 +138,7 @@ class Clients(Generic[C]):
             weakref.WeakKeyDictionary()
         )
 
-    def get(self) -> C:
+    def _client(self) -> C:
         """Return the client of the running loop."""
         if self._given is not None:
             return self._given
@@ -79,58 +150,17 @@ class Clients(Generic[C]):
         return client
 
     async def aclose(self) -> None:
-        """Close the client that was created for the running loop, if there is one."""
+        """Close the connections of the running loop; a client that was passed in stays open."""
         client = self._by_loop.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.close()
-
-
-class ClientModel(Generic[C]):
-    """A model that uses a provider's client. As a context manager it closes its connections."""
-
-    provider: str
-    """Provider of the model."""
-    _model: str
-    _clients: Clients[C]
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._model!r}, provider={self.provider!r})"
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Close the connections of the running loop; a client that was passed in stays open."""
-        await self._clients.aclose()
-
-
-class Response(Protocol):
-    """HTTP response of a stream."""
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """Headers of the response, by case-insensitive name."""
-        ...
-
-    @property
-    def url(self) -> object:
-        """URL of the request."""
-        ...
 
 
 class Stream(Protocol):
     """Stream of a provider's client: the chunks of a reply, and their HTTP response."""
 
     @property
-    def response(self) -> Response:
+    def response(self) -> httpx.Response:
         """HTTP response of the stream."""
         ...
 
@@ -177,6 +207,18 @@ async def items(
         await stream.close()
 
 
+def client_settings(client: object, **settings: object) -> dict[str, Any]:
+    """Return the settings of a client that are given.
+
+    Raises:
+        ValueError: Both a client and settings are given.
+    """
+    given = {name: value for name, value in settings.items() if value is not None}
+    if client is not None and given:
+        raise ValueError(f"client must not be combined with {', '.join(given)}")
+    return given
+
+
 def checked_key(key: str | None) -> str | None:
     """Check an API key, and return it.
 
@@ -190,159 +232,3 @@ def checked_key(key: str | None) -> str | None:
     if key is not None and not (key.isascii() and key.isprintable() and key and " " not in key):
         raise ValueError("the API key must be printable ASCII without spaces, and not empty")
     return key
-
-
-def checked_tool_choice(options: ModelOptions, tools: Sequence[FunctionContract]) -> str | None:
-    """Check the tool choice of a request, and return it; None if there are no tools.
-
-    Raises:
-        ValueError: The choice names an unknown tool.
-    """
-    choice = options.tool_choice
-    if choice is None or choice in ("auto", "none"):
-        return choice if tools else None
-    names = [contract.name for contract in tools]
-    if not tools or (choice != "required" and choice not in names):
-        wanted = (
-            f"'auto', 'none', 'required' or a tool ({', '.join(names)})"
-            if tools
-            else "'auto' or 'none' without tools"
-        )
-        raise ValueError(f"tool_choice must be {wanted}, got {choice!r}")
-    return choice
-
-
-def checked_extra(extra: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Check extra arguments that are passed to the client unchanged, and return them.
-
-    Raises:
-        ValueError: An argument is set by the adapter itself.
-    """
-    for name in ("messages", "model", "stream", "tools"):
-        if name in extra:
-            raise ValueError(f"`extra` must not set {name!r}; the adapter sets that itself")
-    return extra
-
-
-def failure(
-    error: Exception,
-    provider: str,
-    secrets: Iterable[object],
-    *,
-    statuses: Mapping[str, int] | None = None,
-    no_response: bool = False,
-    server: str | None = None,
-) -> ModelError:
-    """Return a client's exception as a `ModelError` without keys; a `ModelError` is kept.
-
-    Args:
-        error: The exception.
-        provider: Provider of the model.
-        secrets: Keys to redact.
-        statuses: HTTP statuses by error type, for errors within a stream.
-        no_response: True if the server sent no response, whatever status the exception has.
-        server: Label of the server, for exceptions that do not know their request.
-    """
-    secrets = tuple(secrets)
-    if isinstance(error, ModelError):
-        message = redacted(str(error), secrets)
-        if message == str(error):
-            return error
-        return ModelError(message, error.provider, error.status, error.retry_after, error.transient)
-    body = _body(error)
-    status: object = getattr(error, "status_code", None)
-    if no_response:
-        status = None
-    elif not isinstance(status, int) or status < 400:  # the status of a started stream
-        status = _status_in(body, statuses or {})
-    detail = redacted(_detail(error, body), secrets)
-    detail = " ".join(detail.split())
-    if len(detail) > MAX_DETAIL:
-        detail = detail[:MAX_DETAIL] + "..."
-    known = status if isinstance(status, int) else None
-    server = redacted(server or _requested_server(error) or provider, secrets)
-    if known is not None:
-        message = f"{server} answered with status {known}: {detail}"
-    elif isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-        message = f"{server} sent a chunk that cannot be read: {detail}"
-    else:
-        message = f"{server}: {detail}"
-    transient = no_response or is_transient_error(error, known, body)
-    return ModelError(message, provider, known, retry_after(error), transient)
-
-
-def _requested_server(error: Exception) -> str | None:
-    """Return the label of the server of a request, if the client's exception knows it."""
-    # HTTP clients raise on access to a missing `request`.
-    request = getattr(error, "request", None) if hasattr(error, "__dict__") else None
-    url = getattr(request, "url", None)
-    return None if url is None else server_label(str(url))
-
-
-def redacted(text: str, secrets: Iterable[object]) -> str:
-    """Return a text without keys, and without any eight consecutive characters of one.
-
-    Matching ignores case, and covers keys escaped as in JSON strings, URLs and HTML.
-    """
-    keys = [secret for secret in secrets if isinstance(secret, str) and secret.strip()]
-    return _without_keys(text[:_MAX_REDACTED], keys) if keys else text
-
-
-def _body(error: Exception) -> object:
-    """Return the error object of a response body."""
-    body = getattr(error, "body", None)
-    if isinstance(body, Mapping):
-        inner = cast("Mapping[str, Any]", body).get("error")
-        return inner or cast("object", body)
-    return body
-
-
-def _status_in(body: object, statuses: Mapping[str, int]) -> int | None:
-    if not isinstance(body, Mapping):
-        return None
-    fields = cast("Mapping[str, Any]", body)
-    code: object = fields.get("code")
-    if isinstance(code, int) and 400 <= code < 600:
-        return code
-    return statuses.get(str(fields.get("type")))
-
-
-def _detail(error: Exception, body: object) -> str:
-    if isinstance(body, Mapping):
-        message = cast("Mapping[str, Any]", body).get("message")
-        if isinstance(message, str) and message:
-            return message
-    text = str(getattr(error, "message", None) or error) or type(error).__name__
-    # "Connection error." alone does not help; the cause does.
-    cause = error.__cause__
-    if cause is None or str(cause) in text:
-        return text
-    return f"{text} ({type(cause).__name__}: {cause})"
-
-
-def check_options(
-    *,
-    model: object,
-    base_url: object,
-    timeout: object,
-    max_retries: object,
-    name: object,
-    provider: object,
-    native_tools: object,
-    strict: object,
-    extra: object,
-) -> None:
-    """Check the common options of adapters.
-
-    Raises:
-        TypeError: An option has the wrong type.
-        ValueError: An option has an invalid value.
-    """
-    check_text("model", model, empty=False)
-    for option, text in {"base_url": base_url, "name": name, "provider": provider}.items():
-        check_text(option, text, none=True)
-    check_number("timeout", timeout, above=0, none=True)
-    check_count("max_retries", max_retries, none=True)
-    check_flag("native_tools", native_tools)
-    check_flag("strict", strict)
-    check_mapping("extra", extra, none=True)

@@ -9,8 +9,7 @@ from .._aio.loops import running_loop
 from .._checks import check_type
 from .._core import Joiner, UsageUpdate
 from ..protocols import ModelOptions
-from ._conversation import as_messages
-from ._excess_calls import drop_excess_calls
+from ._conversation import as_messages, drop_excess_calls
 from ._function import FunctionModel
 from ._streaming import closing
 

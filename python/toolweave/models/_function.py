@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 from .._checks import check_text
 from .._core import FinishUpdate, TextDelta
 from ..exceptions import ModelError, ToolweaveError
+from ._errors import is_transient_error
 from ._streaming import closing, map_errors
-from ._transient import is_transient_error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence

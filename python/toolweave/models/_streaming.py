@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from .._core import FinishUpdate
 from ..exceptions import ModelError
+from ..kinds import FinishReason
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
         Iterable,
     )
 
+    from typing_extensions import Self
+
+    from .._core import FinishUpdate
     from .._messages import Update
 
 logger = logging.getLogger("toolweave.models")
@@ -42,6 +46,20 @@ async def closing(source: AsyncIterable[T]) -> AsyncGenerator[AsyncIterable[T], 
             closed = cast("Callable[[], object]", close)()
             if inspect.isawaitable(closed):
                 await closed
+
+
+class ClosedAtExit(ABC):
+    """A context manager that is closed at the end of the block."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Close the connections."""
 
 
 async def map_errors(
@@ -81,25 +99,20 @@ def text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def count(value: object) -> int:
-    """Return `value` if it is a positive integer, otherwise 0."""
-    return value if isinstance(value, int) and value > 0 else 0
-
-
 class StreamItemReader(Protocol):
     """Converter from a client's chunks or events of one reply to updates."""
 
     @property
-    def finished(self) -> bool:
-        """True if the server has sent a finish reason."""
+    def reason(self) -> str | None:
+        """Finish reason that the server has sent."""
         ...
 
-    def push(self, item: object, /) -> Iterable[Update]:
+    def push(self, item: Any, /) -> Iterable[Update]:
         """Return the updates of one chunk or event, if any."""
         ...
 
     def finish(self) -> FinishUpdate:
-        """Return the end of the reply, after the last item."""
+        """Return the end of the reply, after the last item: ``missing`` for an unknown reason."""
         ...
 
 
@@ -123,7 +136,7 @@ async def read_reply(
             except StopAsyncIteration:
                 break
             except ModelError as err:
-                if not reader.finished:
+                if reader.reason is None:
                     raise
                 logger.info(
                     "after the end of a reply of %s: %s", model, err, extra={"model": model}
@@ -131,23 +144,23 @@ async def read_reply(
                 break
             for update in reader.push(item):
                 yield update
-    yield reader.finish()
+    end = reader.finish()
+    warn_if_missing(end.reason, model, reader.reason)
+    yield end
 
 
-def finish_update(reason: str | None, known: Mapping[str, str], model: str) -> FinishUpdate:
-    """Return the end of a reply: ``missing`` if its reason is absent or unknown.
+def warn_if_missing(reason: FinishReason, model: str, sent: str | None = None) -> None:
+    """Log a warning if a reply of a model has ended without a known reason.
 
     Args:
-        reason: Finish reason that the server sent.
-        known: Finish reasons of this API, and those of `FinishUpdate` that they mean.
-        model: Name of the model, for the log.
+        reason: Finish reason of the reply.
+        model: Name of the model.
+        sent: Finish reason as the server sent it.
     """
-    finish = known.get((reason or "").lower())
-    if finish is None:
+    if reason is FinishReason.MISSING:
         logger.warning(
             "reply of %s ended %s; it is taken as cut off",
             model,
-            "without a finish reason" if reason is None else f"with the finish reason {reason!r}",
-            extra={"model": model, "finish_reason": reason},
+            "without a finish reason" if sent is None else f"with the finish reason {sent!r}",
+            extra={"model": model, "finish_reason": sent},
         )
-    return FinishUpdate(finish or "missing")

@@ -13,10 +13,11 @@ environment (``ANTHROPIC_API_KEY``, ``ANTHROPIC_BASE_URL``) and retries until th
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from .._checks import check_count, check_methods
 from .._core import (
+    FinishUpdate,
     ReasoningDelta,
     TextDelta,
     ToolCallUpdate,
@@ -24,26 +25,17 @@ from .._core import (
     to_anthropic,
 )
 from .._extras import require
-from ._clients import (
-    ClientModel,
-    Clients,
-    Stream,
-    check_options,
-    checked_extra,
-    checked_key,
-    checked_tool_choice,
-    failure,
-    items,
-)
-from ._serialization import serialize_request
-from ._streaming import closing, count, field, finish_update, map_errors, read_reply, text
+from ._clients import ClientModel, Stream, checked_key, client_settings, items
+from ._errors import failure
+from ._requests import checked_extra, checked_tool_choice
+from ._streaming import field, map_errors, read_reply, text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 
     from anthropic import AsyncAnthropic
 
-    from .._core import FinishUpdate, FunctionContract
+    from .._core import FunctionContract
     from .._messages import Message, Update
     from ..protocols import ModelOptions
 
@@ -77,7 +69,7 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
 
     Signatures of thinking blocks are not kept, so thinking cannot be sent back. With thinking
     enabled (by `extra`), the API may require those blocks in a history with native calls; inline
-    calls need none.
+    calls need none. The API has no `seed`, so that option is omitted.
 
     Args:
         model: Name of the model.
@@ -118,8 +110,8 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
         strict: bool = False,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        check_options(
-            model=model,
+        super().__init__(
+            model,
             base_url=base_url,
             timeout=timeout,
             max_retries=max_retries,
@@ -133,15 +125,9 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
         check_methods("client", client, "an AsyncAnthropic", "copy", none=True)
         api_key = checked_key(api_key)
         anthropic = require("anthropic", "anthropic")
-        settings: dict[str, Any] = {
-            "base_url": base_url,
-            "api_key": api_key,
-            "timeout": timeout,
-            "max_retries": max_retries,
-        }
-        settings = {key: value for key, value in settings.items() if value is not None}
-        if client is not None and settings:
-            raise ValueError(f"client must not be combined with {', '.join(settings)}")
+        settings = client_settings(
+            client, base_url=base_url, api_key=api_key, timeout=timeout, max_retries=max_retries
+        )
 
         def make() -> AsyncAnthropic:
             created = cast("AsyncAnthropic", anthropic.AsyncAnthropic(**settings))
@@ -150,40 +136,11 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
                 created.api_key = "none"
             return created
 
-        self._model = model
-        self._clients = Clients(make, client)
+        self._use_client(make, client)
         self._max_tokens = max_tokens
-        self._strict = strict
-        self._extra = dict(checked_extra(extra or {}))
-        self.name: str = model if name is None else name
-        """Name of the model in traces."""
-        self.provider = provider
-        """Provider of the model."""
-        self.native_tools = native_tools
-        """True if the model makes native calls."""
 
-    async def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[FunctionContract] = (),
-        options: ModelOptions | None = None,
-    ) -> AsyncIterator[Update]:
-        """Stream the reply. The API has no `seed`, so that option is omitted.
-
-        Raises:
-            MessageError: A message cannot be expressed in this API.
-            ModelError: The request failed, or the reply was interrupted. `status` is None if the
-                connection failed; the client's exception is the cause.
-            ValueError: Tools were given to a model without native calls, or the options name an
-                unknown tool.
-        """
-        if tools and not self.native_tools:
-            raise ValueError(f"{self!r} does not support native calls, so there must be no tools")
-        request = await serialize_request(
-            lambda: self._request(messages, tools, options), messages, tools
-        )
-        client = self._clients.get()
+    def _reply(self, request: dict[str, Any]) -> AsyncIterator[Update]:
+        client = self._client()
 
         async def open_stream() -> Stream:
             return cast("Stream", await cast("Any", client.messages.create)(**request))
@@ -193,9 +150,7 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
             return failure(error, self.provider, secrets, statuses=_STATUSES)
 
         events = map_errors(items(open_stream, self.provider), to_model_error)
-        async with closing(read_reply(events, EventReader(self.name), self.name)) as updates:
-            async for update in updates:
-                yield update
+        return read_reply(events, EventReader(), self.name)
 
     def _request(
         self,
@@ -253,79 +208,67 @@ def _definition(contract: FunctionContract, *, strict: bool) -> dict[str, Any]:
 
 
 class EventReader:
-    """Converter from the events of one reply to updates.
+    """Converter from the events of one reply to updates."""
 
-    Args:
-        model: Name of the model, for the log.
-    """
-
-    def __init__(self, model: str) -> None:
-        self._model = model
-        self._calls: dict[int, _Call] = {}
+    def __init__(self) -> None:
+        # Number and id of each call, by the index of its block.
+        self._calls: dict[int, tuple[int, str | None]] = {}
         self._usage = UsageUpdate()
-        self._reason: str | None = None
-
-    @property
-    def finished(self) -> bool:
-        """True if the server has sent a stop reason."""
-        return self._reason is not None
+        self.reason: str | None = None
+        """Stop reason that the server has sent."""
 
     def push(self, item: object) -> Iterator[Update]:
         """Yield the updates of one event."""
-        kind, index = field(item, "type"), count(field(item, "index"))
+        kind, index = field(item, "type"), _count(field(item, "index"))
         if kind == "message_start":
             yield from self._update_usage(field(field(item, "message"), "usage"))
         elif kind == "content_block_start":
-            yield from self._start_block(index, field(item, "content_block"))
+            block = field(item, "content_block")
+            yield from _texts(block)
+            if field(block, "type") == "tool_use":
+                call = self._calls[index] = len(self._calls), text(field(block, "id"))
+                # Complete if the server does not stream it; an empty object otherwise.
+                complete = field(block, "input")
+                arguments = json.dumps(complete, ensure_ascii=False) if complete else None
+                yield ToolCallUpdate(call[1], call[0], text(field(block, "name")), arguments)
         elif kind == "content_block_delta":
-            yield from self._block_delta(index, field(item, "delta"))
+            delta = field(item, "delta")
+            yield from _texts(delta)
+            arguments = text(field(delta, "partial_json"))
+            # The provider's built-in tools stream their arguments as well.
+            if arguments is not None and index in self._calls:
+                number, call_id = self._calls[index]
+                yield ToolCallUpdate(call_id, number, None, arguments)
         elif kind == "message_delta":
-            self._reason = text(field(field(item, "delta"), "stop_reason")) or self._reason
+            self.reason = text(field(field(item, "delta"), "stop_reason")) or self.reason
             yield from self._update_usage(field(item, "usage"))
 
     def finish(self) -> FinishUpdate:
         """Return the end of the reply: ``missing`` if its reason is absent or unknown."""
-        return finish_update(self._reason, _FINISH, self._model)
-
-    def _start_block(self, index: int, block: object) -> Iterator[Update]:
-        if (content := text(field(block, "text"))) is not None:
-            yield TextDelta(content)
-        if (thought := text(field(block, "thinking"))) is not None:
-            yield ReasoningDelta(thought)
-        if field(block, "type") == "tool_use":
-            call = _Call(len(self._calls), text(field(block, "id")))
-            self._calls[index] = call
-            # Complete if the server does not stream it; an empty object otherwise.
-            complete = field(block, "input")
-            arguments = json.dumps(complete, ensure_ascii=False) if complete else None
-            yield ToolCallUpdate(call.id, call.number, text(field(block, "name")), arguments)
-
-    def _block_delta(self, index: int, delta: object) -> Iterator[Update]:
-        if (content := text(field(delta, "text"))) is not None:
-            yield TextDelta(content)
-        if (thought := text(field(delta, "thinking"))) is not None:
-            yield ReasoningDelta(thought)
-        arguments = text(field(delta, "partial_json"))
-        call = self._calls.get(index)
-        # The provider's built-in tools stream their arguments as well.
-        if arguments is not None and call is not None:
-            yield ToolCallUpdate(call.id, call.number, None, arguments)
+        return FinishUpdate(_FINISH.get((self.reason or "").lower(), "missing"))
 
     def _update_usage(self, usage: object) -> Iterator[Update]:
         """Yield the totals so far. The API counts cached tokens separately."""
-        cached = count(field(usage, "cache_read_input_tokens"))
-        written = count(field(usage, "cache_creation_input_tokens"))
-        prompt = count(field(usage, "input_tokens")) + cached + written
+        cached = _count(field(usage, "cache_read_input_tokens"))
+        written = _count(field(usage, "cache_creation_input_tokens"))
+        prompt = _count(field(usage, "input_tokens")) + cached + written
         known = self._usage
         self._usage = UsageUpdate(
             max(prompt, known.input_tokens),
-            max(count(field(usage, "output_tokens")), known.output_tokens),
+            max(_count(field(usage, "output_tokens")), known.output_tokens),
             max(cached, known.cached_input_tokens),
         )
         if self._usage != known:
             yield self._usage
 
 
-class _Call(NamedTuple):
-    number: int
-    id: str | None
+def _texts(block: object) -> Iterator[Update]:
+    if (content := text(field(block, "text"))) is not None:
+        yield TextDelta(content)
+    if (thought := text(field(block, "thinking"))) is not None:
+        yield ReasoningDelta(thought)
+
+
+def _count(value: object) -> int:
+    """Return `value` if it is a positive integer, otherwise 0."""
+    return value if isinstance(value, int) and value > 0 else 0

@@ -30,7 +30,7 @@ from ..executor._retry import delay
 from ..kinds import FinishReason
 from ..tools._options import RetryPolicy
 from ._direct import as_model
-from ._streaming import closing
+from ._streaming import ClosedAtExit, closing
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
         Generator,
         Sequence,
     )
-    from types import TracebackType
-
-    from typing_extensions import Self
 
     from .._core import FunctionContract
     from .._messages import Message, Update
@@ -115,7 +112,7 @@ class _Failure:
         return f"{_name(self.model)}{tried}: {self.error}"
 
 
-class FallbackModel:
+class FallbackModel(ClosedAtExit):
     """A chain of models: the first one that succeeds answers.
 
     As a context manager it closes the connections of all models.
@@ -192,17 +189,6 @@ class FallbackModel:
     def native_tools(self) -> bool:
         """True if all models make native calls. Otherwise calls go in the text, which suits all."""
         return all(_is_native(model) for model in self.models)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     async def aclose(self) -> None:
         """Close the connections of all models."""

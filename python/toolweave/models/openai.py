@@ -16,27 +16,17 @@ import os
 from typing import TYPE_CHECKING, Any, cast
 
 from .._checks import check_flag, check_methods, check_text
+from .._core import ChunkReader
 from .._extras import require
-from ._clients import (
-    ClientModel,
-    Clients,
-    check_options,
-    checked_extra,
-    checked_key,
-    failure,
-    items,
-)
-from ._completions import ChunkReader, build_request
-from ._serialization import serialize_request
-from ._servers import provider_for_url
-from ._streaming import closing, map_errors, read_reply
-from ._unsupported import log_unsupported, unsupported_parameter, without_parameters
+from ._clients import ClientModel, Stream, checked_key, client_settings, items
+from ._errors import failure, provider_for_url
+from ._requests import build_request, log_unsupported, unsupported_parameter, without_parameters
+from ._streaming import map_errors, read_reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
-    from openai import AsyncOpenAI, AsyncStream
-    from openai.types.chat import ChatCompletionChunk
+    from openai import AsyncOpenAI
 
     from .._core import FunctionContract
     from .._messages import Message, Update
@@ -98,8 +88,8 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
         send_reasoning: bool = False,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        check_options(
-            model=model,
+        super().__init__(
+            model,
             base_url=base_url,
             timeout=timeout,
             max_retries=max_retries,
@@ -116,17 +106,15 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
         api_key = checked_key(api_key)
         openai = require("openai", "openai")
         azure = azure_endpoint is not None or isinstance(client, openai.AsyncAzureOpenAI)
-        settings: dict[str, Any] = {
-            "base_url": base_url,
-            "api_key": api_key,
-            "azure_endpoint": azure_endpoint,
-            "api_version": api_version,
-            "timeout": timeout,
-            "max_retries": max_retries,
-        }
-        settings = {key: value for key, value in settings.items() if value is not None}
-        if client is not None and settings:
-            raise ValueError(f"client must not be combined with {', '.join(settings)}")
+        settings = client_settings(
+            client,
+            base_url=base_url,
+            api_key=api_key,
+            azure_endpoint=azure_endpoint,
+            api_version=api_version,
+            timeout=timeout,
+            max_retries=max_retries,
+        )
         if azure_endpoint is not None and base_url is not None:
             raise ValueError("base_url must not be combined with azure_endpoint")
         if api_version is not None and azure_endpoint is None:
@@ -143,69 +131,41 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
                 return cast("AsyncOpenAI", openai.AsyncOpenAI(**settings, api_key=_NO_KEY))
 
         try:
-            self._clients = Clients(make, client)
+            self._use_client(make, client)
         except openai.OpenAIError as err:
             raise ValueError(str(err)) from err
-        self._model = model
-        self.name: str = model if name is None else name
-        """Name of the model in traces."""
         url = base_url or os.environ.get("OPENAI_BASE_URL")
         if client is not None:
             url = str(client.base_url)
-        self.provider: str = provider or ("azure.ai.openai" if azure else provider_for_url(url))
-        """Provider of the model."""
-        self.native_tools = native_tools
-        """True if the model makes native calls."""
-        self._strict = strict
+        self.provider = provider or ("azure.ai.openai" if azure else provider_for_url(url))
         self._send_reasoning = send_reasoning
-        self._extra = dict(checked_extra(extra or {}))
         self._unsupported: frozenset[str] = frozenset()
 
-    async def stream(
+    def _request(
         self,
         messages: Sequence[Message],
-        *,
-        tools: Sequence[FunctionContract] = (),
-        options: ModelOptions | None = None,
-    ) -> AsyncIterator[Update]:
-        """Stream the reply.
-
-        Raises:
-            MessageError: A message cannot be expressed in this API.
-            ModelError: The request failed, or the reply was interrupted. `status` is None if the
-                connection failed; the client's exception is the cause.
-            ValueError: Tools were given to a model without native calls, or the options name an
-                unknown tool.
-        """
-        if tools and not self.native_tools:
-            raise ValueError(f"{self!r} does not support native calls, so there must be no tools")
-        request = {"model": self._model, **self._extra}
-        request |= await serialize_request(
-            lambda: build_request(
-                messages, tools, options, strict=self._strict, reasoning=self._send_reasoning
-            ),
-            messages,
-            tools,
+        tools: Sequence[FunctionContract],
+        options: ModelOptions | None,
+    ) -> dict[str, Any]:
+        request = build_request(
+            messages, tools, options, strict=self._strict, reasoning=self._send_reasoning
         )
-        client = self._clients.get()
+        return {"model": self._model, **self._extra, **request}
 
-        def to_model_error(error: Exception) -> Exception:
-            return failure(error, self.provider, [client.api_key])
-
+    def _reply(self, request: dict[str, Any]) -> AsyncIterator[Update]:
+        client = self._client()
         chunks = map_errors(
-            items(lambda: self._open(client, request), self.provider), to_model_error
+            items(lambda: self._open(client, request), self.provider),
+            lambda error: failure(error, self.provider, [client.api_key]),
         )
-        reader = ChunkReader(self.name)
-        async with closing(read_reply(chunks, reader, self.name)) as updates:
-            async for update in updates:
-                yield update
+        return read_reply(chunks, ChunkReader(), self.name)
 
     async def _open(
         self,
         client: AsyncOpenAI,
         request: Mapping[str, Any],
         unsupported: frozenset[str] = frozenset(),
-    ) -> AsyncStream[ChatCompletionChunk]:
+    ) -> Stream:
         create = cast("Any", client.chat.completions.create)
         try:
             chunks = await create(**without_parameters(request, self._unsupported | unsupported))
@@ -219,4 +179,4 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
         if unsupported:
             log_unsupported(self.name, unsupported)
             self._unsupported |= unsupported
-        return cast("AsyncStream[ChatCompletionChunk]", chunks)
+        return cast("Stream", chunks)

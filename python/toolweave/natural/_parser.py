@@ -24,8 +24,8 @@ from ..exceptions import ToolUseParsingError
 from ..executor._ids import make_call_id
 from ..kinds import FinishReason
 from ..models import as_messages, as_model, closing
-from ..models._excess_calls import drop_excess_calls
-from ..models._serialization import serialize_request
+from ..models._conversation import drop_excess_calls
+from ..models._requests import serialize_request
 from ..tools._search import list_contracts
 from ._fallback import Fallback
 from ._prepared_tools import PreparedToolsCache, reiterable

@@ -23,9 +23,9 @@ from servers.http_models import model
 from servers.raw import raw_server
 from servers.scripts import answer, document, events
 from servers.sse import Do
+from toolweave._core import ChunkReader
 from toolweave.agent import Agent
 from toolweave.exceptions import ModelError, ToolUseParsingError
-from toolweave.models._completions import ChunkReader
 from toolweave.models.http import HttpModel
 from toolweave.models.openai import OpenAIModel
 from toolweave.natural import NaturalToolUse, NaturalToolUseParser
@@ -129,7 +129,7 @@ def sse(values: Iterable[Any]) -> list[bytes]:
 
 def scripted(values: Iterable[Any], *, native_tools: bool = True) -> ScriptedModel:
     """Return a model with the updates that other clients read in the chunks."""
-    reader = ChunkReader("m")
+    reader = ChunkReader()
     updates = [update for value in values for update in reader.push(value)]
     return ScriptedModel([*updates, reader.finish()], native_tools=native_tools)
 

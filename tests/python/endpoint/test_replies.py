@@ -34,7 +34,7 @@ from toolweave import (
     Update,
     UsageUpdate,
 )
-from toolweave.models._completions import ChunkReader
+from toolweave._core import ChunkReader
 
 ADD = FunctionContract("Add", "Adds.", {"type": "object"})
 
@@ -348,7 +348,7 @@ def shelf() -> Iterator[Shelf]:
 
 
 def expected(values: Iterable[Any]) -> list[Update]:
-    reader = ChunkReader("m")
+    reader = ChunkReader()
     return [*(update for value in values for update in reader.push(value)), reader.finish()]
 
 

@@ -129,7 +129,7 @@ def test_a_call_may_come_whole_and_tools_of_the_provider_are_passed_over() -> No
     ],
 )
 def test_finish_reasons_of_providers_are_mapped(stop_reason: str | None, reason: str) -> None:
-    reader = EventReader("m")
+    reader = EventReader()
     list(reader.push({"type": "message_delta", "delta": {"stop_reason": stop_reason}}))
     assert reader.finish() == FinishUpdate(reason)
 
@@ -244,7 +244,7 @@ events = st.builds(
 
 @given(st.lists(events | json_values, max_size=5))
 def test_whatever_a_server_sends_the_reader_ends_with_one_reason(sent: list[Any]) -> None:
-    reader = EventReader("m")
+    reader = EventReader()
     came = [update for event in sent for update in reader.push(event)]
     assert not any(isinstance(update, FinishUpdate) for update in came)
     assert isinstance(reader.finish().reason, FinishReason)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from servers.dialects import call
 from toolweave import FinishReason, JoinedReply, Joiner, Update
+from toolweave._core import ChunkReader
 from toolweave.exceptions import ModelError
-from toolweave.models._completions import ChunkReader
 from toolweave.models._streaming import read_reply
 
 
@@ -23,9 +23,16 @@ def chunk(finish: str | None = None, **delta: Any) -> dict[str, Any]:
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
 
+async def streamed(chunks: Iterable[object]) -> AsyncIterator[object]:
+    for one in chunks:
+        yield one
+
+
 def updates(chunks: Iterable[object]) -> list[Update]:
-    reader = ChunkReader("m")
-    return [*(update for chunk in chunks for update in reader.push(chunk)), reader.finish()]
+    async def read() -> list[Update]:
+        return [update async for update in read_reply(streamed(chunks), ChunkReader(), "m")]
+
+    return asyncio.run(read())
 
 
 def joined(chunks: Iterable[object]) -> JoinedReply:
@@ -278,7 +285,7 @@ def test_a_connection_that_breaks_after_the_end_breaks_nothing(finished: bool) -
         raise broken
 
     async def read() -> list[Update]:
-        return [update async for update in read_reply(chunks(), ChunkReader("m"), "m")]
+        return [update async for update in read_reply(chunks(), ChunkReader(), "m")]
 
     if finished:
         assert len(asyncio.run(read())) == 2

@@ -16,7 +16,7 @@ from toolweave import (
     Update,
     UsageUpdate,
 )
-from toolweave.models._completions import ChunkReader
+from toolweave._core import ChunkReader
 
 FOLDER = CASES / "completions"
 GOLDEN = [
@@ -48,7 +48,7 @@ def written(update: Update) -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", GOLDEN)
 def test_chunks_come_out_as_written(case: Any) -> None:
-    reader = ChunkReader("m")
+    reader = ChunkReader()
     updates = [update for chunk in case["chunks"] for update in reader.push(chunk)]
     updates.append(reader.finish())
     assert [written(update) for update in updates] == case["updates"]

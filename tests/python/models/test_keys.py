@@ -20,7 +20,8 @@ from servers.raw import Connection, Request, raw_server
 from servers.scripts import answer, redirect, refusal
 from toolweave.exceptions import ModelError
 from toolweave.integrations.langchain import LangChainModel
-from toolweave.models._clients import ClientModel, failure
+from toolweave.models._clients import ClientModel
+from toolweave.models._errors import failure
 from toolweave.models.anthropic import AnthropicModel
 from toolweave.models.http import HttpModel
 from toolweave.models.openai import OpenAIModel

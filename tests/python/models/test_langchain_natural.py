@@ -395,7 +395,7 @@ def test_all_sync_calls_share_one_loop() -> None:
 
 FORK = """
 import os
-from toolweave.models.langchain import NaturalChatModel
+from toolweave.integrations.langchain import NaturalChatModel
 from toolweave.testing import ScriptedModel
 
 model = NaturalChatModel(ScriptedModel("parent", "child"))

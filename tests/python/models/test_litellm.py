@@ -158,7 +158,7 @@ def state():
 before = state()
 reached = []
 sys.addaudithook(lambda event, args: event == "socket.getaddrinfo" and reached.append(args))
-from toolweave.models.litellm import LiteLLMModel
+from toolweave.integrations.litellm import LiteLLMModel
 assert "litellm" not in sys.modules
 LiteLLMModel("openai/m", api_key="x")
 assert "litellm" in sys.modules
@@ -193,7 +193,7 @@ def test_adapters_import_their_clients_when_the_first_model_is_made() -> None:
     program = """
 import sys
 import toolweave.testing, toolweave.models.openai, toolweave.models.anthropic
-import toolweave.models.litellm, toolweave.models.replay
+import toolweave.integrations.litellm, toolweave.models.replay
 print(*sorted({"openai", "anthropic", "litellm", "httpx", "pydantic"} & set(sys.modules)))
 """
     done = subprocess.run(

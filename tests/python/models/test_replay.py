@@ -36,7 +36,7 @@ from toolweave.models.recording import RecordedReply, load, save
 from toolweave.models.replay import ReplayModel
 from toolweave.testing import ScriptedModel, StreamRecorder
 
-STREAMS = Path(toolweave.__file__).parent / "play" / "streams"
+STREAMS = Path(toolweave.__file__).parent / "_demo" / "data" / "recordings"
 HI = (TextMessage("Hi"),)
 
 

@@ -22,7 +22,7 @@ from ..._core import (
     UsageUpdate,
 )
 from ...kinds import FinishReason
-from ...models._whitespace import WhitespaceFilter
+from .._text_calls import WhitespaceFilter
 from ._messages import INVALID_CALLS
 
 if TYPE_CHECKING:

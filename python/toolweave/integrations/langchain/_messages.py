@@ -26,8 +26,8 @@ from ..._core import (
     to_openai,
 )
 from ...exceptions import MessageError
-from ...models._arguments import leading_object
 from ...models._conversation import as_messages
+from .._text_calls import leading_object
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

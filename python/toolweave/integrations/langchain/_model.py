@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.tracers import context as tracers
 from pydantic import SecretStr
 
 from ..._core import FinishUpdate, ReasoningDelta, TextDelta, ToolCallUpdate, UsageUpdate
 from ...exceptions import ModelError
 from ...kinds import FinishReason
-from ...models._clients import redacted
+from ...models._errors import is_transient_error, redacted, retry_after
 from ...models._streaming import closing, map_errors
-from ...models._transient import is_transient_error, retry_after
 from ...protocols import ModelOptions
 from ._messages import to_langchain
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
+    from contextvars import ContextVar
 
     from langchain_core.language_models import LanguageModelInput
     from langchain_core.runnables import Runnable
@@ -147,6 +150,53 @@ class LangChainModel:
             retry_after(err),
             is_transient_error(err, status, getattr(err, "body", None)),
         )
+
+
+class WithoutCallbacks(LangChainModel):
+    """A model whose runs do not reach inherited callbacks, since the outer run represents them.
+
+    Callbacks are inherited through context variables. If they observed the wrapped model, it would
+    stream the markup of its calls to the users of LangGraph, and its tokens would count twice.
+    Callbacks of the wrapped model itself are called as usual.
+
+    Args:
+        chat_model: The wrapped model.
+    """
+
+    def __init__(self, chat_model: Runnable[LanguageModelInput, BaseMessage]) -> None:
+        super().__init__(chat_model, native_tools=False)
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[FunctionContract] = (),
+        options: ModelOptions | None = None,
+    ) -> AsyncIterator[Update]:
+        """Stream the reply of the model; see `LangChainModel.stream`."""
+        async with closing(super().stream(messages, tools=tools, options=options)) as updates:
+            iterator = aiter(updates)
+            while True:
+                # Only while the model runs, since the caller shares the variables.
+                with _without_callbacks():
+                    try:
+                        update = await anext(iterator)
+                    except StopAsyncIteration:
+                        return
+                yield update
+
+
+@contextmanager
+def _without_callbacks() -> Generator[None]:
+    variables: list[ContextVar[Any]] = [var_child_runnable_config]
+    # Callbacks of `with` statements, for which LangChain has no public API.
+    variables += [hook[0] for hook in getattr(tracers, "_configure_hooks", ())]
+    tokens = [(variable, variable.set(None)) for variable in variables]
+    try:
+        yield
+    finally:
+        for variable, token in reversed(tokens):
+            variable.reset(token)
 
 
 def _keys(model: object) -> Iterator[object]:

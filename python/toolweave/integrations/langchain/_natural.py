@@ -17,10 +17,9 @@ from ...models._streaming import closing
 from ...natural import NaturalToolUseParser
 from ...protocols import ModelOptions
 from ._background import iterate, run
-from ._callbacks import WithoutCallbacks
 from ._chunks import ReplyBuilder
 from ._messages import from_langchain
-from ._model import LangChainModel
+from ._model import WithoutCallbacks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -225,7 +224,7 @@ class NaturalChatModel(BaseChatModel):
 def _chat_model(model: Model | LangChainRunnable) -> ChatModel | Any:
     # The `stream` of LangChain's models is a different method.
     given: Any = model
-    return WithoutCallbacks(LangChainModel(given)) if isinstance(model, Runnable) else model
+    return WithoutCallbacks(given) if isinstance(model, Runnable) else model
 
 
 def _definition(tool: Tool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ the model only reads and writes text.
 
     from pydantic_ai import Agent
     from pydantic_ai.models.openai import OpenAIChatModel
-    from toolweave.models.pydantic_ai import NaturalToolUseModel
+    from toolweave.integrations.pydantic_ai import NaturalToolUseModel
 
     agent = Agent(NaturalToolUseModel(OpenAIChatModel("gemma-3-4b-it", provider=...)))
 

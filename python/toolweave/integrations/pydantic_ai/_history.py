@@ -24,7 +24,7 @@ from ..._core import (
     consolidate,
 )
 from ...kinds import Role
-from ...models._arguments import leading_object
+from .._text_calls import leading_object
 from ._reply import violations_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from ..._core import FunctionContract
     from ..._messages import Message
-    from ...natural._prepared_tools import Tag
+    from ...natural._request import Style
 
 _ERRORS = ("failed", "denied", "retried")
 
@@ -70,14 +70,12 @@ class HistoryWriter:
 
     Args:
         tools: Tools that the model knows.
-        tag: Form of calls.
-        fenced: If true, arguments are in a Markdown fence.
+        style: Form of requests.
     """
 
-    def __init__(self, tools: Sequence[FunctionContract], *, tag: Tag, fenced: bool) -> None:
+    def __init__(self, tools: Sequence[FunctionContract], style: Style) -> None:
         self._tools = {tool.name for tool in tools}
-        self._tag: Tag = tag
-        self._fenced = fenced
+        self._style = style
 
     def write(self, messages: Sequence[ModelMessage]) -> list[ModelMessage]:
         """Return the messages without tool parts.
@@ -165,8 +163,8 @@ class HistoryWriter:
             messages,
             tools=sorted(self._tools),
             form="split",
-            tag=self._tag,
-            fenced=self._fenced,
+            tag=self._style.tag,
+            fenced=self._style.fenced,
             provenance=False,
         )
 

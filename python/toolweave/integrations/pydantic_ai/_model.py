@@ -10,6 +10,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import merge_model_settings
 
 from ...natural._prepared_tools import PreparedToolsCache
+from ...natural._request import Style
 from ._reply import call_id, parse_response
 from ._requests import RequestBuilder
 from ._streaming import NaturalStream
@@ -70,9 +71,10 @@ class NaturalToolUseModel(WrapperModel):
                 f"{', '.join(sorted(unknown))} cannot be set: pydantic-ai needs its own"
             )
         options["id_factory"] = call_id
-        tool_cache = PreparedToolsCache(**options)
         # A single attribute, since the base class has many names.
-        self._requests = RequestBuilder(tool_cache, tag=tag, fenced=fenced, stop=stop)
+        self._requests = RequestBuilder(
+            PreparedToolsCache(**options), Style(tag=tag, fenced=fenced, stop=stop)
+        )
 
     @property
     def profile(self) -> ModelProfile:

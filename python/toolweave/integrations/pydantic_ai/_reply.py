@@ -23,7 +23,7 @@ from ..._core import (
     ToolCall,
     ToolCallDelta,
 )
-from ...models._arguments import leading_object
+from .._text_calls import leading_object
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import FinishReason, ModelResponsePart

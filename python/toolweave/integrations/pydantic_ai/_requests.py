@@ -10,8 +10,7 @@ from pydantic_ai.profiles import DEFAULT_PROMPTED_OUTPUT_TEMPLATE
 from pydantic_ai.settings import ToolOrOutput
 
 from ..._core import FunctionContract
-from ...natural._prepared_tools import PreparedToolsCache
-from ...natural._request import STOP_SEQUENCE
+from ...natural._request import STOP_SEQUENCE, Style
 from ._history import HistoryWriter
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
     from pydantic_ai.tools import ToolDefinition
 
-    from ...natural._prepared_tools import PreparedTools, Tag
+    from ...natural._prepared_tools import PreparedTools, PreparedToolsCache
 
 
 @dataclass(frozen=True)
@@ -44,18 +43,12 @@ class RequestBuilder:
 
     Args:
         tool_cache: The tools of earlier requests.
-        tag: Form of calls.
-        fenced: If true, arguments are in a Markdown fence.
-        stop: If true, a stop sequence prevents fabricated results.
+        style: Form of requests.
     """
 
-    def __init__(
-        self, tool_cache: PreparedToolsCache, *, tag: Tag, fenced: bool, stop: bool
-    ) -> None:
+    def __init__(self, tool_cache: PreparedToolsCache, style: Style) -> None:
         self._tool_cache = tool_cache
-        self._tag: Tag = tag
-        self._fenced = fenced
-        self._stop = stop
+        self._style = style
 
     def request(
         self,
@@ -91,9 +84,7 @@ class RequestBuilder:
             inner = replace(
                 inner, output_mode="text", output_object=None, prompted_output_template=None
             )
-        written = HistoryWriter(prepared_tools.contracts, tag=self._tag, fenced=self._fenced).write(
-            messages
-        )
+        written = HistoryWriter(prepared_tools.contracts, self._style).write(messages)
         written, inner = self._prompt(
             written, inner, prepared_tools, _output_instructions(prepared, tools)
         )
@@ -110,9 +101,10 @@ class RequestBuilder:
 
         The templates of many small models accept only one system message.
         """
+        style = self._style
 
         def prompted(existing: str | None) -> str:
-            return tools.prompt(existing, self._tag, fenced=self._fenced) + output_instructions
+            return tools.prompt(existing, style.tag, fenced=style.fenced) + output_instructions
 
         if not tools.contracts:
             return messages, parameters
@@ -143,7 +135,7 @@ class RequestBuilder:
         remaining = dict(settings or {})
         for name in ("tool_choice", "parallel_tool_calls"):
             remaining.pop(name, None)
-        if self._stop and tools.contracts:
+        if self._style.stop and tools.contracts:
             stops = list(cast("list[str]", remaining.get("stop_sequences")) or [])
             if STOP_SEQUENCE not in stops:
                 remaining["stop_sequences"] = [*stops, STOP_SEQUENCE]

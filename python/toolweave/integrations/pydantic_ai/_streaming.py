@@ -23,7 +23,7 @@ from ..._core import (
     ToolCallDelta,
     ToolCallStart,
 )
-from ...models._whitespace import WhitespaceFilter
+from .._text_calls import WhitespaceFilter
 from ._reply import call_part, finish_reason, is_json_of, log_fabricated_result
 
 if TYPE_CHECKING:

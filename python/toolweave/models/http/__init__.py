@@ -17,8 +17,7 @@ have their own connections. Closing or abandoning the iterator of a reply closes
 from __future__ import annotations
 
 from ..._public import claim_exports
-from ._limits import HttpLimits
-from ._model import HttpModel
+from ._model import HttpLimits, HttpModel
 
 __all__ = ["HttpLimits", "HttpModel"]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..._aio.loops import running_loop
 from ..._core import HttpBatch
 from ...kinds import FinishReason
+from .._streaming import warn_if_missing
 from ._wakeup import LoopProxy, open_wakeup
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class RequestBatch:
             reason = FinishReason.MISSING if finish is None else FinishReason(finish)
             if error is None:
                 self._endpoint.remember_unsupported(request.unsupported)
-                self._endpoint.warn_if_missing(reason)
+                warn_if_missing(reason, self._endpoint.name)
             results.append(BatchResult(number, text, reason, usage, error))
         return results
 

@@ -9,12 +9,8 @@ from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
 from ..._core import HttpClient
 from ...exceptions import ModelError
-from ...kinds import FinishReason
 from .._clients import checked_key
-from .._completions import build_request
-from .._streaming import logger
-from .._unsupported import log_unsupported, unsupported_parameter, without_parameters
-from ._checks import check_options
+from .._requests import build_request, log_unsupported, unsupported_parameter, without_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -126,19 +122,28 @@ class HttpEndpoint:
             log_unsupported(self.name, omitted)
             self.unsupported |= omitted
 
-    def warn_if_missing(self, reason: FinishReason) -> None:
-        """Log a warning if a reply has ended without a reason."""
-        if reason is FinishReason.MISSING:
-            logger.warning(
-                "reply of %s ended without a finish reason; it is taken as cut off",
-                self.name,
-                extra={"model": self.name, "finish_reason": None},
-            )
-
     def error(self, failure: Failure) -> ModelError:
         """Return a failure as an exception; its message has no key, which the core redacts."""
         message, status, retry_after, transient, _ = failure
         return ModelError(message, self.provider, status, retry_after, transient)
+
+
+def check_options(**options: object) -> None:
+    """Check text options and counts (those named ``max_...``).
+
+    The errors do not repeat values, which may be secret.
+
+    Raises:
+        TypeError: An option has the wrong type.
+        ValueError: A text is empty, or a count is negative.
+    """
+    for name, value in options.items():
+        wanted = int if name.startswith("max_") else str
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            kind = type(value).__name__
+            raise TypeError(f"{name} must be of type {wanted.__name__}, got {kind}")
+        if value == "" or (isinstance(value, int) and not 0 <= value < 1 << 32):
+            raise ValueError(f"{name} must not be {value!r}")
 
 
 def encode_json(body: Mapping[str, Any]) -> bytes:

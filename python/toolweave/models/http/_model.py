@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from ..._aio.loops import running_loop
 from ..._checks import (
@@ -17,19 +18,14 @@ from ..._checks import (
     check_type,
 )
 from ..._core import FinishUpdate, HttpClient, HttpLargeEvents, __version__
-from .._clients import checked_extra
-from .._serialization import serialize_request
-from .._servers import provider_for_url, server_label
-from ._checks import check_headers, check_options
-from ._endpoint import HttpEndpoint, chat_url, encode_json
-from ._limits import HttpLimits
+from .._errors import provider_for_url, server_label
+from .._requests import check_tools, checked_extra, serialize_request
+from .._streaming import ClosedAtExit, warn_if_missing
+from ._endpoint import HttpEndpoint, chat_url, check_options, encode_json
 from ._wakeup import open_wakeup
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-    from types import TracebackType
-
-    from typing_extensions import Self
 
     from ..._core import FunctionContract, Parser, UsageUpdate
     from ..._messages import Message, Update
@@ -40,16 +36,31 @@ _MAX_EVENTS = 64
 """Maximum number of events that are taken at once."""
 
 
-class _ReadOptions(TypedDict, total=False):
-    """Options for reading the calls of a reply."""
+@dataclass(frozen=True)
+class HttpLimits:
+    """Limits on the size of responses, in bytes. All of them must be positive.
 
-    parser: Parser
-    inline: bool
-    deltas: bool
-    call_ids: Callable[[int], str] | None
+    Raises:
+        ValueError: A limit is not a positive integer.
+    """
+
+    max_header_bytes: int = 64 << 10
+    """Maximum size of the status line and headers."""
+    max_line_bytes: int = 4 << 20
+    """Maximum size of one line of a stream, which holds one chunk."""
+    max_body_bytes: int = 256 << 20
+    """Maximum size of a body."""
+    max_queued_bytes: int = 256 << 10
+    """Maximum size of unread data. Above it, reading from the socket pauses."""
+
+    def __post_init__(self) -> None:
+        for name in fields(self):
+            value: object = getattr(self, name.name)
+            if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+                raise ValueError(f"{name.name} must be a positive number of bytes, got {value!r}")
 
 
-class HttpModel:
+class HttpModel(ClosedAtExit):
     """A model of OpenAI's API, Azure's, or a compatible one.
 
     Requests are sent by Rust code; see the package. Transient failures (failed connections, and
@@ -119,11 +130,11 @@ class HttpModel:
         roots: str | bytes | Path | None = None,
         http_version: Literal["auto", "1.1", "2"] = "auto",
         follow_redirects: bool = False,
-        limits: HttpLimits = HttpLimits(),  # noqa: B008 - frozen
+        limits: HttpLimits = HttpLimits(),
     ) -> None:
         check_options(base_url=base_url, model=model, max_retries=max_retries)
         check_mapping("headers", headers, none=True)
-        check_headers(headers or {})
+        HttpClient.check("http://localhost", dict(headers or {}))
         check_mapping("extra", extra, none=True)
         flags = {"streaming": streaming, "native_tools": native_tools, "strict": strict}
         flags |= {"send_reasoning": send_reasoning, "follow_redirects": follow_redirects}
@@ -189,17 +200,6 @@ class HttpModel:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.endpoint.model!r}, provider={self.provider!r})"
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
     async def aclose(self) -> None:
         """Release the connections; a later request opens new ones.
 
@@ -224,7 +224,7 @@ class HttpModel:
             ValueError: Tools were given to a model without native calls, or the options name an
                 unknown tool.
         """
-        return cast("AsyncGenerator[Update, None]", self._read(messages, tools, options, {}))
+        return cast("AsyncGenerator[Update, None]", self._read(messages, tools, options))
 
     def events(
         self,
@@ -259,15 +259,17 @@ class HttpModel:
             ValueError: Tools were given to a model without native calls, or the options name an
                 unknown tool.
         """
-        read_options: _ReadOptions = {
-            "parser": parser,
-            "inline": inline,
-            "deltas": deltas,
-            "call_ids": call_ids,
-        }
         return cast(
             "AsyncGenerator[Event | UsageUpdate | FinishUpdate, None]",
-            self._read(messages, tools, options, read_options),
+            self._read(
+                messages,
+                tools,
+                options,
+                parser=parser,
+                inline=inline,
+                deltas=deltas,
+                call_ids=call_ids,
+            ),
         )
 
     async def _read(
@@ -275,10 +277,9 @@ class HttpModel:
         messages: Sequence[Message],
         tools: Sequence[FunctionContract],
         options: ModelOptions | None,
-        read_options: _ReadOptions,
+        **read_options: Any,
     ) -> AsyncGenerator[Event | Update, None]:
-        if tools and not self.native_tools:
-            raise ValueError(f"{self!r} does not support native calls, so there must be no tools")
+        check_tools(self, tools, native=self.native_tools)
         endpoint = self.endpoint
         omitted: frozenset[str] = frozenset()
 
@@ -326,6 +327,6 @@ class HttpModel:
                 )
             endpoint.remember_unsupported(omitted)
             if isinstance(last, FinishUpdate):
-                endpoint.warn_if_missing(last.reason)
+                warn_if_missing(last.reason, self.name)
         finally:
             wakeup.close()
