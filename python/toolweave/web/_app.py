@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -15,34 +14,24 @@ from starlette.routing import Route
 from .._checks import check_callable, check_items, check_mapping, check_methods, check_type
 from ..exceptions import ToolweaveError
 from ..limits import RateLimiter
-from ._answers import AnswerResolver
-from ._bodies import BodyReader
-from ._channels import ChatChannels
-from ._errors import HttpError, on_http_error, on_http_exception, on_toolweave_error
-from ._formats import ENCODERS, Formats
-from ._late_results import LateResultPublisher
+from ._errors import HttpError, on_error
 from ._limits import WebLimits
 from ._pages import Page
-from ._protocol_routes import ProtocolRoutes
-from ._redaction import client_view
 from ._routes import ChatRoutes
-from ._runs import ChatRuns
 from ._security import AccessControl, SecurityHeaders
-from ._streams import EventStreams
-from ._submissions import MessageSubmitter
-from ._user_chats import UserChats
+from ._streams import ENCODERS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import Sequence
 
     from starlette.requests import Request
     from starlette.responses import Response
 
     from ..store import MessageStore
-    from ._formats import Encoders
     from ._redaction import ErrorText
     from ._responders import Responder
     from ._security import Authenticate
+    from ._streams import Encoders
 
 
 def chat_app(
@@ -99,37 +88,7 @@ def chat_app(
     limits = limits or WebLimits()
     rate = None if limits.requests is None else RateLimiter(limits.requests, max_wait=0.0)
     access = AccessControl(authenticate, rate, limits, allowed_hosts or ())
-    body_reader = BodyReader(access, limits)
-    user_chats = UserChats(store, limits)
-    channels = ChatChannels(store, limits, client_view(error_text))
-    late_results = LateResultPublisher(store, channels)
-    runs = ChatRuns(store, channels, late_results, responder, limits)
-    submitter = MessageSubmitter(store, runs, limits)
-    resolver = AnswerResolver(store, late_results, runs)
-    streams = EventStreams(store, channels, Formats(encoders), limits)
-    chats = ChatRoutes(
-        access,
-        body_reader,
-        user_chats,
-        store,
-        channels,
-        runs,
-        submitter,
-        resolver,
-        streams,
-        limits,
-        error_text,
-    )
-    protocols = ProtocolRoutes(access, body_reader, user_chats, store, submitter, resolver, streams)
-
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncGenerator[None, None]:
-        async with store:
-            await runs.open()
-            try:
-                yield
-            finally:
-                await runs.close()
+    chats = ChatRoutes(store, responder, access, limits, encoders, error_text)
 
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -142,15 +101,10 @@ def chat_app(
     return Starlette(
         routes=[
             *chats.routes(),
-            *protocols.routes(),
             Route("/healthz", health, methods=["GET"]),
             *(() if page is None else page.routes()),
         ],
         middleware=middleware,
-        exception_handlers={
-            HttpError: on_http_error,
-            HTTPException: on_http_exception,
-            ToolweaveError: on_toolweave_error,
-        },
-        lifespan=lifespan,
+        exception_handlers=dict.fromkeys((HttpError, HTTPException, ToolweaveError), on_error),
+        lifespan=chats.lifespan,
     )

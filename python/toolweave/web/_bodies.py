@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect
 
 from .._core import JsonMeter
 from ._errors import HttpError
+from ._security import length_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from ._limits import WebLimits
-    from ._security import AccessControl
+    from ._security import AccessControl, Client
 
 _T = TypeVar("_T")
 
@@ -57,7 +58,7 @@ class BodyReader:
         # Each parse holds the GIL for a while, and takes memory.
         self._parse_slots = asyncio.Semaphore(_MAX_PARSE_THREADS)
 
-    async def json(self, request: Request, user: str | None) -> dict[str, Any]:
+    async def json(self, request: Request, client: Client) -> dict[str, Any]:
         """Read the body of a request: a JSON object.
 
         The content type must be JSON: a form on another site cannot send that without a preflight
@@ -65,32 +66,28 @@ class BodyReader:
 
         Args:
             request: The request.
-            user: Id of the user.
+            client: The client that sent it.
 
         Raises:
             RateLimitedError: The client has sent too many requests.
             HttpError: The body is too long, too slow, or not a JSON object.
         """
-        return await self._read(request, user, self._limits.max_body_bytes, _identity)
+        return await self._read(request, client, self._limits.max_body_bytes, dict)
 
     async def transcript(
-        self, request: Request, user: str | None, read: Callable[[dict[str, Any]], _T]
+        self, request: Request, client: Client, read: Callable[[dict[str, Any]], _T]
     ) -> _T:
         """Read a body like `json`, from a client that sends the whole conversation each time.
 
         Args:
             request: The request.
-            user: Id of the user.
+            client: The client that sent it.
             read: Function that converts the JSON object.
         """
-        return await self._read(request, user, self._limits.max_transcript_bytes, read)
+        return await self._read(request, client, self._limits.max_transcript_bytes, read)
 
     async def _read(
-        self,
-        request: Request,
-        user: str | None,
-        limit: int,
-        read: Callable[[dict[str, Any]], _T],
+        self, request: Request, client: Client, limit: int, read: Callable[[dict[str, Any]], _T]
     ) -> _T:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
@@ -104,7 +101,7 @@ class BodyReader:
             ) from None
         except ClientDisconnect:
             raise HttpError(400, "gone", "The client has disconnected.") from None
-        await self._access.charge(request, user, len(body))
+        await self._access.charge(request, client, len(body))
         if len(body) <= _INLINE_PARSE_LIMIT:
             return read(parse_object(body))
         async with self._parse_slots:
@@ -153,16 +150,6 @@ class BodyReader:
                 f"A number in the body must have at most {_MAX_NUMBER_LENGTH} characters.",
             )
         return None
-
-
-def length_of(request: Request) -> int | None:
-    """Return the declared length of a request's body, in bytes; None without a valid one."""
-    declared = request.headers.get("content-length", "")
-    return int(declared) if _NUMBER.fullmatch(declared) else None
-
-
-def _identity(body: dict[str, Any]) -> dict[str, Any]:
-    return body
 
 
 def _too_long(limit: int) -> HttpError:
@@ -302,15 +289,12 @@ def check_fields(body: Mapping[str, Any], *known: str) -> None:
     """
     for name in body:
         if name not in known:
+            names = ", ".join(f"`{each}`" for each in known) or "none"
             raise HttpError(
                 400,
                 "unknown_field",
-                f"Unknown field {json.dumps(name[:50])}; known fields: {_join_names(known)}.",
+                f"Unknown field {json.dumps(name[:50])}; known fields: {names}.",
             )
-
-
-def _join_names(names: tuple[str, ...]) -> str:
-    return ", ".join(f"`{name}`" for name in names) if names else "none"
 
 
 def is_id(value: str) -> bool:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from bisect import bisect_right
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._aio.tasks import cancel_and_wait
@@ -50,6 +51,9 @@ class FramedEvent(NamedTuple):
     data: bytes
 
 
+_NUMBER = attrgetter("sequence_number")
+
+
 class ChatChannel:
     """The events of one chat. Created by `ChatChannels.open`.
 
@@ -83,26 +87,37 @@ class ChatChannel:
         self._client_view = client_view
         self._buffer: list[FramedEvent] = []
         self._buffered_bytes = 0
+        self._opening = asyncio.Lock()
         self._changed = asyncio.Event()
         self._fetching = asyncio.Lock()
         self._gap_found = asyncio.Event()
         self.closed = False
         """True once there are no more events."""
+        self.users = 0
+        """Number of subscribers and runs that use the channel."""
         self._created: datetime | None = None
         self._watch_task: asyncio.Task[None] | None = None
         # The revision of the chat up to which this process has seen all changes.
         self._revision = -1
 
+    @property
+    def is_open(self) -> bool:
+        """True if the channel has been opened."""
+        return self._watch_task is not None
+
     async def open(self) -> None:
-        """Load the state of the chat, and watch the chat from then on."""
-        chat = await self._store.chat(self.chat_id)
-        if chat is not None:
-            self.last_number, self._created = chat.last_event, chat.created
-        # In this order: the end of a run that ends meanwhile is an event that is read below.
-        run = await self._store.active_run(self.chat_id)
-        self.active_run_id = None if run is None else run.run_id
-        await self.catch_up()
-        self._watch_task = asyncio.get_running_loop().create_task(self._watch())
+        """Load the state of the chat, and watch it from then on; an open channel catches up."""
+        async with self._opening:
+            if not self.is_open:
+                chat = await self._store.chat(self.chat_id)
+                if chat is not None:
+                    self.last_number, self._created = chat.last_event, chat.created
+                # In this order: the end of a run that ends now is an event that is read below.
+                run = await self._store.active_run(self.chat_id)
+                self.active_run_id = None if run is None else run.run_id
+            await self.catch_up()
+            if self._watch_task is None:
+                self._watch_task = asyncio.get_running_loop().create_task(self._watch())
 
     async def close(self) -> None:
         """End all subscriptions, and stop watching the chat."""
@@ -207,7 +222,8 @@ class ChatChannel:
                 await self._poll()
                 while await watch.changed(_POLL_INTERVAL) and self.on_change is not None:
                     # Events of the run in this process are published without reading the store.
-                    await self._wait_for_gap()
+                    with suppress(asyncio.TimeoutError):
+                        await asyncio.wait_for(self._gap_found.wait(), _GAP_TIMEOUT)
                     if watch.revision != self._revision:
                         break
 
@@ -223,12 +239,6 @@ class ChatChannel:
         """Return True if the chat was deleted, even if a new chat has its id."""
         chat = await self._store.chat(self.chat_id)
         return chat is None or chat.created != self._created
-
-    async def _wait_for_gap(self) -> None:
-        try:
-            await asyncio.wait_for(self._gap_found.wait(), _GAP_TIMEOUT)
-        except asyncio.TimeoutError:
-            return
 
     # Subscribing.
 
@@ -250,7 +260,7 @@ class ChatChannel:
             return ()
         first = self._buffer[0].sequence_number if self._buffer else self.last_number + 1
         if after + 1 >= first:
-            return _chunk(self._buffer, bisect_right(self._buffer, after, key=_number))
+            return _chunk(self._buffer, bisect_right(self._buffer, after, key=_NUMBER))
         return await self._replay(after)
 
     async def _replay(self, after: int) -> Sequence[FramedEvent]:
@@ -261,10 +271,6 @@ class ChatChannel:
         ]
         # Lost rows must not keep a subscriber from the end, or it would reconnect forever.
         return found or [self._frame(placeholder_event(self.chat_id, self.last_number))]
-
-
-def _number(framed: FramedEvent) -> int:
-    return framed.sequence_number
 
 
 def _chunk(buffer: Sequence[FramedEvent], start: int) -> Sequence[FramedEvent]:
@@ -292,54 +298,35 @@ class ChatChannels:
         self._limits = limits
         self._client_view = client_view
         self._replay_slots = asyncio.Semaphore(8)
-        self._channels: dict[str, _SharedChannel] = {}
+        self._channels: dict[str, ChatChannel] = {}
 
     @asynccontextmanager
     async def open(self, chat_id: str) -> AsyncGenerator[ChatChannel, None]:
         """Open the channel of a chat, with all events of the store."""
-        shared = self._channels.get(chat_id)
-        if shared is None or shared.channel.closed:
-            shared = self._channels[chat_id] = _SharedChannel(
-                ChatChannel(
-                    self._store, chat_id, self._limits, self._replay_slots, self._client_view
-                )
+        channel = self._channels.get(chat_id)
+        if channel is None or channel.closed:
+            channel = self._channels[chat_id] = ChatChannel(
+                self._store, chat_id, self._limits, self._replay_slots, self._client_view
             )
-        shared.users += 1
+        channel.users += 1
         try:
-            async with shared.opening:
-                if shared.opened:
-                    await shared.channel.catch_up()
-                else:
-                    await shared.channel.open()
-                    shared.opened = True
-            yield shared.channel
+            await channel.open()
+            yield channel
         finally:
-            shared.users -= 1
-            if not shared.users:
-                if self._channels.get(chat_id) is shared:
+            channel.users -= 1
+            if not channel.users:
+                if self._channels.get(chat_id) is channel:
                     del self._channels[chat_id]
-                await shared.channel.close()
+                await channel.close()
 
     def publish(self, chat_id: str, events: Sequence[Mapping[str, Any]]) -> None:
         """Publish events that this process has just stored to the subscribers of a chat."""
-        shared = self._channels.get(chat_id)
-        if shared is not None and shared.opened:
-            shared.channel.publish(events)
+        channel = self._channels.get(chat_id)
+        if channel is not None and channel.is_open:
+            channel.publish(events)
 
     def end(self, chat_id: str) -> None:
         """End the subscriptions to a deleted chat."""
-        shared = self._channels.pop(chat_id, None)
-        if shared is not None:
-            shared.channel.end()
-
-
-class _SharedChannel:
-    """A channel with the number of its users."""
-
-    __slots__ = ("channel", "opened", "opening", "users")
-
-    def __init__(self, channel: ChatChannel) -> None:
-        self.channel = channel
-        self.users = 0
-        self.opened = False
-        self.opening = asyncio.Lock()
+        channel = self._channels.pop(chat_id, None)
+        if channel is not None:
+            channel.end()

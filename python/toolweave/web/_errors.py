@@ -59,6 +59,11 @@ def too_many_requests(message: str, *, after: float = 1.0) -> HttpError:
     return HttpError(429, "too_many", message, headers={"Retry-After": str(math.ceil(after))})
 
 
+def unavailable(code: str, message: str) -> HttpError:
+    """Return the error for a server that cannot serve the request at the moment."""
+    return HttpError(503, code, message, headers={"Retry-After": "1"})
+
+
 def error_response(error: HttpError) -> JSONResponse:
     """Return the response for an error."""
     return JSONResponse(
@@ -68,29 +73,21 @@ def error_response(error: HttpError) -> JSONResponse:
     )
 
 
-async def on_http_error(_: Request, error: Exception) -> Response:
-    """Handle an `HttpError`."""
-    assert isinstance(error, HttpError)  # noqa: S101 - registered for these only
-    return error_response(error)
-
-
-async def on_http_exception(_: Request, error: Exception) -> Response:
-    """Handle Starlette's exceptions: a request for an unknown route, or with a wrong method."""
-    assert isinstance(error, HTTPException)  # noqa: S101 - registered for these only
-    status = HTTPStatus(error.status_code)
-    code = status.phrase.lower().replace(" ", "_")
-    return error_response(
-        HttpError(status, code, f"{error.detail.rstrip('.')}.", headers=error.headers or {})
-    )
-
-
-async def on_toolweave_error(_: Request, error: Exception) -> Response:
-    """Handle an exception of toolweave."""
+async def on_error(_: Request, error: Exception) -> Response:
+    """Handle an exception of this package, or one of Starlette's."""
     return error_response(to_http_error(error))
 
 
 def to_http_error(error: Exception) -> HttpError:
     """Return the HTTP error for an exception."""
+    if isinstance(error, HttpError):
+        return error
+    if isinstance(error, HTTPException):
+        # An unknown route, or a wrong method.
+        code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "_")
+        return HttpError(
+            error.status_code, code, f"{error.detail.rstrip('.')}.", headers=error.headers or {}
+        )
     if isinstance(error, ChatBusyError):
         return HttpError(
             409, "chat_busy", "A run is active in this chat: stop it, or wait for its end."
@@ -105,9 +102,7 @@ def to_http_error(error: Exception) -> HttpError:
         return HttpError(422, "unusable", _sentence(error))
     if isinstance(error, StoreError):
         _log.error("the store has failed", exc_info=error)
-        return HttpError(
-            503, "store_failed", "The store is unavailable.", headers={"Retry-After": "1"}
-        )
+        return unavailable("store_failed", "The store is unavailable.")
     _log.error("a request has failed", exc_info=error)
     return HttpError(
         500, "failed", "The server could not process the request; its log has the cause."

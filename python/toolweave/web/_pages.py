@@ -11,14 +11,7 @@ from starlette.responses import FileResponse, JSONResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from .._checks import (
-    check_items,
-    check_mapping,
-    check_number,
-    check_text,
-    check_type,
-    wrong_value,
-)
+from .._checks import check_items, check_mapping, check_number, check_text, check_type, wrong_value
 from ._security import PAGE_POLICY
 
 if TYPE_CHECKING:

@@ -87,9 +87,7 @@ class RawTextRun(Run["TurnEvent"]):
     """
 
     def __init__(
-        self,
-        open_run: OpenRun,
-        select: Callable[[], Awaitable[Selection]] | None = None,
+        self, open_run: OpenRun, select: Callable[[], Awaitable[Selection]] | None = None
     ) -> None:
         self._open_run = open_run
         self._select = select
@@ -102,13 +100,9 @@ class RawTextRun(Run["TurnEvent"]):
         self._raw = ""
         self._timer: asyncio.TimerHandle | None = None
         self._cancelled = False
-        self._generation_id: str | None = None
-        self._finished_count = 0
-
-    @property
-    def generation_id(self) -> str | None:
+        self.generation_id: str | None = None
         """Id of the model's reply that the last event belongs to."""
-        return self._generation_id
+        self._finished_count = 0
 
     @property
     def current_generation_id(self) -> str | None:
@@ -129,7 +123,7 @@ class RawTextRun(Run["TurnEvent"]):
         if self._reader is None:
             self._reader = asyncio.get_running_loop().create_task(self._read())
         try:
-            event, self._generation_id, self._finished_count = await self._events.take()
+            event, self.generation_id, self._finished_count = await self._events.take()
         except StopAsyncIteration:
             pass
         else:

@@ -1,86 +1,95 @@
-"""The routes of chats."""
+"""The routes of chats, for toolweave's own clients and for those of AG-UI and of the AI SDK."""
 
 from __future__ import annotations
 
 import json
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from ._bodies import check_fields, flag_of, id_of, is_id, number_of, text_of
+from ..kinds import Outcome
+from ._bodies import BodyReader, check_fields, flag_of, id_of, is_id, number_of, text_of
+from ._channels import ChatChannels
+from ._encoders.ag_ui import AgUiEncoder
+from ._encoders.ai_sdk import AiSdkEncoder
+from ._encoders.requests import (
+    VERSION_HEADER,
+    read_ag_ui_request,
+    read_ai_sdk_request,
+    read_ai_sdk_version,
+)
 from ._errors import HttpError
+from ._input import UserInput, decision
 from ._redaction import client_view, redact_line
-from ._security import quota_key
+from ._runs import ChatRuns
 from ._sse import one_line
-from ._titles import titles
-from ._user_chats import public_id
+from ._streams import EventStreams
+from ._user_chats import UserChats, public_id, titles
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from starlette.requests import Request
 
-    from ..store import Chat, MessageStore, StoredMessage
-    from ._answers import AnswerResolver
-    from ._bodies import BodyReader
-    from ._channels import ChatChannels
+    from ..store import Chat, MessageStore, RunRecord, StoredMessage
+    from ._encoders.requests import ClientRequest, SubmittedAnswer
+    from ._input import AnswerOutcome
     from ._limits import WebLimits
     from ._redaction import ErrorText
-    from ._runs import ChatRuns
-    from ._security import AccessControl
-    from ._streams import EventStreams
-    from ._submissions import MessageSubmitter
-    from ._user_chats import UserChats
+    from ._responders import Responder
+    from ._security import AccessControl, Client
+    from ._streams import Encoders
 
-    Endpoint = Callable[[Request, "str | None", Chat], Awaitable[Response]]
+    Endpoint = Callable[[Request, Client, Chat], Awaitable[Response]]
 
 _MAX_PAGE_SIZE = 1000
+_MAX_ANSWERS = 100
 
 
 class ChatRoutes:
     """The routes of chats.
 
     Args:
-        access: The access control.
-        body_reader: The reader of request bodies.
-        user_chats: The chats that users can access.
         store: The store that holds the chats.
-        channels: The channels that publish events.
-        runs: The runs of this process.
-        submitter: The submitter of users' messages.
-        resolver: The resolver of users' answers.
-        streams: The factory of streams.
+        responder: The responder that answers messages.
+        access: The access control.
         limits: The limits of the server.
+        encoders: Factories of encoders, by format, in addition to the native format.
         error_text: The text that clients get for exceptions.
     """
 
     def __init__(
         self,
-        access: AccessControl,
-        body_reader: BodyReader,
-        user_chats: UserChats,
         store: MessageStore,
-        channels: ChatChannels,
-        runs: ChatRuns,
-        submitter: MessageSubmitter,
-        resolver: AnswerResolver,
-        streams: EventStreams,
+        responder: Responder,
+        access: AccessControl,
         limits: WebLimits,
+        encoders: Encoders,
         error_text: ErrorText,
     ) -> None:
-        self._access = access
-        self._body_reader = body_reader
-        self._user_chats = user_chats
         self._store = store
-        self._channels = channels
-        self._runs = runs
-        self._submitter = submitter
-        self._resolver = resolver
-        self._streams = streams
+        self._access = access
         self._limits = limits
         self._error_text = error_text
         self._client_view = client_view(error_text)
+        self._body_reader = BodyReader(access, limits)
+        self._user_chats = UserChats(store, limits)
+        channels = ChatChannels(store, limits, self._client_view)
+        self._runs = ChatRuns(store, channels, responder, limits)
+        self._input = UserInput(store, self._runs, limits)
+        self._streams = EventStreams(store, channels, encoders, limits)
+
+    @asynccontextmanager
+    async def lifespan(self, _: object) -> AsyncGenerator[None, None]:
+        """Open the store and start the background tasks; end all runs, and close the store."""
+        async with self._store:
+            await self._runs.open()
+            try:
+                yield
+            finally:
+                await self._runs.close()
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes."""
@@ -93,29 +102,30 @@ class ChatRoutes:
             self._route(f"{chat_path}/messages", self._messages, "GET"),
             self._route(f"{chat_path}/messages", self._submit, "POST"),
             self._route(f"{chat_path}/export", self._export, "GET"),
-            self._route(f"{chat_path}/events", self._events, "GET"),
-            self._route(f"{chat_path}/stream", self._stream, "GET"),
+            self._route(f"{chat_path}/events", self._streams.events_response, "GET"),
+            self._route(f"{chat_path}/stream", self._streams.active_run_response, "GET"),
             self._route(f"{chat_path}/runs/{{run_id}}/stop", self._stop, "POST"),
             self._route(f"{chat_path}/answers/{{key:path}}", self._answer, "POST"),
+            Route("/ai-sdk/chat", self._ai_sdk, methods=["POST"]),
+            Route("/ai-sdk/chat/{chat_id}/stream", self._resume, methods=["GET"]),
+            Route("/ag-ui", self._ag_ui, methods=["POST"]),
         ]
 
     def _route(self, path: str, serve: Endpoint, method: str) -> Route:
         """Return a route of one chat, which only its user can access."""
 
         async def endpoint(request: Request) -> Response:
-            user = await self._access.authenticate(request)
-            chat = await self._user_chats.find(request.path_params["chat_id"], user)
-            return await serve(request, user, chat)
+            client = await self._access.authenticate(request)
+            chat = await self._user_chats.find(request.path_params["chat_id"], client.user_id)
+            return await serve(request, client, chat)
 
         return Route(path, endpoint, methods=[method])
 
     # Chats.
 
     async def _list(self, request: Request) -> Response:
-        user = await self._access.authenticate(request)
-        limit = number_of(
-            request.query_params.get("limit", "100"), "`limit`", largest=_MAX_PAGE_SIZE
-        )
+        user = (await self._access.authenticate(request)).user_id
+        limit = _page_size(request)
         before = request.query_params.get("before")
         if before is not None:
             before = (await self._user_chats.find(before, user)).chat_id
@@ -124,8 +134,8 @@ class ChatRoutes:
         return JSONResponse({"chats": [_chat_fields(chat, chat_titles) for chat in chats]})
 
     async def _create(self, request: Request) -> Response:
-        user = await self._access.authenticate(request)
-        body = await self._body_reader.json(request, user)
+        client = await self._access.authenticate(request)
+        body = await self._body_reader.json(request, client)
         check_fields(body, "chatId", "metadata")
         metadata: object = body.get("metadata", {})
         if not isinstance(metadata, dict):
@@ -134,15 +144,15 @@ class ChatRoutes:
         limit = self._limits.max_metadata_bytes
         if len(json.dumps(metadata, ensure_ascii=False).encode()) > limit:
             raise HttpError(413, "too_long", f"`metadata` must have at most {limit} bytes.")
-        chat = await self._user_chats.create(chat_id, user, cast("dict[str, Any]", metadata))
+        chat = await self._user_chats.create(
+            chat_id, client.user_id, cast("dict[str, Any]", metadata)
+        )
         known = public_id(chat.chat_id)
         return JSONResponse(
-            {"chatId": known},
-            status_code=201,
-            headers={"Location": f"{request.url.path}/{known}"},
+            {"chatId": known}, status_code=201, headers={"Location": f"{request.url.path}/{known}"}
         )
 
-    async def _show(self, _: Request, __: str | None, chat: Chat) -> Response:
+    async def _show(self, _: Request, __: Client, chat: Chat) -> Response:
         run = await self._store.active_run(chat.chat_id)
         pending = await self._store.pending(chat.chat_id)
         chat_titles = await titles(self._store, [chat])
@@ -161,15 +171,11 @@ class ChatRoutes:
             }
         )
 
-    async def _delete(self, _: Request, __: str | None, chat: Chat) -> Response:
-        if await self._store.active_run(chat.chat_id) is not None:
-            raise HttpError(409, "chat_busy", "A run is active in this chat: stop it first.")
-        await self._store.delete_chat(chat.chat_id)
-        await self._runs.forget(chat.chat_id)
-        self._channels.end(chat.chat_id)
+    async def _delete(self, _: Request, __: Client, chat: Chat) -> Response:
+        await self._runs.delete_chat(chat.chat_id)
         return Response(status_code=204)
 
-    async def _export(self, _: Request, __: str | None, chat: Chat) -> Response:
+    async def _export(self, _: Request, __: Client, chat: Chat) -> Response:
         lines = self._store.export_chat(chat.chat_id)
         stored, known = (json.dumps(each) for each in (chat.chat_id, public_id(chat.chat_id)))
 
@@ -185,12 +191,9 @@ class ChatRoutes:
 
     # Messages, runs and answers.
 
-    async def _messages(self, request: Request, _: str | None, chat: Chat) -> Response:
+    async def _messages(self, request: Request, _: Client, chat: Chat) -> Response:
         after = number_of(request.query_params.get("after", "0"), "`after`")
-        limit = number_of(
-            request.query_params.get("limit", "100"), "`limit`", largest=_MAX_PAGE_SIZE
-        )
-        history = await self._store.load(chat.chat_id, after=after, limit=limit)
+        history = await self._store.load(chat.chat_id, after=after, limit=_page_size(request))
         return JSONResponse(
             {"messages": [self._message_fields(stored) for stored in history.stored]}
         )
@@ -206,24 +209,24 @@ class ChatRoutes:
             fields["runId"] = stored.run_id
         return fields
 
-    async def _submit(self, request: Request, user: str | None, chat: Chat) -> Response:
-        body = await self._body_reader.json(request, user)
+    async def _submit(self, request: Request, client: Client, chat: Chat) -> Response:
+        body = await self._body_reader.json(request, client)
         check_fields(body, "text", "messageId")
         text = text_of(body, "text", required=bool(body), limit=self._limits.max_message_bytes)
-        submission = await self._submitter.submit(
-            chat.chat_id, text, id_of(body, "messageId"), user, quota_key=quota_key(request, user)
+        run, message_id = await self._input.submit(
+            chat.chat_id, text, id_of(body, "messageId"), client
         )
         answer: dict[str, Any] = {
             "chatId": public_id(chat.chat_id),
-            "runId": submission.run_id,
-            "sequenceNumber": submission.sequence_number,
+            "runId": run.run_id,
+            "sequenceNumber": run.first_event,
         }
-        if submission.message_id is not None:
-            answer["messageId"] = submission.message_id
+        if message_id is not None:
+            answer["messageId"] = message_id
         return JSONResponse(answer, status_code=202)
 
-    async def _stop(self, request: Request, user: str | None, chat: Chat) -> Response:
-        await self._body_reader.json(request, user)
+    async def _stop(self, request: Request, client: Client, chat: Chat) -> Response:
+        await self._body_reader.json(request, client)
         run_id: str = request.path_params["run_id"]
         run = await self._store.run(run_id) if is_id(run_id) else None
         if run is None or run.chat_id != chat.chat_id:
@@ -231,17 +234,14 @@ class ChatRoutes:
         stopping = await self._runs.stop(run_id)
         return JSONResponse({"runId": run_id, "stopping": stopping}, status_code=202)
 
-    async def _answer(self, request: Request, user: str | None, chat: Chat) -> Response:
-        body = await self._body_reader.json(request, user)
+    async def _answer(self, request: Request, client: Client, chat: Chat) -> Response:
+        body = await self._body_reader.json(request, client)
         key: str = request.path_params["key"]
-        kind = await self._resolver.pending_kind(chat.chat_id, key) if _is_valid_key(key) else None
-        if kind == "approval" or (kind is None and "approved" in body):
+        awaited = await self._input.awaited(chat.chat_id, key) if _is_valid_key(key) else None
+        if "approved" in body if awaited is None else awaited.kind == "approval":
             check_fields(body, "approved", "reason")
             reason = text_of(body, "reason", required=False)
-            value: object = {"approved": flag_of(body, "approved")}
-            if reason is not None:
-                value = {**value, "reason": reason}  # type: ignore[dict-item]
-            is_error = False
+            value, is_error = decision(flag_of(body, "approved"), reason), False
         else:
             check_fields(body, "result", "isError")
             if "result" not in body:
@@ -249,18 +249,75 @@ class ChatRoutes:
             value, is_error = body["result"], flag_of(body, "isError", default=False)
         if not _is_valid_key(key):
             return _outcome("not_found")
-        resolved = await self._resolver.resolve(
-            chat.chat_id, key, value, is_error=is_error, user_id=user
+        resolved = await self._input.resolve(
+            chat.chat_id, key, value, awaited, client.user_id, is_error=is_error
         )
         return _outcome(resolved.outcome.value)
 
-    # Streams.
+    # Requests of other protocols, whose responses are the streams of these.
 
-    async def _events(self, request: Request, user: str | None, chat: Chat) -> Response:
-        return await self._streams.events_response(request, chat.chat_id, user)
+    async def _ai_sdk(self, request: Request) -> Response:
+        client = await self._access.authenticate(request)
+        version = read_ai_sdk_version(request.headers.get(VERSION_HEADER))
+        parsed = await self._body_reader.transcript(request, client, read_ai_sdk_request)
+        run = await self._find_or_start_run(parsed, client)
+        encoder = AiSdkEncoder(
+            version=version,
+            message_id=None if parsed.text is not None else parsed.message_id,
+            known_calls=parsed.known_calls,
+        )
+        return await self._streams.run_response(run, encoder, client)
 
-    async def _stream(self, request: Request, user: str | None, chat: Chat) -> Response:
-        return await self._streams.active_run_response(request, chat.chat_id, user)
+    async def _resume(self, request: Request) -> Response:
+        # `useChat` requests this path by itself, below the URL that it posts to.
+        client = await self._access.authenticate(request)
+        chat_id: str = request.path_params["chat_id"]
+        chat = await self._user_chats.get_or_create(chat_id, client.user_id, allow_create=False)
+        return await self._streams.active_run_response(request, client, chat)
+
+    async def _ag_ui(self, request: Request) -> Response:
+        client = await self._access.authenticate(request)
+        parsed = await self._body_reader.transcript(request, client, read_ag_ui_request)
+        run = await self._find_or_start_run(parsed, client)
+        encoder = AgUiEncoder(
+            thread_id=parsed.chat_id,
+            run_id=parsed.run_id,
+            history=parsed.messages,
+            protocol_version=parsed.protocol_version,
+        )
+        return await self._streams.run_response(run, encoder, client)
+
+    async def _find_or_start_run(self, parsed: ClientRequest, client: Client) -> RunRecord:
+        """Return the run that answers the new content of a request."""
+        text, answers = parsed.text, parsed.answers
+        chat = await self._user_chats.get_or_create(
+            parsed.chat_id, client.user_id, allow_create=text is not None
+        )
+        chat_id = chat.chat_id
+        if len(answers) > _MAX_ANSWERS:
+            # Each answer is a write of its own.
+            raise HttpError(413, "too_long", f"A request must have at most {_MAX_ANSWERS} answers.")
+        outcomes = [await self._resolve(chat_id, each, client.user_id) for each in answers]
+        # The client reads the run that waited for the answers, even if it has ended by now.
+        run = await self._store.active_run(chat_id) if answers else None
+        ids = [each.run_id for each in outcomes if each.run_id is not None]
+        if run is None and ids:
+            run = await self._store.run(ids[-1])
+        if run is None:
+            if text is None and not any(each.outcome is Outcome.RESOLVED for each in outcomes):
+                raise HttpError(409, "nothing_waits", "Nothing waits for these answers any more.")
+            message_id = parsed.message_id if text else None
+            run, _ = await self._input.submit(chat_id, text, message_id, client)
+        return run
+
+    async def _resolve(
+        self, chat_id: str, answer: SubmittedAnswer, user: str | None
+    ) -> AnswerOutcome:
+        value = answer.value
+        awaited = await self._input.awaited(chat_id, answer.key)
+        if answer.approved is not None and (awaited is None or awaited.kind != "question"):
+            value = decision(answer.approved, answer.reason)
+        return await self._input.resolve(chat_id, answer.key, value, awaited, user)
 
 
 def _chat_fields(chat: Chat, chat_titles: Mapping[str, str]) -> dict[str, Any]:
@@ -274,6 +331,11 @@ def _chat_fields(chat: Chat, chat_titles: Mapping[str, str]) -> dict[str, Any]:
     if chat.chat_id in chat_titles:
         fields["title"] = chat_titles[chat.chat_id]
     return fields
+
+
+def _page_size(request: Request) -> int:
+    limit = request.query_params.get("limit", "100")
+    return number_of(limit, "`limit`", largest=_MAX_PAGE_SIZE)
 
 
 def _outcome(name: str) -> Response:

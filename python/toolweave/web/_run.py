@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from .._aio.tasks import cancel_and_wait
 from ..agent import AgentResult
@@ -13,11 +13,10 @@ from ..exceptions import ModelError, RunLostError, StoreError, ToolweaveError
 from ..lifecycle import StreamEventMapper
 from ..lifecycle._scene_steps import reference_of
 from ..scenes import SceneStep
-from ._approvals import CURRENT_ANSWERS
-from ._pending_answers import PendingAnswers
+from ._approvals import CURRENT_ANSWERS, PendingAnswers
 from ._redaction import run_failure_text
 from ._responders import Turn
-from ._writer import RunWriter, log_fields
+from ._writer import RunWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,11 +24,10 @@ if TYPE_CHECKING:
     from .._core import ToolCall
     from .._messages import Message
     from ..executor import DeferredResults, ToolQuestion
-    from ..lifecycle import TurnEvent
+    from ..lifecycle import StreamEvent, TurnEvent
     from ..store import MessageStore, RunRecord
     from ._channels import ChatChannel
     from ._limits import WebLimits
-    from ._merging import Draft
     from ._responders import Responder, ResponderRun
 
 _log = logging.getLogger("toolweave.web")
@@ -73,19 +71,11 @@ class ChatRun:
         self._store = store
         self._channel = channel
         self._responder = responder
-        self._owner = record.owner
         self._messages = tuple(messages)
         self._limits = limits
         self._mapper = StreamEventMapper(record.chat_id, record.run_id)
         self._writer = RunWriter(
-            store,
-            channel,
-            self._mapper,
-            chat_id=record.chat_id,
-            run_id=record.run_id,
-            owner=record.owner,
-            limits=limits,
-            on_failure=self._on_save_failure,
+            store, channel, self._mapper, record, limits, self._on_save_failure
         )
         self._writer.on_question = self._on_question
         self._writer.on_deferred = self._on_deferred
@@ -274,14 +264,13 @@ class ChatRun:
                 )
         _log.info("a run has ended", extra=self._log_fields(stop_reason=reason))
 
-    def _final_events(self, reason: str, text: str | None) -> list[Draft]:
-        mapper = self._mapper
-        error: list[Draft] = []
-        if text:
-            metadata = reference_of(self._reference) if text == self._error_text else None
-            fields = {"kind": "error", "message": text, "metadata": metadata}
-            error.append(cast("Draft", mapper.with_envelope(fields)))
-        return [*error, *cast("list[Draft]", mapper.run_finished(reason, text))]
+    def _final_events(self, reason: str, text: str | None) -> list[StreamEvent]:
+        events = self._mapper.run_finished(reason, text)
+        if not text:
+            return events
+        metadata = reference_of(self._reference) if text == self._error_text else None
+        fields = {"kind": "error", "message": text, "metadata": metadata}
+        return [self._mapper.with_envelope(fields), *events]
 
     def _outcome(self, failure: BaseException | None) -> tuple[str, str | None]:
         if self._writer.error is not None:
@@ -297,7 +286,7 @@ class ChatRun:
         return self._reported_reason or "completed", self._error_text
 
     def _log_fields(self, **more: object) -> dict[str, object]:
-        return log_fields(self.chat_id, self.run_id, **more)
+        return {"chat_id": self.chat_id, "run_id": self.run_id, **more}
 
 
 def public_error(error: BaseException) -> str:

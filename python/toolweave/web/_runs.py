@@ -6,13 +6,13 @@ import asyncio
 import logging
 import uuid
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .._aio.tasks import cancel_and_wait
 from ..exceptions import ChatBusyError, StoreError
 from ..lifecycle import StreamEventMapper
-from ._errors import HttpError
+from ._errors import HttpError, unavailable
+from ._late_results import publish_late_results
 from ._run import ChatRun
 from ._security import ConcurrencyLimiter
 
@@ -20,23 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from .._messages import Message
-    from ..store import MessageStore
+    from ..store import MessageStore, RunRecord
     from ._channels import ChatChannels
-    from ._late_results import LateResultPublisher
     from ._limits import WebLimits
     from ._responders import Responder
 
 _log = logging.getLogger("toolweave.web")
-
-
-@dataclass(frozen=True)
-class StartedRun:
-    """The result of starting a run."""
-
-    run_id: str
-    """Id of the run."""
-    sequence_number: int
-    """Sequence number of its first event: the user's message, if there is one."""
 
 
 class ChatRuns:
@@ -45,22 +34,15 @@ class ChatRuns:
     Args:
         store: The store that runs are written to.
         channels: The channels that events are published to.
-        late_results: The publisher of late results.
         responder: The responder that answers.
         limits: The limits on the number of runs and their duration.
     """
 
     def __init__(
-        self,
-        store: MessageStore,
-        channels: ChatChannels,
-        late_results: LateResultPublisher,
-        responder: Responder,
-        limits: WebLimits,
+        self, store: MessageStore, channels: ChatChannels, responder: Responder, limits: WebLimits
     ) -> None:
         self._store = store
         self._channels = channels
-        self._late_results = late_results
         self._responder = responder
         self._limits = limits
         self._owner = uuid.uuid4().hex
@@ -71,15 +53,6 @@ class ChatRuns:
         self._awaiting_resume: set[str] = set()
         self._background_tasks: list[asyncio.Task[None]] = []
         self._closing = False
-
-    async def forget(self, chat_id: str) -> None:
-        """Delete what the responder keeps of a chat."""
-        forget: Callable[[str], Awaitable[None]] | None = getattr(self._responder, "forget", None)
-        if forget is not None:
-            await forget(chat_id)
-
-    def __len__(self) -> int:
-        return len(self._runs)
 
     async def open(self) -> None:
         """Start the background tasks: recovering dead runs, and renewing leases of live ones."""
@@ -107,8 +80,8 @@ class ChatRuns:
         user_id: str | None,
         *,
         quota_key: str | None = None,
-    ) -> StartedRun:
-        """Start a run.
+    ) -> RunRecord:
+        """Start a run, and return it as it is stored.
 
         Args:
             chat_id: Id of the chat.
@@ -121,12 +94,9 @@ class ChatRuns:
             HttpError: There are too many runs, or the server is shutting down.
         """
         if self._closing:
-            raise HttpError(
-                503, "closing", "The server is shutting down.", headers={"Retry-After": "1"}
-            )
+            raise unavailable("closing", "The server is shutting down.")
         async with AsyncExitStack() as stack:
-            self._slots.acquire(quota_key)
-            stack.callback(self._slots.release, quota_key)
+            stack.enter_context(self._slots.hold(quota_key))
             channel = await stack.enter_async_context(self._channels.open(chat_id))
             run_id = uuid.uuid4().hex
             mapper = StreamEventMapper(chat_id, run_id)
@@ -147,7 +117,7 @@ class ChatRuns:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         _log.info("a run has started", extra={"chat_id": chat_id, "run_id": run_id})
-        return StartedRun(run_id, record.first_event)
+        return record
 
     async def _execute(self, run: ChatRun, resources: AsyncExitStack) -> None:
         async with resources:
@@ -160,7 +130,7 @@ class ChatRuns:
         self._awaiting_resume.discard(run.chat_id)
         try:
             if run.deferred:
-                await self._late_results.publish(run.chat_id, run.deferred)
+                await self.publish_late_results(run.chat_id, run.deferred)
         except StoreError as error:
             _log.error("a late result cannot be published", exc_info=error)
         if run.stop_reason == "deferred" or awaiting_resume:
@@ -198,6 +168,24 @@ class ChatRuns:
                 extra={"chat_id": chat_id, "error_type": type(error).__name__},
             )
             return None
+
+    async def publish_late_results(self, chat_id: str, call_ids: Sequence[str]) -> None:
+        """Publish results of calls that have come after the end of their run."""
+        await publish_late_results(self._store, self._channels, chat_id, call_ids)
+
+    async def delete_chat(self, chat_id: str) -> None:
+        """Delete a chat, and what the responder keeps of it.
+
+        Raises:
+            HttpError: A run is active in the chat.
+        """
+        if await self._store.active_run(chat_id) is not None:
+            raise HttpError(409, "chat_busy", "A run is active in this chat: stop it first.")
+        await self._store.delete_chat(chat_id)
+        forget: Callable[[str], Awaitable[None]] | None = getattr(self._responder, "forget", None)
+        if forget is not None:
+            await forget(chat_id)
+        self._channels.end(chat_id)
 
     async def poll(self, chat_id: str) -> None:
         """Let the run of a chat, if it is in this process, check for answers at once."""
@@ -242,7 +230,6 @@ class ChatRuns:
                     )
             except StoreError as error:
                 _log.warning(
-                    "dead runs could not be recovered",
-                    extra={"error_type": type(error).__name__},
+                    "dead runs could not be recovered", extra={"error_type": type(error).__name__}
                 )
             await asyncio.sleep(self._limits.lease / 2)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 
 from ..exceptions import RateLimitedError
-from ._bodies import length_of
-from ._errors import HttpError, error_response, to_http_error, too_many_requests
+from ._errors import HttpError, error_response, to_http_error, too_many_requests, unavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from ..limits import RateLimiter
@@ -42,8 +46,17 @@ PAGE_POLICY = (
 )
 """Content security policy of the page: only its own scripts, styles, images and connections."""
 
-
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_LENGTH = re.compile(r"[0-9]{1,16}")
+
+
+class Client(NamedTuple):
+    """The client that sent a request."""
+
+    user_id: str | None
+    """Id of its user; None if the server has no authentication."""
+    quota_key: str
+    """The key whose limits count: the user's; without users, the client address's."""
 
 
 class SecurityHeaders:
@@ -107,11 +120,8 @@ class AccessControl:
         self._rate = rate
         self._limits = limits
 
-    async def authenticate(self, request: Request) -> str | None:
-        """Check that a request is allowed, count it, and return its user.
-
-        Returns:
-            The id of the user; None if the server has no authentication.
+    async def authenticate(self, request: Request) -> Client:
+        """Check that a request is allowed, count it, and return its client.
 
         Raises:
             HttpError: The request is unauthenticated, or comes from another site.
@@ -120,13 +130,13 @@ class AccessControl:
         if request.method not in {"GET", "HEAD"} and self._is_cross_site(request):
             raise HttpError(403, "cross_site", "Requests of other sites are not allowed.")
         user = await self._authenticated_user(request)
+        address = "" if request.client is None else f"address {request.client.host}"
+        client = Client(user, address if user is None else f"user {user}")
         if self._rate is not None:
-            await self._rate.acquire(
-                quota_key(request, user), self._request_cost(length_of(request) or 0)
-            )
-        return user
+            await self._rate.acquire(client.quota_key, self._request_cost(length_of(request) or 0))
+        return client
 
-    async def charge(self, request: Request, user: str | None, size: int) -> None:
+    async def charge(self, request: Request, client: Client, size: int) -> None:
         """Count a body that was sent without a content length.
 
         Raises:
@@ -137,7 +147,7 @@ class AccessControl:
         if self._rate is None or length_of(request) is not None or not extra:
             return
         try:
-            await self._rate.acquire(quota_key(request, user), extra)
+            await self._rate.acquire(client.quota_key, extra)
         except RateLimitedError as error:
             retry_after = error.retry_after + self._rate.limit.per / self._rate.limit.calls
             raise RateLimitedError(str(error), retry_after) from None
@@ -194,11 +204,10 @@ class AccessControl:
         return user
 
 
-def quota_key(request: Request, user: str | None) -> str:
-    """Return the key whose limits count: the user's; without users, the client address's."""
-    if user is not None:
-        return f"user {user}"
-    return "" if request.client is None else f"address {request.client.host}"
+def length_of(request: Request) -> int | None:
+    """Return the declared length of a request's body, in bytes; None without a valid one."""
+    declared = request.headers.get("content-length", "")
+    return int(declared) if _LENGTH.fullmatch(declared) else None
 
 
 class ConcurrencyLimiter:
@@ -214,11 +223,12 @@ class ConcurrencyLimiter:
         self._limit = limit
         self._limit_per_key = limit_per_key
         self._noun = noun
-        self._held: dict[str, int] = {}
+        self._held: Counter[str | None] = Counter()
         self._total = 0
 
-    def acquire(self, key: str | None) -> None:
-        """Take a slot.
+    @contextmanager
+    def hold(self, key: str | None) -> Generator[None, None, None]:
+        """Hold a slot.
 
         Args:
             key: The key whose limit counts; None to count only in the total.
@@ -226,26 +236,18 @@ class ConcurrencyLimiter:
         Raises:
             HttpError: No slot is free.
         """
-        if key is not None and self._held.get(key, 0) >= self._limit_per_key:
+        if key is not None and self._held[key] >= self._limit_per_key:
             raise too_many_requests(
                 f"At most {self._limit_per_key} {self._noun} can be active at once."
             )
         if self._total >= self._limit:
-            raise HttpError(
-                503,
-                "full",
-                f"The server has reached its limit of {self._noun}.",
-                headers={"Retry-After": "1"},
-            )
+            raise unavailable("full", f"The server has reached its limit of {self._noun}.")
         self._total += 1
-        if key is not None:
-            self._held[key] = self._held.get(key, 0) + 1
-
-    def release(self, key: str | None) -> None:
-        """Return a slot."""
-        self._total -= 1
-        if key is None:
-            return
-        self._held[key] -= 1
-        if not self._held[key]:
-            del self._held[key]
+        self._held[key] += 1
+        try:
+            yield
+        finally:
+            self._total -= 1
+            self._held[key] -= 1
+            if not self._held[key]:
+                del self._held[key]

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from ._bodies import cursor_of, query_flag
+from ._encoders import Encoder
+from ._encoders.ag_ui import AgUiEncoder
 from ._encoders.ai_sdk import AiSdkEncoder
 from ._encoders.requests import VERSION_HEADER, read_ai_sdk_version
 from ._errors import HttpError
-from ._security import ConcurrencyLimiter, quota_key
+from ._security import ConcurrencyLimiter
 from ._sse import frame, retry
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator
 
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
-    from ..store import MessageStore, RunRecord
+    from ..store import Chat, MessageStore, RunRecord
     from ._channels import ChatChannel, ChatChannels
-    from ._encoders import Encoder
-    from ._formats import Formats
     from ._limits import WebLimits
+    from ._security import Client
+
+Encoders: TypeAlias = Mapping[str, Callable[[], Encoder]]
+"""Factories of encoders, by the name of the format."""
+
+NATIVE = "native"
+"""Name of the native format: toolweave's own stream events."""
+
+ENCODERS: Encoders = {"ag-ui": AgUiEncoder, "ai-sdk": AiSdkEncoder}
+"""Encoders of this package, in addition to the native format."""
 
 
 class EventStreams:
@@ -34,37 +45,35 @@ class EventStreams:
     Args:
         store: The store that holds the events.
         channels: The channels that publish events.
-        formats: The formats of streams.
+        encoders: Factories of encoders, by format, in addition to the native format.
         limits: The limits on the number of streams, with their heartbeat and timeouts.
     """
 
     def __init__(
-        self, store: MessageStore, channels: ChatChannels, formats: Formats, limits: WebLimits
+        self, store: MessageStore, channels: ChatChannels, encoders: Encoders, limits: WebLimits
     ) -> None:
         self._store = store
         self._channels = channels
-        self._formats = formats
+        self._encoders = encoders
         self._limits = limits
         self._slots = ConcurrencyLimiter(limits.streams, limits.streams_per_user, "streams")
 
-    async def events_response(
-        self, request: Request, chat_id: str, user_id: str | None
-    ) -> Response:
+    async def events_response(self, request: Request, client: Client, chat: Chat) -> Response:
         """Stream the events of a chat after the last one that the client has seen.
 
         Raises:
             HttpError: The format or the cursor is invalid, or there are too many streams.
         """
         cursor, follow = cursor_of(request), query_flag(request, "follow")
-        encoder = self._formats.encoder(request.query_params.get("format", "native"))
-        if encoder is not None:
-            run = await self._run_after(chat_id, cursor)
+        format_ = request.query_params.get("format", NATIVE)
+        if format_ != NATIVE:
+            encoder = self._encoder(format_)
+            run = await self._run_after(chat.chat_id, cursor)
             if run is None:
                 return Response(status_code=204)
-            return await self.run_response(request, run, encoder, user_id, after=cursor)
+            return await self.run_response(run, encoder, client, after=cursor)
         async with AsyncExitStack() as stack:
-            self._acquire_slot(request, user_id, stack)
-            channel = await stack.enter_async_context(self._channels.open(chat_id))
+            channel = await self._open(chat.chat_id, client, stack)
             if cursor > channel.last_number:
                 raise HttpError(
                     400,
@@ -74,50 +83,46 @@ class EventStreams:
             if cursor == channel.last_number and channel.active_run_id is None and not follow:
                 return Response(status_code=204)
             chunks = self._native_chunks(channel, cursor, follow=follow)
-            return self._response(chunks, stack.pop_all())
+            return _StreamResponse(chunks, stack.pop_all(), self._limits)
         raise AssertionError
 
-    async def active_run_response(
-        self, request: Request, chat_id: str, user_id: str | None
-    ) -> Response:
+    async def active_run_response(self, request: Request, client: Client, chat: Chat) -> Response:
         """Stream the active run from its start, as clients of the AI SDK resume it."""
         version = read_ai_sdk_version(request.headers.get(VERSION_HEADER))
-        run = await self._store.active_run(chat_id)
+        run = await self._store.active_run(chat.chat_id)
         if run is None:
             return Response(status_code=204)
-        return await self.run_response(request, run, AiSdkEncoder(version=version), user_id)
+        return await self.run_response(run, AiSdkEncoder(version=version), client)
 
     async def run_response(
-        self,
-        request: Request,
-        run: RunRecord,
-        encoder: Encoder,
-        user_id: str | None,
-        *,
-        after: int = 0,
+        self, run: RunRecord, encoder: Encoder, client: Client, *, after: int = 0
     ) -> Response:
         """Stream one run, in the format of an encoder.
 
         Args:
-            request: The client's request.
             run: The run.
             encoder: A new encoder.
-            user_id: Id of the user.
+            client: The client.
             after: Sequence number of the last event that the client has.
         """
         async with AsyncExitStack() as stack:
-            self._acquire_slot(request, user_id, stack)
-            channel = await stack.enter_async_context(self._channels.open(run.chat_id))
+            channel = await self._open(run.chat_id, client, stack)
             chunks = self._encoded_chunks(channel, run, encoder, after)
-            return self._response(
-                chunks, stack.pop_all(), media_type=encoder.media_type, headers=encoder.headers
+            return _StreamResponse(
+                chunks, stack.pop_all(), self._limits, encoder.media_type, encoder.headers
             )
         raise AssertionError
 
-    def _acquire_slot(self, request: Request, user_id: str | None, stack: AsyncExitStack) -> None:
-        key = quota_key(request, user_id)
-        self._slots.acquire(key)
-        stack.callback(self._slots.release, key)
+    async def _open(self, chat_id: str, client: Client, stack: AsyncExitStack) -> ChatChannel:
+        stack.enter_context(self._slots.hold(client.quota_key))
+        return await stack.enter_async_context(self._channels.open(chat_id))
+
+    def _encoder(self, format_: str) -> Encoder:
+        make = self._encoders.get(format_)
+        if make is None:
+            known = ", ".join([NATIVE, *self._encoders])
+            raise HttpError(400, "unknown_format", f"`format` must be one of {known}.")
+        return make()
 
     async def _run_after(self, chat_id: str, cursor: int) -> RunRecord | None:
         """Return the active run, or else the first run that the client has not read to its end."""
@@ -146,7 +151,7 @@ class EventStreams:
         while not finished and (framed_events := await channel.read(position)):
             chunk: list[bytes] = []
             for position, event, _ in framed_events:
-                if _starts_other_run(event, run):
+                if event.get("status") == "started" and event.get("runId") != run.run_id:
                     # The end of the run is damaged.
                     finished = True
                     break
@@ -160,22 +165,6 @@ class EventStreams:
                 yield b"".join(chunk)
         yield frame(encoder.close())
 
-    def _response(
-        self,
-        chunks: AsyncIterator[bytes],
-        resources: AsyncExitStack,
-        *,
-        media_type: str = "text/event-stream",
-        headers: Mapping[str, str] | None = None,
-    ) -> Response:
-        return _StreamResponse(chunks, resources, self._limits, media_type, headers or {})
-
-
-def _starts_other_run(event: Mapping[str, Any], run: RunRecord) -> bool:
-    if event["kind"] != "run" or event["status"] != "started":
-        return False
-    return bool(event["runId"] != run.run_id)
-
 
 class _StreamResponse(EventSourceResponse):
     """A stream that releases its resources, however it ends."""
@@ -185,13 +174,13 @@ class _StreamResponse(EventSourceResponse):
         chunks: AsyncIterator[bytes],
         resources: AsyncExitStack,
         limits: WebLimits,
-        media_type: str,
-        headers: Mapping[str, str],
+        media_type: str = "text/event-stream",
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(  # pyright: ignore[reportUnknownMemberType] - its dicts have no types
             chunks,
             media_type=media_type,
-            headers={"Cache-Control": "no-cache, no-transform", **headers},
+            headers={"Cache-Control": "no-cache, no-transform", **(headers or {})},
             ping=limits.heartbeat,
             ping_message_factory=_heartbeat,
             send_timeout=limits.send_timeout,

@@ -16,10 +16,13 @@ from ._bodies import is_id
 from ._errors import HttpError, unknown_chat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from ..store import Chat, MessageStore
     from ._limits import WebLimits
+
+MAX_LENGTH = 60
+"""Maximum length of a title that is made from a message, in characters."""
 
 # Clients cannot send such an id: valid ids have no slash.
 _OWNER_SUFFIX = re.compile(r"//[0-9a-f]{32}\Z")
@@ -80,25 +83,25 @@ class UserChats:
             ChatLimitError: The user has the maximum number of chats.
             HttpError: The user has a chat with that id already.
         """
-        if chat_id is None:
-            return await self._create(None, user, metadata)
-        if user is not None and await self._find(chat_id, user) is not None:
+        if chat_id is not None and user is not None and await self._find(chat_id, user) is not None:
             raise _id_taken()
         created = await self._claim(chat_id, user, metadata)
-        if created is None and user is not None:
+        if created is None and chat_id is not None and user is not None:
             created = await self._claim(_owned_id(chat_id, user), user, metadata)
         if created is None:
             raise _id_taken()
         return created
 
     async def _claim(
-        self, chat_id: str, user: str | None, metadata: Mapping[str, Any] | None
+        self, chat_id: str | None, user: str | None, metadata: Mapping[str, Any] | None
     ) -> Chat | None:
         """Create a chat; return None if another user's chat has that id in the store."""
         try:
-            return await self._create(chat_id, user, metadata)
+            return await self._store.create_chat(
+                chat_id, user_id=user, metadata=metadata, max_chats=self._limits.chats_per_user
+            )
         except StoreError:
-            existing = await self._store.chat(chat_id)
+            existing = None if chat_id is None else await self._store.chat(chat_id)
             if existing is None:
                 raise
             if user is not None and existing.user_id == user:
@@ -137,13 +140,36 @@ class UserChats:
         # Queried even if no other user has a chat with this id, so that the timing is the same.
         return await self._store.chat(_owned_id(chat_id, user))
 
-    async def _create(
-        self, chat_id: str | None, user: str | None, metadata: Mapping[str, Any] | None
-    ) -> Chat:
-        return await self._store.create_chat(
-            chat_id, user_id=user, metadata=metadata, max_chats=self._limits.chats_per_user
-        )
-
 
 def _id_taken() -> HttpError:
     return HttpError(409, "id_taken", "A chat with this id already exists.")
+
+
+async def titles(store: MessageStore, chats: Sequence[Chat]) -> dict[str, str]:
+    """Return the titles of chats by id: the `title` in their metadata, or else the first message.
+
+    Args:
+        store: The store that holds the chats.
+        chats: The chats. A chat without messages and without a `title` is omitted.
+    """
+    own_titles = {chat.chat_id: _own_title(chat.metadata) for chat in chats}
+    openings = await store.previews([chat_id for chat_id, title in own_titles.items() if not title])
+    found = {
+        chat_id: title or title_from(openings.get(chat_id, ""))
+        for chat_id, title in own_titles.items()
+    }
+    return {chat_id: title for chat_id, title in found.items() if title}
+
+
+def title_from(text: str) -> str:
+    """Return the first words of a text, on one line."""
+    line = " ".join(text.split())
+    if len(line) <= MAX_LENGTH:
+        return line
+    cut = line[:MAX_LENGTH]
+    return f"{cut[: max(cut.rfind(' '), MAX_LENGTH // 2)].rstrip()} …"
+
+
+def _own_title(metadata: Mapping[str, Any]) -> str:
+    title = metadata.get("title")
+    return " ".join(title.split()) if isinstance(title, str) else ""

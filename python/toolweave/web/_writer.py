@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from .._core import ToolResult
 from ..exceptions import MessageError, RunLostError
 from ..executor import ToolDeferred, ToolQuestion
 from ..store import PendingInput
 from ..store._truncation import truncate_event, truncate_result
-from ._merging import estimated_size, is_batchable, merge
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -25,11 +24,17 @@ if TYPE_CHECKING:
     from .._messages import Message
     from ..executor import PendingResult
     from ..lifecycle import StreamEventMapper, TurnEvent
-    from ..store import MessageStore, WriteResult
+    from ..store import MessageStore, RunRecord, WriteResult
     from ._channels import ChatChannel
     from ._limits import WebLimits
-    from ._merging import Draft
     from ._responders import ResponderRun
+
+
+Draft: TypeAlias = dict[str, Any]
+"""A stream event without a sequence number."""
+
+_DELTA_KINDS = frozenset({"text", "reasoning", "raw"})
+_DELTA_FIELDS = frozenset({"delta", "done"})
 
 
 class RunWriter:
@@ -39,9 +44,7 @@ class RunWriter:
         store: The store to write to.
         channel: The channel that stored events are published to.
         mapper: The mapper of turn events to stream events.
-        chat_id: Id of the chat.
-        run_id: Id of the run.
-        owner: The owner of the run; once the owner has changed, nothing more is written.
+        record: The run as it is stored; once its owner has changed, nothing more is written.
         limits: The limits of the server, with the time for which deltas are collected.
         on_failure: Callback for the first failure to write, with its exception.
     """
@@ -51,24 +54,18 @@ class RunWriter:
         store: MessageStore,
         channel: ChatChannel,
         mapper: StreamEventMapper,
-        *,
-        chat_id: str,
-        run_id: str,
-        owner: str,
+        record: RunRecord,
         limits: WebLimits,
         on_failure: Callable[[Exception], None],
     ) -> None:
         self.error: Exception | None = None
         """Reason why the run cannot continue: an error of the store; None if there was none."""
-        self.chat_id = chat_id
-        """Id of the chat."""
-        self.run_id = run_id
-        """Id of the run."""
+        self.record = record
+        """The run as it was stored at its start."""
         self._calls: dict[str, tuple[ToolCall, str | None]] = {}
         self._store = store
         self._channel = channel
         self._mapper = mapper
-        self._owner = owner
         self._limits = limits
         self._on_failure = on_failure
         # Queued batches are written first, then the drafts.
@@ -84,7 +81,6 @@ class RunWriter:
         self._known: frozenset[str] = frozenset()
         self._batched_messages = 0
         self._written_messages = 0
-        self._failure_reported = False
         # Messages that the store rejected.
         self._rejected_ids: set[str | None] = set()
         # True once nothing but the end of the run is written.
@@ -119,7 +115,10 @@ class RunWriter:
     async def _handle(self, event: TurnEvent) -> None:
         if isinstance(event, ToolQuestion):
             await self._record_question(event)
-        elif not self._is_deferred(event):
+        elif not (
+            isinstance(event, ToolDeferred)
+            and (self._generation, event.tool_call_id) in self._deferred
+        ):
             self._emit(event, self._generation)
         if self._size > self._limits.max_unsaved_bytes:
             await self.flush()
@@ -138,12 +137,6 @@ class RunWriter:
     def _emit(self, event: TurnEvent, generation: str | None) -> None:
         self.add(self._mapper.map(event, generation_id=generation))
 
-    def _is_deferred(self, event: TurnEvent) -> bool:
-        """Return True if the journal has emitted this deferred call already."""
-        if not isinstance(event, ToolDeferred):
-            return False
-        return (self._generation, event.tool_call_id) in self._deferred
-
     async def _record_question(self, question: ToolQuestion) -> None:
         known = self._calls.get(question.tool_call_id)
         if known is None or self.on_question is None:
@@ -156,7 +149,7 @@ class RunWriter:
             key,
             "question",
             call,
-            self.run_id,
+            self.record.run_id,
             question=question.question,
             schema=question.schema,
         )
@@ -183,7 +176,7 @@ class RunWriter:
         await self._caught_up()
         result = self.truncate(call, result)
         _, generation = self._calls.pop(call.id, (call, self._current_generation))
-        if self._is_call_emitted(call, generation):
+        if self._mapper.has_emitted_call(call.id, generation_id=generation):
             self._emit(result, generation)
         await self.flush(_CallChanges(generation, finished=((call, result),)))
 
@@ -191,18 +184,14 @@ class RunWriter:
         """Store that the result of a call is deferred."""
         await self._caught_up()
         _, generation = self._calls.pop(call.id, (call, self._current_generation))
-        if self._is_call_emitted(call, generation):
+        if self._mapper.has_emitted_call(call.id, generation_id=generation):
             self._emit(ToolDeferred(call.id, call.name, awaited.key), generation)
             self._deferred.add((generation, call.id))
-        pending = PendingInput(awaited.key, "deferred", call, self.run_id, note=awaited.note)
+        pending = PendingInput(awaited.key, "deferred", call, self.record.run_id, note=awaited.note)
         await self.flush(_CallChanges(pending=(pending,)))
         if self.on_deferred is not None:
             # From here on the store waits for the result, and other chats can use the key.
             self.on_deferred(call, awaited.key)
-
-    def _is_call_emitted(self, call: ToolCall, generation: str | None) -> bool:
-        """Return True if the call was emitted; steps of scenes emit it with its result."""
-        return self._mapper.has_emitted_call(call.id, generation_id=generation)
 
     async def publish_pending(self, state: Mapping[str, object], awaited: PendingInput) -> None:
         """Store that the run waits for input of the user, then publish it."""
@@ -224,9 +213,9 @@ class RunWriter:
         urgent = False
         for each in drafts:
             draft = truncate_event(cast("Draft", each), self._store.max_bytes)
-            urgent = urgent or not is_batchable(draft)
-            self._size += estimated_size(draft)
-            merged_draft = merge(self._drafts[-1], draft) if self._drafts else None
+            urgent = urgent or not _is_batchable(draft)
+            self._size += _estimated_size(draft)
+            merged_draft = _merge(self._drafts[-1], draft) if self._drafts else None
             if merged_draft is None:
                 self._drafts.append(draft)
             else:
@@ -295,15 +284,15 @@ class RunWriter:
             return await self._store_batch(batch)
         except MessageError as error:
             self._record_failure(error)
-            rest = self._store.filter_writable(self.chat_id, batch.drafts, batch.messages)
+            rest = self._store.filter_writable(self.record.chat_id, batch.drafts, batch.messages)
             return await self._store_batch(_Batch(*rest, replace(batch.changes, started=())))
 
     async def _store_batch(self, batch: _Batch) -> WriteResult:
         changes = batch.changes
         return await self._store.write(
-            self.chat_id,
-            run_id=self.run_id,
-            owner=self._owner,
+            self.record.chat_id,
+            run_id=self.record.run_id,
+            owner=self.record.owner,
             generation_id=changes.generation_id,
             events=batch.drafts,
             messages=batch.messages,
@@ -330,9 +319,6 @@ class RunWriter:
         if self._is_closed:
             return
         self._is_closed = True
-        if isinstance(error, RunLostError):
-            # Another process owns the run now; that outweighs any earlier error.
-            self.error = error
         self._drafts.clear()
         self._batches.clear()
         # The end is written with all unsaved messages, since they are in no batch any more.
@@ -342,9 +328,11 @@ class RunWriter:
 
     def _record_failure(self, error: Exception) -> None:
         """Record why the run cannot continue, and report the first failure."""
-        self.error = self.error or error
-        if not self._failure_reported:
-            self._failure_reported = True
+        is_first = self.error is None
+        if is_first or isinstance(error, RunLostError):
+            # Another process owns a lost run now; that outweighs any earlier error.
+            self.error = error
+        if is_first:
             self._on_failure(error)
 
     def _cancel_timer(self) -> None:
@@ -363,7 +351,9 @@ class RunWriter:
             await self._spawn()
         async with self._lock:
             unsaved = self._unsaved_messages()[self._batched_messages :]
-            drafts, messages = self._store.filter_writable(self.chat_id, self._drafts, unsaved)
+            drafts, messages = self._store.filter_writable(
+                self.record.chat_id, self._drafts, unsaved
+            )
             lost = len(self._drafts) - len(drafts) + len(unsaved) - len(messages)
             self._drafts = drafts
             self._rejected_ids.update(
@@ -375,7 +365,7 @@ class RunWriter:
             )
 
     async def finish(
-        self, stop_reason: str, drafts: Sequence[Draft], error: str | None = None
+        self, stop_reason: str, drafts: Sequence[Mapping[str, Any]], error: str | None = None
     ) -> None:
         """Write the end of the run with everything unsaved. Must be called after `drain`.
 
@@ -384,7 +374,7 @@ class RunWriter:
         """
         async with self._lock:
             batch = self._take_batch(_CallChanges())
-            events = [*batch.drafts, *drafts]
+            events: list[Mapping[str, Any]] = [*batch.drafts, *drafts]
             try:
                 written = await self._end(stop_reason, error, events, batch.messages)
             except RunLostError:
@@ -397,10 +387,19 @@ class RunWriter:
         self._channel.publish(written.events)
 
     async def _end(
-        self, stop_reason: str, error: str | None, events: list[Draft], messages: list[Message]
+        self,
+        stop_reason: str,
+        error: str | None,
+        events: list[Mapping[str, Any]],
+        messages: list[Message],
     ) -> WriteResult:
         return await self._store.finish_run(
-            self.run_id, self._owner, stop_reason, error=error, events=events, messages=messages
+            self.record.run_id,
+            self.record.owner,
+            stop_reason,
+            error=error,
+            events=events,
+            messages=messages,
         )
 
 
@@ -430,6 +429,61 @@ class _Batch:
         return bool(self.drafts or self.messages or self.changes)
 
 
-def log_fields(chat_id: str, run_id: str, **more: Any) -> dict[str, Any]:
-    """Return the fields that log records have about a run: never content of its messages."""
-    return {"chat_id": chat_id, "run_id": run_id, **more}
+def _is_batchable(draft: Mapping[str, Any]) -> bool:
+    """Return True if an event can be stored a moment later, in a batch: deltas and usage."""
+    kind = draft["kind"]
+    if kind == "tool_result":
+        return not draft.get("done", True)
+    return kind in _DELTA_KINDS or kind in {"tools_call_update", "usage"}
+
+
+def _merge(last: Draft, new: Draft) -> Draft | None:
+    """Merge two events into an equivalent one; return None if they cannot be merged.
+
+    Example:
+        >>> _merge(
+        ...     {"kind": "text", "messageId": "m", "delta": "He"},
+        ...     {"kind": "text", "messageId": "m", "delta": "y", "done": True},
+        ... )
+        {'kind': 'text', 'messageId': 'm', 'delta': 'Hey', 'done': True}
+    """
+    kind = new["kind"]
+    if last["kind"] != kind:
+        return None
+    if kind in _DELTA_KINDS:
+        if last.get("done") or _without(last, _DELTA_FIELDS) != _without(new, _DELTA_FIELDS):
+            return None
+        return {**last, **new, "delta": last.get("delta", "") + new.get("delta", "")}
+    if kind == "tools_call_update":
+        return _merged_calls(last, new)
+    return None
+
+
+def _merged_calls(last: Draft, new: Draft) -> Draft | None:
+    field = "toolCallUpdates"
+    if _without(last, {field}) != _without(new, {field}):
+        return None
+    preceding = cast("list[Draft]", last[field])
+    following = cast("list[Draft]", new[field])
+    if len(following) != 1 or not preceding:
+        return None
+    first, second = preceding[-1], following[0]
+    matches = all(
+        first.get(name) == value for name, value in _without(second, {"functionArgs"}).items()
+    )
+    if not matches or not ({"toolCallId", "index"} & second.keys()):
+        return None
+    arguments = first.get("functionArgs", "") + second.get("functionArgs", "")
+    return {**last, field: [*preceding[:-1], {**first, "functionArgs": arguments}]}
+
+
+def _without(fields: Draft, excluded: frozenset[str] | set[str]) -> Draft:
+    return {name: value for name, value in fields.items() if name not in excluded}
+
+
+def _estimated_size(draft: Mapping[str, Any]) -> int:
+    """Return the approximate size of an event in bytes."""
+    size = len(draft.get("delta", "")) + len(draft.get("result", "")) + 200
+    for update in draft.get("toolCallUpdates", ()):
+        size += len(update.get("functionArgs", ""))
+    return size

@@ -25,10 +25,11 @@ from toolweave.tools import RateLimit
 from toolweave.web import HttpError, WebLimits
 from toolweave.web import _bodies as bodies
 from toolweave.web._bodies import BodyReader
-from toolweave.web._security import AccessControl
+from toolweave.web._security import AccessControl, Client
 
 JSON = {"content-type": "application/json"}
 MAX_VALUES = 50
+CLIENT = Client(None, "")
 
 
 async def model(messages: Sequence[Message]) -> str:  # noqa: ARG001
@@ -78,7 +79,7 @@ def test_a_body_is_accepted_exactly_if_it_has_at_most_the_allowed_values(
     body: dict[str, Any], sizes: list[int]
 ) -> None:
     request = arriving(json.dumps(body).encode(), sizes)
-    reading = reader(WebLimits(max_body_values=MAX_VALUES)).json(request, None)
+    reading = reader(WebLimits(max_body_values=MAX_VALUES)).json(request, CLIENT)
     if values(body) <= MAX_VALUES:
         assert asyncio.run(reading) == body
         return
@@ -93,7 +94,7 @@ def test_bodies_that_are_expensive_to_parse_are_not_parsed(body: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bodies, "parse_object", None)
         with pytest.raises(HttpError) as raised:
-            asyncio.run(reader(WebLimits()).json(arriving(body, []), None))
+            asyncio.run(reader(WebLimits()).json(arriving(body, []), CLIENT))
     assert raised.value.status == 400
 
 
@@ -107,7 +108,7 @@ def test_long_bodies_are_parsed_in_a_thread() -> None:
     async def main() -> None:
         for length in (10, 100_000):
             request = arriving(json.dumps({"text": "x" * length}).encode(), [])
-            assert await reader(WebLimits()).transcript(request, None, read) == 1
+            assert await reader(WebLimits()).transcript(request, CLIENT, read) == 1
 
     asyncio.run(main())
     assert threads[0] == threading.get_ident() != threads[1]

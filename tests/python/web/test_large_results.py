@@ -26,7 +26,6 @@ from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
 from toolweave.web import AgentResponder
 from toolweave.web._channels import ChatChannels
-from toolweave.web._late_results import LateResultPublisher
 from toolweave.web._runs import ChatRuns
 
 LIMIT = 8_000
@@ -57,9 +56,7 @@ async def chat_with(
     """Run a chat several times; return its id, its events, and the last stop reason."""
     channels = ChatChannels(store, QUICK)
     agent = Agent(model, list(tools))
-    runs = ChatRuns(
-        store, channels, LateResultPublisher(store, channels), AgentResponder(agent), QUICK
-    )
+    runs = ChatRuns(store, channels, AgentResponder(agent), QUICK)
     chat = (await store.create_chat()).chat_id
     async with channels.open(chat) as channel:
         seen = 0

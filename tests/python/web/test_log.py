@@ -18,7 +18,6 @@ from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
 from toolweave.web import AgentResponder, Responder, SceneResponder
 from toolweave.web._channels import ChatChannels
-from toolweave.web._late_results import LateResultPublisher
 from toolweave.web._runs import ChatRuns
 
 Event = dict[str, Any]
@@ -35,7 +34,7 @@ def law_of(check: Callable[[Callable[[Responder], list[Event]]], None]) -> None:
 
     async def logged(responder: Responder) -> list[Event]:
         channels = ChatChannels(store, QUICK)
-        runs = ChatRuns(store, channels, LateResultPublisher(store, channels), responder, QUICK)
+        runs = ChatRuns(store, channels, responder, QUICK)
         chat = (await store.create_chat()).chat_id
         async with channels.open(chat) as channel:
             await runs.start(chat, [TextMessage("Hi!", id="question")], None)

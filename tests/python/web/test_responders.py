@@ -341,17 +341,15 @@ async def test_flushing_after_the_end_of_a_run_writes_nothing(tmp_path: Path) ->
     failures: list[Exception] = []
     async with MessageStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
         await store.create_chat("c")
-        await store.start_run("c", "r", owner="me")
+        record = await store.start_run("c", "r", owner="me")
         async with ChatChannels(store, QUICK).open("c") as channel:
             writer = RunWriter(
                 store,
                 channel,
                 StreamEventMapper("c", "r"),
-                chat_id="c",
-                run_id="r",
-                owner="me",
-                limits=QUICK,
-                on_failure=failures.append,
+                record,
+                QUICK,
+                failures.append,
             )
             turn = Turn("c", "r", None, (), (), writer)
             await writer.consume(CustomRun(turn, events_of), (), lambda _: None)

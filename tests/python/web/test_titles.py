@@ -15,7 +15,7 @@ from toolweave import Agent, Role, TextMessage
 from toolweave.store import MessageStore
 from toolweave.store._chats import MAX_PREVIEW_CHARS, preview_of
 from toolweave.testing import ScriptedModel
-from toolweave.web._titles import MAX_LENGTH, title_from, titles
+from toolweave.web._user_chats import MAX_LENGTH, title_from, titles
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=200)
 

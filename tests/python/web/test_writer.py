@@ -37,7 +37,7 @@ def test_an_event_of_a_call_is_never_stored_before_the_state_of_the_call(tmp_pat
     async def main() -> None:
         async with SlowStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
             await store.create_chat("c")
-            await store.start_run("c", "r", owner="me")
+            record = await store.start_run("c", "r", owner="me")
             channels = ChatChannels(store, QUICK)
             mapper = StreamEventMapper("c", "r")
             errors: list[Exception] = []
@@ -46,11 +46,9 @@ def test_an_event_of_a_call_is_never_stored_before_the_state_of_the_call(tmp_pat
                     store,
                     channel,
                     mapper,
-                    chat_id="c",
-                    run_id="r",
-                    owner="me",
-                    limits=QUICK,
-                    on_failure=errors.append,
+                    record,
+                    QUICK,
+                    errors.append,
                 )
                 call, other = ToolCall("a", "look", {}), ToolCall("b", "look", {})
                 for each in (call, other):
@@ -119,7 +117,7 @@ def test_a_call_is_stored_after_all_events_before_it_were_read(tmp_path: Path) -
         async with SlowStore(f"sqlite:///{tmp_path / 'chats.db'}") as store:
             store.may_write.set()
             await store.create_chat("c")
-            await store.start_run("c", "r", owner="me")
+            record = await store.start_run("c", "r", owner="me")
             mapper = StreamEventMapper("c", "r")
             errors: list[Exception] = []
             async with ChatChannels(store, QUICK).open("c") as channel:
@@ -127,11 +125,9 @@ def test_a_call_is_stored_after_all_events_before_it_were_read(tmp_path: Path) -
                     store,
                     channel,
                     mapper,
-                    chat_id="c",
-                    run_id="r",
-                    owner="me",
-                    limits=QUICK,
-                    on_failure=errors.append,
+                    record,
+                    QUICK,
+                    errors.append,
                 )
                 reading = asyncio.ensure_future(writer.consume(CatchingUpRun(), (), lambda _: None))
                 await asyncio.sleep(0)

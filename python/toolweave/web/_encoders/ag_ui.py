@@ -6,6 +6,7 @@ Events that the protocol does not define are sent as `CUSTOM`: `tool-progress`, 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from .._sse import to_json
@@ -18,7 +19,6 @@ from .events import (
     is_error,
     is_json_of,
     items_of,
-    outcome_of,
     pick,
     text_of,
 )
@@ -107,26 +107,24 @@ class AgUiEncoder(RunEncoder):
             protocolVersion="1.0" if self._v1 else None,
         )
 
-    def _finish(self, event: Mapping[str, object]) -> None:
+    def _finish(self, event: Mapping[str, object], outcome: RunOutcome, stop_reason: str) -> None:
         self._end_all(_UNFINISHED)
-        run_outcome = outcome_of(event)
         if self._snapshot is not None and self._snapshot.differs:
             self._write("MESSAGES_SNAPSHOT", messages=self._snapshot.messages())
-        stop_reason = text_of(event, "stopReason") or "completed"
-        if run_outcome is RunOutcome.FAILED:
+        if outcome is RunOutcome.FAILED:
             self._write_failure(failure_message(event, self._last_error), stop_reason)
             return
-        outcome: dict[str, object] | None = None
-        if run_outcome is RunOutcome.WAITING and self._questions:
-            outcome = {"type": "interrupt", "interrupts": list(self._questions.values())}
-        elif run_outcome is RunOutcome.STOPPED and self._v1:
-            outcome = {"type": "cancelled"}
+        details: dict[str, object] | None = None
+        if outcome is RunOutcome.WAITING and self._questions:
+            details = {"type": "interrupt", "interrupts": list(self._questions.values())}
+        elif outcome is RunOutcome.STOPPED and self._v1:
+            details = {"type": "cancelled"}
         self._write(
             "RUN_FINISHED",
             threadId=self._thread_id,
             runId=self._client_run_id,
             result={"stopReason": stop_reason},
-            outcome=outcome,
+            outcome=details,
         )
 
     def _end_all(self, _: str, /) -> None:
@@ -274,12 +272,9 @@ class MessageSnapshot:
 
     def __init__(self, history: Sequence[Mapping[str, object]]) -> None:
         self._history = [each for each in history if each.get("role") not in _CLIENT_ROLES]
-        # Ids of messages, in order; results follow the message of their call.
-        self._order: list[str] = []
-        self._texts: dict[str, tuple[str, list[str]]] = {}
-        self._calls: dict[str, list[str]] = {}
-        self._names: dict[str, str] = {}
-        self._arguments: dict[str, list[str]] = {}
+        # Messages by id, in order, and calls with their arguments.
+        self._messages: dict[str, _SnapshotMessage] = {}
+        self._calls: dict[str, tuple[str, list[str]]] = {}
         self._results: dict[str, dict[str, object]] = {}
         self.differs = False
         """True if clients have other messages after reading the stream."""
@@ -291,23 +286,20 @@ class MessageSnapshot:
 
     def text(self, message: str, role: str, delta: str) -> None:
         """Add a delta of text."""
-        self._add_message(message)
-        self._texts.setdefault(message, (role, []))[1].append(delta)
+        self._messages.setdefault(message, _SnapshotMessage(role)).texts.append(delta)
 
     def call(self, message: str, call_id: str, name: str) -> None:
         """Add a call."""
-        self._add_message(message)
-        self._calls.setdefault(message, []).append(call_id)
-        self._names[call_id] = name
-        self._arguments[call_id] = []
+        self._messages.setdefault(message, _SnapshotMessage("assistant")).calls.append(call_id)
+        self._calls[call_id] = (name, [])
 
     def arguments(self, call_id: str, delta: str) -> None:
         """Add a delta of a call's arguments."""
-        self._arguments[call_id].append(delta)
+        self._calls[call_id][1].append(delta)
 
     def correct(self, call_id: str, arguments: str) -> None:
         """Replace the arguments of a call, which differ from the streamed ones."""
-        self._arguments[call_id] = [arguments]
+        self._calls[call_id][1][:] = [arguments]
         self.differs = True
 
     def result(self, message: str, call_id: str, content: str, error: str | None) -> None:
@@ -329,29 +321,32 @@ class MessageSnapshot:
         """Return all messages in the format of AG-UI."""
         known = {each.get("id") for each in self._history}
         written: list[Mapping[str, object]] = list(self._history)
-        written += [each for id_, each in self._results.items() if id_ not in self._names]
-        for message in self._order:
-            if message in known:
+        written += [each for id_, each in self._results.items() if id_ not in self._calls]
+        for id_, message in self._messages.items():
+            if id_ in known:
                 continue
-            role, pieces = self._texts.get(message, ("assistant", []))
-            entry: dict[str, object] = {"id": message, "role": role}
-            if pieces:
-                entry["content"] = "".join(pieces)
-            calls = self._calls.get(message, ())
-            if calls:
-                entry["toolCalls"] = [self._call(each) for each in calls]
+            entry: dict[str, object] = {"id": id_, "role": message.role}
+            if message.texts:
+                entry["content"] = "".join(message.texts)
+            if message.calls:
+                entry["toolCalls"] = [self._call(each) for each in message.calls]
             written.append(entry)
-            written += [self._results[each] for each in calls if each in self._results]
+            written += [self._results[each] for each in message.calls if each in self._results]
         return written
 
-    def _add_message(self, message: str) -> None:
-        if message not in self._texts and message not in self._calls:
-            self._order.append(message)
-
     def _call(self, call_id: str) -> dict[str, object]:
-        arguments = "".join(self._arguments[call_id]) or "{}"
-        function = {"name": self._names[call_id], "arguments": arguments}
+        name, arguments = self._calls[call_id]
+        function = {"name": name, "arguments": "".join(arguments) or "{}"}
         return {"id": call_id, "type": "function", "function": function}
+
+
+@dataclass
+class _SnapshotMessage:
+    """A message of a snapshot; the results of its calls follow it."""
+
+    role: str
+    texts: list[str] = field(default_factory=list[str])
+    calls: list[str] = field(default_factory=list[str])
 
 
 def _supports_v1(version: str | None) -> bool:

@@ -12,16 +12,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 from .._sse import to_json
 from .calls import generation_of
 from .encoder import RunEncoder
-from .events import (
-    RunOutcome,
-    failure_message,
-    is_error,
-    number_of,
-    outcome_of,
-    payload,
-    pick,
-    text_of,
-)
+from .events import RunOutcome, failure_message, is_error, number_of, payload, pick, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -109,19 +100,17 @@ class AiSdkEncoder(RunEncoder):
             self._started = True
             self._write("start", messageId=self._message_id or self._run_id)
 
-    def _finish(self, event: Mapping[str, object]) -> None:
-        run_outcome = outcome_of(event)
+    def _finish(self, event: Mapping[str, object], outcome: RunOutcome, stop_reason: str) -> None:
         self._end_all("The run ended before this call was written.")
-        stop_reason = text_of(event, "stopReason") or "completed"
         metadata: dict[str, object] = {"stopReason": stop_reason}
         if any(self._usage.values()):
             metadata["usage"] = self._usage
-        if run_outcome in (RunOutcome.ANSWERED, RunOutcome.WAITING):
+        if outcome in (RunOutcome.ANSWERED, RunOutcome.WAITING):
             reason = _FINISH_REASONS.get(stop_reason, "other")
             self._write("finish", finishReason=reason, messageMetadata=metadata)
             return
         self._write("message-metadata", messageMetadata=metadata)
-        if run_outcome is RunOutcome.STOPPED:
+        if outcome is RunOutcome.STOPPED:
             self._write("abort", reason=stop_reason)
         else:
             self._write_failure(failure_message(event, self._last_error), stop_reason)
@@ -261,9 +250,6 @@ class AiSdkEncoder(RunEncoder):
     def _usage_event(self, event: Mapping[str, object]) -> None:
         for name in _COUNTS:
             self._usage[name] += number_of(event, name)
-
-    def _scene_event(self, step: Mapping[str, object]) -> None:
-        self._write_custom("scene", step)
 
 
 def _has_unsafe_key(text: str) -> bool:

@@ -6,20 +6,13 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from .calls import CallTracker, generation_of
-from .events import (
-    CUT_OFF,
-    fields_of,
-    is_progress,
-    items_of,
-    payload,
-    pick,
-    text_of,
-)
+from .events import CUT_OFF, fields_of, is_progress, items_of, outcome_of, payload, pick, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from .calls import TrackedCall
+    from .events import RunOutcome
 
 
 class Encoder(Protocol):
@@ -122,7 +115,9 @@ class RunEncoder(ABC):
             case "run":
                 self._start()
                 if text_of(event, "status") == "finished":
-                    self._finish(event)
+                    self._finish(
+                        event, outcome_of(event), text_of(event, "stopReason") or "completed"
+                    )
                     self._ended = True
             case _:
                 pass
@@ -219,7 +214,7 @@ class RunEncoder(ABC):
         """Start the run, unless it was started."""
 
     @abstractmethod
-    def _finish(self, event: Mapping[str, object]) -> None:
+    def _finish(self, event: Mapping[str, object], outcome: RunOutcome, stop_reason: str) -> None:
         """End the run with its terminal event."""
 
     @abstractmethod
@@ -274,6 +269,6 @@ class RunEncoder(ABC):
     def _usage_event(self, event: Mapping[str, object]) -> None:
         """Add or send the usage of a reply."""
 
-    @abstractmethod
     def _scene_event(self, step: Mapping[str, object]) -> None:
         """Send a step of a scene."""
+        self._write_custom("scene", step)
