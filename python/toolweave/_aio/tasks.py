@@ -34,3 +34,25 @@ async def wait_until_done(future: asyncio.Future[Any]) -> asyncio.CancelledError
         except asyncio.CancelledError as error:  # noqa: PERF203 - cancelled, it waits again
             cancellation = error
     return cancellation
+
+
+async def cancel_within(task: asyncio.Future[Any], seconds: float) -> bool:
+    """Cancel a task whose outcome is not needed, and wait until it has ended.
+
+    Args:
+        task: The task.
+        seconds: Maximum time to wait, in seconds.
+
+    Returns:
+        True if the task has ended.
+    """
+    task.cancel()
+    task.add_done_callback(_retrieve_exception)
+    await asyncio.wait((task,), timeout=seconds)
+    return task.done()
+
+
+def _retrieve_exception(task: asyncio.Future[Any]) -> None:
+    # Otherwise, the event loop would log it.
+    if not task.cancelled():
+        task.exception()

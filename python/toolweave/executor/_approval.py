@@ -11,17 +11,18 @@ Example:
 from __future__ import annotations
 
 import asyncio
-import inspect
+import functools
 import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .._aio.single_flight import ResultCache
+from .._aio.tasks import cancel_within
 from .._core import ToolCall
 from ..protocols import Approval
 from . import _threads as threads
 from ._events import ToolApproval
-from ._pools import run_blocking
+from ._invocation import call as invoke
 
 if TYPE_CHECKING:
     from .._core import FunctionContract
@@ -102,15 +103,14 @@ async def decide(
 async def _ask(
     approver: Approver, shown: ToolCall, contract: FunctionContract, timeout: float | None
 ) -> tuple[ApprovalOutcome, str | None, str | None]:
-    asked = asyncio.ensure_future(_answer(approver, shown, contract))
+    answering = invoke(functools.partial(approver, shown, contract), threads.APPROVERS.get())
+    asked = asyncio.ensure_future(answering)
     try:
         await asyncio.wait((asked,), timeout=timeout)
     finally:
         if late := not asked.done():
             # It gets a moment to end. Its answer no longer counts.
-            asked.cancel()
-            await asyncio.wait((asked,), timeout=_CANCEL_GRACE)
-            asked.add_done_callback(_forget)
+            await cancel_within(asked, _CANCEL_GRACE)
     if late:
         return "timeout", f"nobody decided within {timeout:g} seconds", None
     if asked.cancelled() or asked.exception() is not None:
@@ -132,20 +132,6 @@ async def _ask(
     return "error", _FAILED, None
 
 
-async def _answer(approver: Approver, call: ToolCall, contract: FunctionContract) -> object:
-    if _is_async(approver):
-        answer: object = approver(call, contract)
-    else:
-        answer = await run_blocking(threads.APPROVERS.get(), lambda: approver(call, contract))
-    return await answer if inspect.isawaitable(answer) else answer
-
-
-def _is_async(approver: Approver) -> bool:
-    return inspect.iscoroutinefunction(approver) or inspect.iscoroutinefunction(
-        getattr(approver, "__call__", None)  # noqa: B004 - inspected, not tested for existence
-    )
-
-
 def _copy(call: ToolCall) -> ToolCall:
     # The constructor makes a deep copy of the arguments.
     return ToolCall(call.id, call.name, call.arguments, call.raw, call.index, call.repairs)
@@ -156,11 +142,6 @@ def _arguments(call: ToolCall) -> str | None:
         return ResultCache.key("", call.arguments)
     except (TypeError, ValueError):
         return None
-
-
-def _forget(asked: asyncio.Future[object]) -> None:
-    if not asked.cancelled():
-        asked.exception()
 
 
 def _log_fields(call: ToolCall) -> dict[str, object]:

@@ -23,6 +23,7 @@ from .._aio.event_queue import BACKLOG
 from .._core import ToolResult
 from . import _threads as threads
 from ._events import ToolProgress, ToolStarted
+from ._invocation import is_async
 from ._pools import run_blocking
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class _ObserverQueue:
 
     def __init__(self, observer: object, backlog: int) -> None:
         self._methods = _methods(observer)
-        self._async = {name for name, method in self._methods.items() if _is_async(method)}
+        self._async = {name for name, method in self._methods.items() if is_async(method)}
         self._backlog = backlog
         self._waiting: deque[_Notification] = deque()
         self._logged: set[str] = set()
@@ -221,12 +222,6 @@ def _as_items(observer: AnyObserver | None) -> Iterable[object]:
     if isinstance(observer, (list, tuple)):
         return tuple(cast("Sequence[object]", observer))
     return (observer,)
-
-
-def _is_async(function: Callable[..., object]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004 - inspected, not tested for existence
-    )
 
 
 def _is_cancelled() -> bool:

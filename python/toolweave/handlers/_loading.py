@@ -17,7 +17,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from .._checks import check_items
 from ..exceptions import HandlerError
@@ -93,8 +93,6 @@ def check_strings(allowed: Iterable[str], name: str = "allowed") -> tuple[str, .
 def _prefixes(allowed: Iterable[str]) -> list[tuple[str, ...]]:
     prefixes: list[tuple[str, ...]] = []
     for prefix in check_strings(allowed):
-        if not isinstance(cast("object", prefix), str):
-            raise TypeError(f"allowed must contain dotted names, got {prefix!r}")
         parts = tuple(prefix.split("."))
         if not all(part.isidentifier() for part in parts):
             raise ValueError(

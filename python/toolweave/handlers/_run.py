@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, TypeVar
 
 from .._aio.loops import running_loop
+from .._aio.tasks import cancel_within
 from .._checks import (
     check_callable,
     check_count,
@@ -19,19 +21,25 @@ from .._checks import (
     check_type,
     wrong_type,
 )
-from .._core import ToolEntry
-from ._calling import run_with_timeout
+from .._core import ToolEntry, Validator
+from ..exceptions import ValidationError
 from ._loading import check_strings
-from ._parameters import repair_parameters
 from ._remote import MAX_RESPONSE_BYTES, RemoteEndpoint
 from ._styles import prepare_handler
 from ._target import find_handler
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     import httpx
 
     from ._styles import PreparedHandler, QuestionHandler
     from ._target import HandlerSource
+
+T = TypeVar("T")
+
+GRACE = 5.0
+"""Time that a cancelled handler gets to end, in seconds."""
 
 _log = logging.getLogger("toolweave.handlers")
 
@@ -178,21 +186,25 @@ async def run_handler(
         raise LookupError("the selection has no tool, so there is nothing to run")
     if parameters is None:
         parameters = {} if isinstance(chosen, ToolEntry) else chosen.parameters
-    find = functools.partial(
-        _find,
-        registry,
-        handler=handler,
-        allowed_handlers=handlers,
-        allowed_hosts=hosts,
-        base_url=base_url,
-        client=client,
-        max_response_bytes=max_response_bytes,
-        on_question=on_question,
-    )
+
+    def prepare(entry: ToolEntry, parameters: dict[str, Any]) -> PreparedHandler:
+        found = find_handler(
+            registry,
+            entry,
+            allowed_handlers=handlers,
+            allowed_hosts=hosts,
+            base_url=base_url,
+        )
+        if isinstance(found, RemoteEndpoint):
+            return functools.partial(
+                found.post, parameters, max_bytes=max_response_bytes, client=client
+            )
+        return prepare_handler(registry, found, entry, parameters, handler, on_question)
+
     error: Exception | None = None
     running = entry
     try:
-        start = find(entry, repair_parameters(entry, parameters))
+        start = prepare(entry, repair_parameters(entry, parameters))
     except Exception as failed:
         _log.warning(
             "a tool cannot start", exc_info=failed, extra={"tool": entry.name, "type": entry.type}
@@ -203,13 +215,13 @@ async def run_handler(
         if fallback_parameters is None:
             fallback_parameters = _query_parameters(replacement, chosen)
         try:
-            start = find(replacement, dict(fallback_parameters))
+            start = prepare(replacement, dict(fallback_parameters))
         except Exception as worse:
             raise failed from worse
         error, running = failed, replacement
     if on_start is not None:
         on_start(running)
-    value = await run_with_timeout(timeout, _await(start), running.name)
+    value = await run_with_timeout(timeout, start(), running.name)
     duration = time.monotonic() - began
     _log.info(
         "a tool ran",
@@ -218,36 +230,78 @@ async def run_handler(
     return HandlerRun(running, value, duration, error is not None, error)
 
 
-async def _await(start: PreparedHandler) -> Any:
-    return await start()
+def repair_parameters(entry: ToolEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters, repaired where they violate the tool's structure.
 
+    They are repaired like replies of models: ``"3"`` becomes an integer if one is expected, and
+    parameters that the structure does not contain are dropped. Missing values are never invented.
+    Without a structure, the parameters are unchanged.
 
-def _find(
-    registry: HandlerSource,
-    entry: ToolEntry,
-    parameters: dict[str, Any],
-    *,
-    handler: object,
-    allowed_handlers: tuple[str, ...],
-    allowed_hosts: tuple[str, ...],
-    base_url: str | None,
-    client: httpx.AsyncClient | None,
-    max_response_bytes: int,
-    on_question: QuestionHandler | None,
-) -> PreparedHandler:
-    """Return the handler of a tool, prepared to start."""
-    found = find_handler(
-        registry,
-        entry,
-        allowed_handlers=allowed_handlers,
-        allowed_hosts=allowed_hosts,
-        base_url=base_url,
-    )
-    if isinstance(found, RemoteEndpoint):
-        return functools.partial(
-            found.post, parameters, max_bytes=max_response_bytes, client=client
+    Args:
+        entry: The tool.
+        parameters: The parameters. They are not modified.
+
+    Returns:
+        A new dict.
+
+    Raises:
+        ValidationError: The parameters are invalid and cannot be repaired.
+        TypeError: The tool has a structure, and a parameter is not a JSON value.
+        ValueError: The parameters are nested deeper than 128 levels.
+    """
+    if not isinstance(entry.return_struc, dict):
+        return dict(parameters)
+    validator = Validator(entry.parameters)
+    if validator.is_valid(parameters):
+        return dict(parameters)
+    # The reader expects a reply, which has a score as well.
+    reading = entry.reader.read({"score": 0, **parameters})
+    if reading.error is not None:
+        raise ValidationError(
+            f"the parameters do not fit tool {entry.name!r}: {reading.error}",
+            validator.iter_errors(parameters),
         )
-    return prepare_handler(registry, found, entry, parameters, handler, on_question)
+    return reading.parameters
+
+
+async def run_with_timeout(
+    seconds: float | None, work: Coroutine[Any, Any, T], name: str, *, grace: float = GRACE
+) -> T:
+    """Run a handler in its own task with a timeout.
+
+    On cancellation, the handler is cancelled, and this waits until it has ended.
+
+    Args:
+        seconds: The timeout, in seconds; None for no limit.
+        work: The coroutine of the handler.
+        name: The tool.
+        grace: Time that the cancelled handler gets to end, in seconds, before it is abandoned.
+
+    Raises:
+        TimeoutError: The handler timed out.
+        RuntimeError: The handler cancelled itself.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+    except asyncio.CancelledError:
+        await _stop(task, name, grace)
+        raise
+    if not task.done():
+        await _stop(task, name, grace)
+        raise TimeoutError(
+            f"the handler of tool {name!r} did not finish within {seconds:g} seconds"
+            " and was stopped"
+        )
+    if task.cancelled():
+        # A CancelledError would look like a cancellation of the caller.
+        raise RuntimeError(f"the handler of tool {name!r} cancelled itself")
+    return task.result()
+
+
+async def _stop(task: asyncio.Task[Any], name: str, grace: float) -> None:
+    if not await cancel_within(task, grace):
+        _log.warning("a handler does not end though it was cancelled", extra={"tool": name})
 
 
 def _fallback(

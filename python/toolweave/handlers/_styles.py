@@ -15,14 +15,14 @@ import functools
 import inspect
 import threading
 import weakref
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from .._core import ToolCall
 from ..exceptions import HandlerError, ToolFailed
 from ..executor import ToolExecutor, ToolQuestion
+from ..executor._invocation import call
 from ..tools._function import is_tool
-from ._calling import call
 
 if TYPE_CHECKING:
     from .._core import ToolAggregateMessage, ToolEntry
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 QuestionHandler: TypeAlias = Callable[[ToolQuestion], object]
 """Function that answers the question of a tool. It returns the answer, or an awaitable of it."""
 
-PreparedHandler: TypeAlias = Callable[[], Awaitable[Any]]
+PreparedHandler: TypeAlias = Callable[[], Coroutine[Any, Any, Any]]
 """Function that starts a prepared handler. Only the handler's constructor has run before."""
 
 

@@ -19,7 +19,7 @@ from toolweave import ToolContext, tool
 from toolweave._core import ToolEntry
 from toolweave.exceptions import HandlerError, ToolFailed, ValidationError
 from toolweave.handlers import HandlerRun, run_handler
-from toolweave.handlers._calling import run_with_timeout
+from toolweave.handlers._run import run_with_timeout
 
 APPLICATION = object()
 WAIT = 10.0
