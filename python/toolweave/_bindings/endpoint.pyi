@@ -181,10 +181,12 @@ class ChunkReader:
     read.
     """
 
-    reason: str | None
-    """Finish reason as the server sent it; None before that."""
-
     def __new__(cls) -> Self: ...
+    @property
+    def reason(self) -> str | None:
+        """Finish reason as the server sent it; None before that."""
+    @reason.setter
+    def reason(self, reason: str | None) -> None: ...
     def push(self, chunk: object) -> Sequence[Update]:
         """Return the updates of one chunk; none if it only keeps the connection alive."""
     def finish(self) -> FinishUpdate:

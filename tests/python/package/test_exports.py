@@ -6,21 +6,34 @@ import ast
 import importlib
 import importlib.metadata
 import inspect
+import operator
 import re
 import subprocess
 import sys
 import types
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import toolweave
 from toolweave import _core
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 PUBLIC = [name for name in toolweave.__all__ if name != "__version__"]
-INNER = {"HttpBatch", "HttpWakeup", "HttpClient", "HttpLargeEvents", "HttpReply", "JsonMeter"}
-"""Classes of the core for the internal use of `toolweave.models.http` and `toolweave.web`."""
-STUB = Path(toolweave.__file__).with_name("_core.pyi")
+INNER = {
+    "ChunkReader",
+    "HttpBatch",
+    "HttpClient",
+    "HttpLargeEvents",
+    "HttpReply",
+    "HttpWakeup",
+    "JsonMeter",
+}
+"""Classes of the core for the internal use of `toolweave.models` and `toolweave.web`."""
+STUBS = sorted(Path(toolweave.__file__).parent.glob("_bindings/*.pyi"))
 
 
 def is_public(name: str) -> bool:
@@ -103,8 +116,8 @@ def test_a_public_class_or_function_is_documented(name: str) -> None:
         assert (value.__doc__ or "").strip(), f"{name} has no docstring"
 
 
-def test_everything_in_the_stub_is_documented() -> None:
-    assert undocumented(STUB.read_text("utf-8")) == []
+def test_everything_in_the_stubs_is_documented() -> None:
+    assert [name for stub in STUBS for name in undocumented(stub.read_text("utf-8"))] == []
 
 
 def test_a_name_without_a_docstring_in_the_stub_is_found() -> None:
@@ -128,6 +141,27 @@ def function() -> None: ...
     assert undocumented(stub) == ["A.width", "A.other", "function"]
 
 
+def public_docstrings(stub: str) -> Iterator[tuple[str, str]]:
+    """Yield the public classes, functions, methods and properties of a stub with docstrings."""
+    for statement in ast.parse(stub).body:
+        name = name_of(statement)
+        members = statement.body if isinstance(statement, ast.ClassDef) else []
+        found = [(name, statement), *((f"{name}.{name_of(each)}", each) for each in members)]
+        for path, each in found:
+            if docstring_of(each) and not re.search(r"\b_", path):
+                yield path, docstring_of(each)
+
+
+@pytest.mark.parametrize("stub", STUBS, ids=lambda stub: stub.stem)
+def test_help_shows_the_docstrings_of_the_stub(stub: Path) -> None:
+    other = []
+    for path, docstring in public_docstrings(stub.read_text("utf-8")):
+        shown = operator.attrgetter(path)(_core).__doc__ or ""
+        if shown.split() != docstring.split():
+            other.append(path)
+    assert other == []
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'toolweave' has no attribute 'parze'"):
         _ = toolweave.parze
@@ -142,7 +176,7 @@ def test_what_only_parses_loads_no_more_than_that() -> None:
         [sys.executable, "-W", "error", "-c", program], check=True, capture_output=True, text=True
     )
     loaded = {name.removeprefix("toolweave.") for name in done.stdout.split()}
-    assert loaded == {"_core", "exceptions", "kinds", "options", "streams"}
+    assert loaded == {"_core", "_messages", "_options", "_streams", "exceptions", "kinds"}
 
 
 def test_the_version_is_that_of_the_installed_package() -> None:
