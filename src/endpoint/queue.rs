@@ -3,82 +3,30 @@
 //! A [`EventQueue`] connects a request, which puts events in, with its single reader, which takes
 //! them out. Either may have to wait: the reader for events, the request for room. The waiting side
 //! sets a flag under the lock, and the other side reads the flag under the same lock, so no wakeup
-//! is lost. The locks and signals are [`Primitives`]: the tests replace them to explore the
+//! is lost. The tests run with the locks and signals of a model checker, which explores the
 //! interleavings of two threads.
 
+#[cfg(not(test))]
+use std::sync::{Mutex, MutexGuard};
 use std::{
     collections::VecDeque,
     fmt,
-    future::Future,
     mem::{size_of, take},
-    sync::{Mutex, PoisonError},
+    sync::PoisonError,
 };
 
+#[cfg(test)]
+use shuttle::sync::{Mutex, MutexGuard};
+#[cfg(not(test))]
 use tokio::sync::Notify;
 
+#[cfg(test)]
+use super::tests::queue::Notify;
 use super::{
     event::Event,
     failure::{Failure, FailureKind},
 };
 use crate::message::ToolCallUpdate;
-
-/// The lock and the signal that a queue uses.
-pub(crate) trait Primitives {
-    /// A lock around a value.
-    type Lock<T: Send>: Lock<T>;
-    /// A signal that one task waits for.
-    type Signal: Signal;
-}
-
-/// A value that one thread uses at a time.
-pub(crate) trait Lock<T>: Send + Sync {
-    fn new(value: T) -> Self;
-
-    /// Call a function with the value.
-    fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R;
-}
-
-/// A signal to one task. A signal sent while no task waits ends the next wait.
-pub(crate) trait Signal: Send + Sync {
-    fn new() -> Self;
-
-    fn notify(&self);
-
-    fn notified(&self) -> impl Future<Output = ()> + Send;
-}
-
-/// The primitives of real threads.
-#[derive(Debug)]
-pub(crate) struct Native;
-
-impl Primitives for Native {
-    type Lock<T: Send> = Mutex<T>;
-    type Signal = Notify;
-}
-
-impl<T: Send> Lock<T> for Mutex<T> {
-    fn new(value: T) -> Self {
-        Self::new(value)
-    }
-
-    fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
-        work(&mut self.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Signal for Notify {
-    fn new() -> Self {
-        Self::new()
-    }
-
-    fn notify(&self) {
-        self.notify_one();
-    }
-
-    fn notified(&self) -> impl Future<Output = ()> + Send {
-        self.notified()
-    }
-}
 
 /// A callback that wakes the reader, if it does not wait for [`EventQueue::ready`].
 pub(crate) type Wake = Box<dyn Fn() + Send + Sync>;
@@ -96,13 +44,13 @@ pub(crate) struct Capacity {
 const MAX_BATCH_BYTES: usize = 64 << 10;
 
 /// The events of one reply that have not been read, and the outcome of the reply.
-pub(crate) struct EventQueue<P: Primitives = Native> {
-    state: P::Lock<QueueState>,
+pub(crate) struct EventQueue {
+    state: Mutex<QueueState>,
     capacity: Capacity,
     /// Called when there are events for a waiting reader. Without it, the reader awaits `ready`.
     wake: Option<Wake>,
-    ready: P::Signal,
-    room: P::Signal,
+    ready: Notify,
+    room: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -125,32 +73,40 @@ pub(crate) struct Batch {
     pub(crate) end: Option<Result<(), Failure>>,
 }
 
-impl<P: Primitives> fmt::Debug for EventQueue<P> {
+impl fmt::Debug for EventQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Mailbox").field("capacity", &self.capacity).finish_non_exhaustive()
     }
 }
 
-impl<P: Primitives> EventQueue<P> {
+impl EventQueue {
     pub(crate) fn new(capacity: Capacity, wake: Option<Wake>) -> Self {
-        let state = P::Lock::new(QueueState::default());
-        Self { state, capacity, wake, ready: P::Signal::new(), room: P::Signal::new() }
+        Self {
+            state: Mutex::new(QueueState::default()),
+            capacity,
+            wake,
+            ready: Notify::default(),
+            room: Notify::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Take the events that are there, at most `limit`. If there are none, the reader is woken for
     /// the next one.
     pub(crate) fn take(&self, limit: usize) -> Batch {
-        let (batch, has_room) = self.state.with(|state| {
-            let events = state.pop(limit);
-            let has_room = !state.is_full(self.capacity) && take(&mut state.writer_waiting);
-            let end = if state.events.is_empty() { state.end.clone() } else { None };
-            state.reader_waiting = events.is_empty() && end.is_none();
-            (Batch { events, end }, has_room)
-        });
+        let mut state = self.state();
+        let events = state.pop(limit);
+        let has_room = !state.is_full(self.capacity) && take(&mut state.writer_waiting);
+        let end = if state.events.is_empty() { state.end.clone() } else { None };
+        state.reader_waiting = events.is_empty() && end.is_none();
+        drop(state);
         if has_room {
-            self.room.notify();
+            self.room.notify_one();
         }
-        batch
+        Batch { events, end }
     }
 
     /// Wait until there is an event, or the reply has ended.
@@ -159,27 +115,21 @@ impl<P: Primitives> EventQueue<P> {
             state.reader_waiting = state.events.is_empty() && state.end.is_none();
             !state.reader_waiting
         };
-        while !self.state.with(is_ready) {
+        while !is_ready(&mut self.state()) {
             self.ready.notified().await;
         }
     }
 
     /// Put an event in, even if the queue is full.
     pub(crate) fn put(&self, event: Event) {
-        let reader_waiting = self.state.with(|state| {
-            state.push(event);
-            take(&mut state.reader_waiting)
-        });
-        self.wake_reader(reader_waiting);
+        self.update(|state| state.push(event));
     }
 
     /// Set the outcome of the reply, unless it is set already.
     pub(crate) fn end(&self, end: Result<(), Failure>) {
-        let reader_waiting = self.state.with(|state| {
+        self.update(|state| {
             state.end.get_or_insert(end);
-            take(&mut state.reader_waiting)
         });
-        self.wake_reader(reader_waiting);
     }
 
     /// Close the queue for writing. If the outcome is not set, the reply counts as broken off.
@@ -194,17 +144,22 @@ impl<P: Primitives> EventQueue<P> {
             state.writer_waiting = state.is_full(self.capacity);
             state.writer_waiting
         };
-        while self.state.with(is_full) {
+        while is_full(&mut self.state()) {
             self.room.notified().await;
         }
     }
 
-    /// Wake the reader if it waits.
-    fn wake_reader(&self, reader_waiting: bool) {
+    /// Change the state, and wake the reader if it waits.
+    fn update(&self, change: impl FnOnce(&mut QueueState)) {
+        let reader_waiting = {
+            let mut state = self.state();
+            change(&mut state);
+            take(&mut state.reader_waiting)
+        };
         match &self.wake {
             _ if !reader_waiting => {}
             Some(wake) => wake(),
-            None => self.ready.notify(),
+            None => self.ready.notify_one(),
         }
     }
 }

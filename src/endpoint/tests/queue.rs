@@ -12,56 +12,35 @@ use shuttle::{check_dfs, check_pct, check_random, future, rand::Rng, sync::Mutex
 use super::super::{
     event::Event,
     failure::{Failure, FailureKind},
-    queue::{Capacity, EventQueue, Lock, Primitives, Signal, Wake},
+    queue::{Capacity, EventQueue, Wake},
 };
 use crate::message::{FinishReason, UsageUpdate};
 
-/// Locks and signals that are scheduling points of the model checker.
-struct ModelChecked;
-
-impl Primitives for ModelChecked {
-    type Lock<T: Send> = Mutex<T>;
-    type Signal = Permit;
-}
-
-impl<T: Send> Lock<T> for Mutex<T> {
-    fn new(value: T) -> Self {
-        Self::new(value)
-    }
-
-    fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
-        work(&mut self.lock().unwrap())
-    }
-}
-
-/// A single permit and its waiter, like `tokio::sync::Notify` with one task.
+/// A single permit and its waiter, like `tokio::sync::Notify` with one task, but with a lock that is
+/// a scheduling point of the model checker.
 #[derive(Default)]
-struct Permit(Mutex<(bool, Option<Waker>)>);
+pub(in super::super) struct Notify(Mutex<(bool, Option<Waker>)>);
 
-impl Signal for Permit {
-    fn new() -> Self {
-        Self::default()
-    }
-
-    fn notify(&self) {
-        let waker = self.0.with(|(is_present, waker)| {
-            *is_present = true;
-            waker.take()
-        });
+impl Notify {
+    pub(in super::super) fn notify_one(&self) {
+        let waker = {
+            let mut permit = self.0.lock().unwrap();
+            permit.0 = true;
+            permit.1.take()
+        };
         if let Some(waker) = waker {
             waker.wake();
         }
     }
 
-    fn notified(&self) -> impl Future<Output = ()> + Send {
+    pub(in super::super) fn notified(&self) -> impl Future<Output = ()> + Send {
         poll_fn(|context| {
-            self.0.with(|(is_present, waker)| {
-                if take(is_present) {
-                    return Poll::Ready(());
-                }
-                *waker = Some(context.waker().clone());
-                Poll::Pending
-            })
+            let mut permit = self.0.lock().unwrap();
+            if take(&mut permit.0) {
+                return Poll::Ready(());
+            }
+            permit.1 = Some(context.waker().clone());
+            Poll::Pending
         })
     }
 }
@@ -105,7 +84,7 @@ fn broken() -> Failure {
     Failure::new(FailureKind::Protocol, "nonsense")
 }
 
-async fn request(queue: Arc<EventQueue<ModelChecked>>, scenario: Scenario) {
+async fn request(queue: Arc<EventQueue>, scenario: Scenario) {
     for chunk in scenario.events.chunks(scenario.chunk) {
         for event in chunk {
             queue.put(event.clone());
@@ -133,8 +112,8 @@ async fn request(queue: Arc<EventQueue<ModelChecked>>, scenario: Scenario) {
 /// Return all events that were read, with consecutive texts joined, and the outcome. A deadlock
 /// fails the check.
 async fn reader(
-    queue: Arc<EventQueue<ModelChecked>>,
-    wakeup: Option<Arc<Permit>>,
+    queue: Arc<EventQueue>,
+    wakeup: Option<Arc<Notify>>,
     limit: usize,
 ) -> (Vec<Event>, Result<(), Failure>) {
     let mut taken: Vec<Event> = Vec::new();
@@ -160,8 +139,8 @@ async fn reader(
 }
 
 fn run_scenario(scenario: Scenario) {
-    let wakeup = scenario.has_wake.then(|| Arc::new(Permit::default()));
-    let wake = wakeup.clone().map(|wakeup| -> Wake { Box::new(move || wakeup.notify()) });
+    let wakeup = scenario.has_wake.then(|| Arc::new(Notify::default()));
+    let wake = wakeup.clone().map(|wakeup| -> Wake { Box::new(move || wakeup.notify_one()) });
     let queue = Arc::new(EventQueue::new(scenario.capacity, wake));
     let mut expected = Vec::new();
     for event in &scenario.events {
