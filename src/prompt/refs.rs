@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::validator::{parts, percent_decoded};
+
 /// Maximum number of schemas that are merged for one value.
 const MAX_PARTS: usize = 64;
 
@@ -26,7 +28,7 @@ impl<'s> Document<'s> {
         if !base.is_empty() && base != own.trim_end_matches('#') {
             return None;
         }
-        let fragment = percent_decoded(fragment)?;
+        let fragment = percent_decoded(fragment);
         if fragment.is_empty() || fragment.starts_with('/') {
             self.root.pointer(&fragment)
         } else {
@@ -42,17 +44,11 @@ impl<'s> Document<'s> {
             if visited > MAX_SEARCH {
                 return None;
             }
-            match value {
-                Value::Object(members) => {
-                    let is_named = |key| members.get(key).is_some_and(|anchor| anchor == name);
-                    if is_named("$anchor") || is_named("$dynamicAnchor") {
-                        return Some(value);
-                    }
-                    waiting.extend(members.values());
-                }
-                Value::Array(items) => waiting.extend(items),
-                _ => {}
+            let is_named = |key| value.get(key).is_some_and(|anchor| anchor == name);
+            if is_named("$anchor") || is_named("$dynamicAnchor") {
+                return Some(value);
             }
+            waiting.extend(parts(value));
         }
         None
     }
@@ -82,23 +78,4 @@ impl<'s> Document<'s> {
         }
         parts
     }
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    if !text.contains('%') {
-        return Some(text.to_owned());
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        rest = after;
-        if *first != b'%' {
-            bytes.push(*first);
-            continue;
-        }
-        let (digits, after) = after.split_at_checked(2)?;
-        bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
-        rest = after;
-    }
-    String::from_utf8(bytes).ok()
 }

@@ -7,7 +7,10 @@ use super::{
     schemas::{self, Schemas},
     types::is_type,
 };
-use crate::message::{Repair, RepairKind};
+use crate::{
+    message::{Repair, RepairKind},
+    validator::equal,
+};
 
 /// A coerced value, and the changes to it.
 #[derive(Clone, Debug, PartialEq)]
@@ -257,7 +260,7 @@ impl<'s> Coercer<'s> {
     /// Replace `value` by the only option of `enum` or `const` that it can mean.
     fn match_options(&mut self, value: Value, keywords: &Map<String, Value>) -> Value {
         let options = schemas::options(keywords);
-        if options.is_empty() || options.iter().any(|option| schemas::equal(option, &value)) {
+        if options.is_empty() || options.iter().any(|option| equal(option, &value)) {
             return value;
         }
         match convert::to_option(&value, &options) {

@@ -2,11 +2,8 @@
 
 use serde_json::{Number, Value};
 
-use super::{
-    schemas::equal,
-    types::{is_type, whole_digits},
-};
-use crate::message::RepairKind;
+use super::types::{is_type, whole_digits};
+use crate::{message::RepairKind, validator::equal};
 
 /// Convert `value` to one of `types`, none of which it has.
 pub(super) fn to_types(value: &Value, types: &[&str]) -> Option<(RepairKind, Value)> {

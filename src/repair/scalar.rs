@@ -95,31 +95,5 @@ fn without_underscores(digits: &str) -> Option<String> {
 
 /// Return true if `word` is a JSON number.
 fn is_number(word: &str) -> bool {
-    let bytes = word.as_bytes();
-    let digits = |mut at: usize| {
-        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
-            at += 1;
-        }
-        at
-    };
-    let start = usize::from(bytes.first() == Some(&b'-'));
-    let mut at = digits(start);
-    if at == start || (bytes[start] == b'0' && at > start + 1) {
-        return false;
-    }
-    if bytes.get(at) == Some(&b'.') {
-        let end = digits(at + 1);
-        if end == at + 1 {
-            return false;
-        }
-        at = end;
-    }
-    if matches!(bytes.get(at), Some(b'e' | b'E')) {
-        let first = at + 1 + usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
-        at = digits(first);
-        if at == first {
-            return false;
-        }
-    }
-    at == bytes.len()
+    word.parse::<serde_json::Number>().is_ok()
 }

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::types::is_type;
+use crate::validator::{equal, parts};
 
 /// Maximum depth to which schemas and values are followed.
 pub(super) const MAX_DEPTH: usize = 128;
@@ -180,27 +181,13 @@ pub(super) fn item_schema(keywords: &Map<String, Value>, index: usize) -> Option
     first.and_then(|first| first.get(index)).or_else(|| keywords.get(rest))
 }
 
-/// Return true if two values are equal in JSON Schema, where 1 equals 1.0.
-pub(super) fn equal(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => {
-            one == other || (one.as_f64() == other.as_f64() && one.as_str().len() < 16)
-        }
-        _ => one == other,
-    }
-}
-
 /// Return the number of values in `value`, itself included.
 pub(super) fn size(value: &Value) -> usize {
     let mut pending = vec![value];
     let mut count = 0;
     while let Some(value) = pending.pop() {
         count += 1;
-        match value {
-            Value::Array(items) => pending.extend(items),
-            Value::Object(members) => pending.extend(members.values()),
-            _ => {}
-        }
+        pending.extend(parts(value));
     }
     count
 }

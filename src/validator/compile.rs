@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     Resources, cost, decimal,
-    documents::{Documents, resolve},
+    documents::{Documents, parts, resolve},
     error::{SchemaError, too_large},
     excess::{self, Excess, MAX_DEPTH},
     explain::{self, Subject},
@@ -113,10 +113,7 @@ impl Documents<'_> {
                     return ControlFlow::Break(too_large(member.path, what, MAX_LISTED));
                 }
             }
-            let single = (member.key == "pattern").then(|| member.value.as_str()).flatten();
-            let keys = (member.key == "patternProperties").then(|| member.value.as_object());
-            let keys = keys.flatten().into_iter().flat_map(|patterns| patterns.keys());
-            for pattern in keys.map(String::as_str).chain(single) {
+            for pattern in member.patterns() {
                 patterns += 1;
                 if patterns > MAX_PATTERNS {
                     let what = "too many patterns in the schema";
@@ -130,10 +127,7 @@ impl Documents<'_> {
             }
             ControlFlow::Continue(())
         });
-        match found {
-            ControlFlow::Break(err) => Err(err),
-            ControlFlow::Continue(()) => Ok(()),
-        }
+        found.break_value().map_or(Ok(()), Err)
     }
 
     /// Convert an error of the crate, with its location in the schema.
@@ -207,12 +201,10 @@ impl Documents<'_> {
             }
             _ => ControlFlow::Continue(()),
         });
-        match found {
-            ControlFlow::Break(err) => err,
-            ControlFlow::Continue(()) => {
-                SchemaError::Invalid { path: String::new(), reason: reason.to_string() }
-            }
-        }
+        found.break_value().unwrap_or_else(|| SchemaError::Invalid {
+            path: String::new(),
+            reason: reason.to_string(),
+        })
     }
 }
 
@@ -248,21 +240,12 @@ fn is_culprit(reason: &ReferencingError, key: &str, target: &str, base: &str) ->
 /// Return the number of characters in the long numbers of `value`, written without exponents. The
 /// depth has been checked.
 fn long_number_chars(value: &Value) -> usize {
-    match value {
-        Value::Number(number) => Some(decimal::expanded_len(number))
-            .filter(|length| *length > LONG_NUMBER_CHARS)
-            .unwrap_or(0),
-        Value::Array(items) => items.iter().map(long_number_chars).sum(),
-        Value::Object(members) => members.values().map(long_number_chars).sum(),
-        _ => 0,
-    }
+    let own = value.as_number().map_or(0, decimal::expanded_len);
+    let own = if own > LONG_NUMBER_CHARS { own } else { 0 };
+    own + parts(value).map(long_number_chars).sum::<usize>()
 }
 
 /// Return the number of values in `value`, itself included. The depth has been checked.
 fn count(value: &Value) -> usize {
-    1 + match value {
-        Value::Array(items) => items.iter().map(count).sum(),
-        Value::Object(members) => members.values().map(count).sum(),
-        _ => 0,
-    }
+    1 + parts(value).map(count).sum::<usize>()
 }

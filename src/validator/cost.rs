@@ -10,7 +10,7 @@ use std::{collections::HashMap, ops::ControlFlow};
 use serde_json::{Map, Value};
 
 use super::{
-    documents::{Documents, resolve},
+    documents::{Documents, parts, resolve},
     error::SchemaError,
 };
 
@@ -113,32 +113,23 @@ impl<'a> Graph<'a> {
                         total.same_value(self.cost(target, &base, steps));
                     }
                 }
-                "allOf" | "anyOf" | "oneOf" => {
-                    for part in value.as_array().into_iter().flatten() {
+                "allOf" | "anyOf" | "oneOf" | "dependentSchemas" | "dependencies" => {
+                    for part in parts(value) {
                         total.same_value(self.cost(part, base, steps));
                     }
                 }
                 "not" | "if" | "then" | "else" => total.same_value(self.cost(value, base, steps)),
-                "dependentSchemas" | "dependencies" => {
-                    for part in value.as_object().into_iter().flat_map(Map::values) {
-                        total.same_value(self.cost(part, base, steps));
-                    }
-                }
-                // A member has one name, so only one of these evaluates it.
-                "properties" => {
-                    let parts = value.as_object().into_iter().flat_map(Map::values);
-                    let costs = parts.map(|part| self.cost(part, base, steps).evaluations);
+                // A member has one name and an item one position, so only one of these evaluates it.
+                "properties" | "prefixItems" | "items"
+                    if key == "properties" || value.is_array() =>
+                {
+                    let costs = parts(value).map(|part| self.cost(part, base, steps).evaluations);
                     total.part(costs.max().unwrap_or(0));
                 }
                 "patternProperties" => {
-                    for part in value.as_object().into_iter().flat_map(Map::values) {
+                    for part in parts(value) {
                         total.part(self.cost(part, base, steps).evaluations);
                     }
-                }
-                "prefixItems" | "items" if value.is_array() => {
-                    let parts = value.as_array().into_iter().flatten();
-                    let costs = parts.map(|part| self.cost(part, base, steps).evaluations);
-                    total.part(costs.max().unwrap_or(0));
                 }
                 "items"
                 | "additionalItems"
@@ -169,7 +160,7 @@ impl<'a> Graph<'a> {
 }
 
 /// Decode the `%XX` sequences of `text`.
-fn percent_decoded(text: &str) -> String {
+pub(crate) fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('%') {

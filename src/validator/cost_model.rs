@@ -65,16 +65,11 @@ impl CostModel {
             scale_of(&mut cost_model.scale, "", document);
         }
         let _ = documents.walk::<()>(|member| {
+            let max_states = member.patterns().map(patterns::max_states).max();
+            cost_model.max_states = cost_model.max_states.max(max_states.unwrap_or(0));
             match (member.key, member.value) {
-                ("pattern", Value::String(pattern)) => {
-                    cost_model.max_states =
-                        cost_model.max_states.max(patterns::max_states(pattern));
-                }
                 ("patternProperties", Value::Object(parts)) => {
                     cost_model.name_patterns += parts.len();
-                    let max_states =
-                        parts.keys().map(|pattern| patterns::max_states(pattern)).max();
-                    cost_model.max_states = cost_model.max_states.max(max_states.unwrap_or(0));
                 }
                 ("enum" | "const", listed) => {
                     cost_model.listed = cost_model.listed.max(size(listed));

@@ -26,6 +26,21 @@ pub(super) struct Member<'a, 'w> {
     pub(super) value: &'a Value,
 }
 
+impl<'a> Member<'a, '_> {
+    /// Return the patterns that the member holds.
+    pub(super) fn patterns(&self) -> impl Iterator<Item = &'a str> + use<'a> {
+        let single = self.value.as_str().filter(|_| self.key == "pattern");
+        let keys = self.value.as_object().filter(|_| self.key == "patternProperties");
+        keys.into_iter().flat_map(|patterns| patterns.keys().map(String::as_str)).chain(single)
+    }
+}
+
+/// Return the items of an array, or the values of the members of an object.
+pub(crate) fn parts(value: &Value) -> impl Iterator<Item = &Value> {
+    let items = value.as_array().into_iter().flatten();
+    items.chain(value.as_object().into_iter().flat_map(|members| members.values()))
+}
+
 impl<'a> Documents<'a> {
     /// Return the documents, each with its URI.
     pub(super) fn iter(self) -> impl Iterator<Item = (&'a str, &'a Value)> {

@@ -135,35 +135,21 @@ fn explain(error: &ValidationError<'_>, subject: Subject<'_>, nesting: usize) ->
 
 /// Return the message for a limit that the value exceeds.
 fn limit_message(kind: &Kind) -> String {
+    let at_least = |limit, noun| format!("does not have at least {}", counted(limit, noun));
+    let at_most = |limit, noun| format!("does not have at most {}", counted(limit, noun));
     match kind {
         Kind::Minimum { limit } => format!("is not at least {limit}"),
         Kind::Maximum { limit } => format!("is not at most {limit}"),
         Kind::ExclusiveMinimum { limit } => format!("is not more than {limit}"),
         Kind::ExclusiveMaximum { limit } => format!("is not less than {limit}"),
-        Kind::MultipleOf { multiple_of } => {
-            format!("is not a multiple of {multiple_of}")
-        }
-        Kind::MinLength { limit } => {
-            format!("does not have at least {}", counted(*limit, "character"))
-        }
-        Kind::MaxLength { limit } => {
-            format!("does not have at most {}", counted(*limit, "character"))
-        }
-        Kind::MinItems { limit } => {
-            format!("does not have at least {}", counted(*limit, "item"))
-        }
-        Kind::MaxItems { limit } => {
-            format!("does not have at most {}", counted(*limit, "item"))
-        }
-        Kind::AdditionalItems { limit } => {
-            format!("does not have at most {}", counted(*limit as u64, "item"))
-        }
-        Kind::MinProperties { limit } => {
-            format!("does not have at least {}", counted(*limit, "property"))
-        }
-        Kind::MaxProperties { limit } => {
-            format!("does not have at most {}", counted(*limit, "property"))
-        }
+        Kind::MultipleOf { multiple_of } => format!("is not a multiple of {multiple_of}"),
+        Kind::MinLength { limit } => at_least(*limit, "character"),
+        Kind::MaxLength { limit } => at_most(*limit, "character"),
+        Kind::MinItems { limit } => at_least(*limit, "item"),
+        Kind::MaxItems { limit } => at_most(*limit, "item"),
+        Kind::AdditionalItems { limit } => at_most(*limit as u64, "item"),
+        Kind::MinProperties { limit } => at_least(*limit, "property"),
+        Kind::MaxProperties { limit } => at_most(*limit, "property"),
         _ => format!("does not satisfy {}", kind.keyword()),
     }
 }

@@ -199,8 +199,12 @@ impl<'a> Metered<'a> {
     }
 
     fn visit(&self) {
+        self.charge(1);
+    }
+
+    fn charge(&self, visits: usize) {
         if let Some(meter) = self.meter {
-            meter.visit();
+            meter.charge(visits);
         }
     }
 }
@@ -260,9 +264,7 @@ impl<'a> Node<'a, MeteredJson> for Metered<'a> {
 
     fn string_length(&self) -> Option<u64> {
         let text = self.value.as_str()?;
-        if let Some(meter) = self.meter {
-            meter.charge(1 + text.len() / BYTES);
-        }
+        self.charge(1 + text.len() / BYTES);
         Some(text.chars().count() as u64)
     }
 

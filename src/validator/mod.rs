@@ -44,8 +44,11 @@ pub use self::{error::SchemaError, excess::MAX_DEPTH, violation::Violation};
 #[cfg(any(test, feature = "python"))]
 pub(crate) use self::cost_model::MAX_VISITS;
 #[cfg(feature = "python")]
-pub(crate) use self::equality::{Keys, equal};
-pub(crate) use self::{compile::compile, cost_model::CostModel, metered::Meter};
+pub(crate) use self::equality::Keys;
+pub(crate) use self::{
+    compile::compile, cost::percent_decoded, cost_model::CostModel, documents::parts,
+    equality::equal, metered::Meter,
+};
 
 use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 

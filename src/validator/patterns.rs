@@ -21,15 +21,9 @@ const BACKTRACKING_SYNTAX: [&str; 12] =
 /// Return true if any pattern in the schema or its resources needs backtracking.
 pub(super) fn any_backtracks(documents: Documents<'_>) -> bool {
     documents
-        .walk(|member| {
-            let single = (member.key == "pattern").then(|| member.value.as_str()).flatten();
-            let keys = (member.key == "patternProperties").then(|| member.value.as_object());
-            let keys = keys.flatten().into_iter().flat_map(|patterns| patterns.keys());
-            if keys.map(String::as_str).chain(single).any(backtracks) {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+        .walk(|member| match member.patterns().any(backtracks) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         })
         .is_break()
 }

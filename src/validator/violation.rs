@@ -29,6 +29,12 @@ impl Violation {
         quote(value)
     }
 
+    /// Create a violation by a whole value.
+    fn of_whole(keyword: &str, message: impl Into<String>, actual: Value) -> Self {
+        let (path, keyword) = (String::new(), keyword.to_owned());
+        Self { path, keyword, message: message.into(), expected: Value::Null, actual }
+    }
+
     pub(super) fn too_much(path: String, excess: &Excess) -> Self {
         let place = if path.is_empty() { "the value" } else { &path };
         let (message, actual) = match excess {
@@ -41,52 +47,29 @@ impl Violation {
                 (format!("{place}: {} is too large a number", quote(&number)), number)
             }
         };
-        Self { path, keyword: "json".to_owned(), message, expected: Value::Null, actual }
+        Self { path, ..Self::of_whole("json", message, actual) }
     }
 
     pub(crate) fn too_much_text(value: &Value) -> Self {
         let message = "the value: too much text for a pattern with look-around or back-references; \
                        at most one string of 10000 bytes, or more of shorter ones";
-        Self {
-            path: String::new(),
-            keyword: "pattern".to_owned(),
-            message: message.to_owned(),
-            expected: Value::Null,
-            actual: truncated(value),
-        }
+        Self::of_whole("pattern", message, truncated(value))
     }
 
     pub(crate) fn invalid_json(reason: &dyn std::fmt::Display) -> Self {
-        Self {
-            path: String::new(),
-            keyword: "json".to_owned(),
-            message: format!("the value: not JSON: {reason}"),
-            expected: Value::Null,
-            actual: Value::Null,
-        }
+        Self::of_whole("json", format!("the value: not JSON: {reason}"), Value::Null)
     }
 
     /// Create the violation for a value whose validation takes too long.
     pub(crate) fn too_costly(value: &Value) -> Self {
-        Self {
-            path: String::new(),
-            keyword: "schema".to_owned(),
-            message: "the value: takes too long to check against the schema; send fewer or \
-                      shorter values"
-                .to_owned(),
-            expected: Value::Null,
-            actual: truncated(value),
-        }
+        let message =
+            "the value: takes too long to check against the schema; send fewer or shorter values";
+        Self::of_whole("schema", message, truncated(value))
     }
 
     /// Create the violation for an invalid value whose explanation takes too long.
     pub(crate) fn unexplained(value: &Value) -> Self {
-        Self {
-            path: String::new(),
-            keyword: "schema".to_owned(),
-            message: "the value: does not fit the schema, in too many ways to list".to_owned(),
-            expected: Value::Null,
-            actual: truncated(value),
-        }
+        let message = "the value: does not fit the schema, in too many ways to list";
+        Self::of_whole("schema", message, truncated(value))
     }
 }
