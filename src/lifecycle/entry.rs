@@ -4,10 +4,10 @@ use serde_json::{Map, Value};
 
 use super::{
     call::Call,
-    event::{ErrorStreamEvent, EventHead, RunStatus, UsageStreamEvent},
+    event::{ErrorStreamEvent, EventHead, RunStatus},
     snapshot::{SnapshotCall, SnapshotMessage, SnapshotRun},
 };
-use crate::message::{Role, slots::Slots};
+use crate::message::{Role, Usage, slots::Slots};
 
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
@@ -31,7 +31,7 @@ pub(super) enum EntryContent {
     Text(String),
     Reasoning(String),
     Calls,
-    Usage(UsageStreamEvent),
+    Usage(Usage),
     Error(ErrorStreamEvent),
     Unknown { kind: String, fields: Map<String, Value> },
 }
@@ -44,14 +44,6 @@ pub(super) struct Calls {
     pub(super) slots: Slots,
     /// True if the aggregate has arrived.
     pub(super) is_aggregate: bool,
-}
-
-impl Calls {
-    /// Return the id of a call, or a placeholder until it has one.
-    pub(super) fn id(&self, position: usize) -> String {
-        let id = self.slots.id(position).map(str::to_owned);
-        id.unwrap_or_else(|| self.slots.placeholder_id(position))
-    }
 }
 
 impl Entry {
@@ -134,7 +126,7 @@ impl Entry {
                     .list
                     .iter()
                     .enumerate()
-                    .map(|(at, call)| call.snapshot(calls.id(at), at, run, timeout))
+                    .map(|(at, call)| call.snapshot(calls.slots.known_id(at), at, run, timeout))
                     .collect();
                 let all_final = shown.iter().all(|call| call.state.is_final());
                 out.done = calls.is_aggregate || (is_over && all_final);

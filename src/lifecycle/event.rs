@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::message::{Role, ToolCall, ToolCallUpdate, ToolResult};
+use crate::message::{Role, ToolCall, ToolCallUpdate, ToolResult, Usage};
 
 /// The largest integer that all languages represent exactly: 2^53 - 1.
 pub(super) const LARGEST: u64 = (1 << 53) - 1;
@@ -65,7 +65,7 @@ pub enum EventBody {
     /// Consecutive calls of a reply, with their results.
     ToolsAggregate(ToolsAggregateEvent),
     /// The token usage of a model request.
-    Usage(UsageStreamEvent),
+    Usage(Usage),
     /// An error.
     Error(ErrorStreamEvent),
     /// The start or end of a run.
@@ -208,20 +208,6 @@ pub struct ToolsAggregateEvent {
     pub tool_calls: Vec<ToolCall>,
     /// The results of the calls.
     pub tool_results: Vec<ToolResult>,
-}
-
-/// The token usage of a model request so far.
-#[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename_all = "camelCase"))]
-pub struct UsageStreamEvent {
-    /// Number of prompt tokens, including cached ones.
-    pub input_tokens: u64,
-    /// Number of reply tokens.
-    pub output_tokens: u64,
-    /// Number of `inputTokens` that were in the provider's cache.
-    pub cached_input_tokens: u64,
-    /// Cost of the request, in the currency of the price table.
-    pub cost: Option<f64>,
 }
 
 /// An error.

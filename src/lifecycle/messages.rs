@@ -8,7 +8,7 @@ use super::{
     entry::{Entry, EntryContent},
     state::State,
 };
-use crate::message::{Content, Envelope, Message, ToolCall, Usage, is_blank};
+use crate::message::{Content, Envelope, Message, ToolCall, is_blank};
 
 pub(super) fn messages(state: &State, run_id: Option<&str>) -> Vec<Message> {
     // The messages of a reply are placed at the first of them, in the order in which they began;
@@ -48,12 +48,7 @@ fn content(entry: &Entry) -> Option<Content> {
         EntryContent::Reasoning(text) if text.is_empty() => None,
         EntryContent::Reasoning(text) => Some(Content::Reasoning(text.clone())),
         EntryContent::Calls => calls(entry),
-        EntryContent::Usage(usage) => Some(Content::Usage(Usage {
-            input_tokens: usage.input_tokens,
-            output_tokens: usage.output_tokens,
-            cached_input_tokens: usage.cached_input_tokens,
-            cost: usage.cost,
-        })),
+        EntryContent::Usage(usage) => Some(Content::Usage(usage.clone())),
         EntryContent::Error(_) | EntryContent::Unknown { .. } => None,
     }
 }

@@ -123,8 +123,6 @@ mod entry;
 mod event;
 mod messages;
 mod reducer;
-#[cfg(test)]
-mod schema;
 mod snapshot;
 mod state;
 #[cfg(test)]
@@ -137,7 +135,7 @@ pub use self::{
         RawStreamEvent, ReasoningStreamEvent, ReportedCall, RunStatus, RunStreamEvent,
         SceneStreamEvent, SelectionStreamEvent, StreamEvent, TextStreamEvent,
         ToolResultStreamEvent, ToolStateStreamEvent, ToolsAggregateEvent, ToolsCallStreamEvent,
-        ToolsCallUpdateStreamEvent, UsageStreamEvent,
+        ToolsCallUpdateStreamEvent,
     },
     reducer::StreamReducer,
     snapshot::{

@@ -3,21 +3,20 @@
 //! As in messages, `kind` comes first, names are camelCase, empty fields are omitted, a null field
 //! counts as absent, and unknown fields and kinds are preserved.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::event::{
     ErrorStreamEvent, EventBody, EventHead, InvalidReason, LARGEST, RankedTool, RawStreamEvent,
     ReasoningStreamEvent, ReportedCall, RunStatus, RunStreamEvent, SceneStreamEvent,
     SelectionStreamEvent, StreamEvent, TextStreamEvent, ToolResultStreamEvent,
     ToolStateStreamEvent, ToolsAggregateEvent, ToolsCallStreamEvent, ToolsCallUpdateStreamEvent,
-    UsageStreamEvent,
 };
 use crate::message::{
     MessageError, Place, ToolCallUpdate,
     fields::Fields,
     wire::{
         CALLS, RESULTS, add_extra, optional_role, put, put_number, put_some, read_all, read_call,
-        read_exchange, split, write_all, write_call, write_result,
+        read_exchange, read_usage, split, write_all, write_call, write_result, write_usage,
     },
 };
 
@@ -25,9 +24,6 @@ const UPDATES: &str = "toolCallUpdates";
 /// The fields of an update, at least one of which is required.
 const UPDATE: &[&str] = &["toolCallId", "index", "functionName", "functionArgs"];
 const RANKING: &str = "ranking";
-
-/// The largest position among calls, limited like the numbers of events.
-const LARGEST_INDEX: u64 = LARGEST;
 
 impl StreamEvent {
     /// Serialize the event as JSON text.
@@ -102,12 +98,7 @@ fn write_body(out: &mut Map<String, Value>, body: &EventBody) {
             put(out, CALLS, write_all(&event.tool_calls, write_call));
             put(out, RESULTS, write_all(&event.tool_results, write_result));
         }
-        EventBody::Usage(event) => {
-            put(out, "inputTokens", event.input_tokens);
-            put(out, "outputTokens", event.output_tokens);
-            put(out, "cachedInputTokens", event.cached_input_tokens);
-            put_number(out, "cost", event.cost);
-        }
+        EventBody::Usage(usage) => write_usage(out, usage),
         EventBody::Error(event) => {
             put(out, "message", event.message.as_str());
             put_some(out, "code", event.code.as_deref());
@@ -158,12 +149,13 @@ fn write_reported(reported: &ReportedCall) -> Map<String, Value> {
     if reported.call.arguments.is_null() {
         out.shift_remove("arguments");
     }
-    if let Some(invalid) = &reported.invalid {
-        let mut fault = Map::new();
-        put(&mut fault, "reason", invalid.reason.as_str());
-        put(&mut fault, "message", invalid.message.as_str());
-        put(&mut out, "invalid", fault);
-    }
+    let invalid = reported.invalid.as_ref();
+    put_some(
+        &mut out,
+        "invalid",
+        invalid
+            .map(|InvalidReason { reason, message }| json!({"reason": reason, "message": message})),
+    );
     out
 }
 
@@ -242,16 +234,12 @@ fn read_body(
         "tool_result" => EventBody::ToolResult(read_tool_result(head, fields)?),
         "tools_aggregate" => {
             of_message(fields)?;
-            EventBody::ToolsAggregate(read_aggregate(fields, leftovers)?)
+            let (tool_calls, tool_results) = read_exchange(fields, leftovers)?;
+            EventBody::ToolsAggregate(ToolsAggregateEvent { tool_calls, tool_results })
         }
         "usage" => {
             of_message(fields)?;
-            EventBody::Usage(UsageStreamEvent {
-                input_tokens: fields.count("inputTokens")?,
-                output_tokens: fields.count("outputTokens")?,
-                cached_input_tokens: fields.count("cachedInputTokens")?,
-                cost: fields.number("cost")?,
-            })
+            EventBody::Usage(read_usage(fields)?)
         }
         "error" => EventBody::Error(ErrorStreamEvent {
             message: fields.text("message")?,
@@ -302,7 +290,7 @@ fn read_index(fields: &mut Fields) -> Result<Option<usize>, MessageError> {
         return Ok(None);
     };
     match usize::try_from(index) {
-        Ok(position) if index <= LARGEST_INDEX => Ok(Some(position)),
+        Ok(position) if index <= LARGEST => Ok(Some(position)),
         _ => Err(fields.unexpected("index", "a position", &index.into())),
     }
 }
@@ -351,14 +339,6 @@ fn read_tool_result(
         None => Err(fields.missing("done", "true or false")),
         Some(_) => Ok(event),
     }
-}
-
-fn read_aggregate(
-    fields: &mut Fields,
-    leftovers: &mut Map<String, Value>,
-) -> Result<ToolsAggregateEvent, MessageError> {
-    let (tool_calls, tool_results) = read_exchange(fields, leftovers)?;
-    Ok(ToolsAggregateEvent { tool_calls, tool_results })
 }
 
 fn read_status(fields: &mut Fields) -> Result<RunStatus, MessageError> {

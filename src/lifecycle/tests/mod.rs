@@ -1,6 +1,7 @@
 //! Properties of stream events.
 
 mod chats;
+mod schema;
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -11,13 +11,13 @@ use schemars::{
 };
 use serde_json::{Value, json};
 
-use super::event::{
+use super::super::event::{
     ErrorStreamEvent, EventHead, RawStreamEvent, ReasoningStreamEvent, RunStreamEvent,
     SceneStreamEvent, SelectionStreamEvent, TextStreamEvent, ToolResultStreamEvent,
     ToolStateStreamEvent, ToolsAggregateEvent, ToolsCallStreamEvent, ToolsCallUpdateStreamEvent,
-    UsageStreamEvent,
 };
-use super::snapshot::Snapshot;
+use super::super::snapshot::Snapshot;
+use crate::message::Usage;
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 
@@ -81,7 +81,7 @@ fn events() -> Value {
     define::<ToolsCallStreamEvent>(all, "tools_call", of_message);
     define::<ToolResultStreamEvent>(all, "tool_result", &["done"]);
     define::<ToolsAggregateEvent>(all, "tools_aggregate", of_message);
-    define::<UsageStreamEvent>(all, "usage", of_message);
+    define::<Usage>(all, "usage", of_message);
     define::<ErrorStreamEvent>(all, "error", &[]);
     define::<RunStreamEvent>(all, "run", &["runId"]);
     define::<ToolStateStreamEvent>(all, "tool_state", &[]);
