@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Content, Message, ToolCall,
-    conversation::{ConversationBuilder, envelope, own},
+    conversation::{ConversationBuilder, envelope},
     error::{MessageError, Place, one_of},
     fields::Fields,
     names::Role,
-    parts,
+    parts::{self, own},
     turns::{AnsweredCall, Dangling, NO_RESULT, Part, Reply, Turn, turns},
 };
 
@@ -185,7 +185,7 @@ pub fn from_anthropic(
     if let Some(system) = system {
         let place = Place { path: "/system".into(), ..Place::default() };
         let parts = parts::read(system, &place, &["text"], "\n")?;
-        add_message(&mut builder, Role::System, parts, Map::new());
+        builder.add_text(Role::System, PROVIDER, parts, Map::new());
     }
     for (position, message) in messages.into_iter().enumerate() {
         let mut fields = Fields::new(message, Place::message(position))?;
@@ -203,17 +203,6 @@ pub fn from_anthropic(
     Ok(builder.finish())
 }
 
-fn add_message(
-    builder: &mut ConversationBuilder,
-    role: Role,
-    parts: parts::Parts,
-    mut own: Map<String, Value>,
-) {
-    own.extend(parts.kept.map(|kept| ("content".to_owned(), kept)));
-    let envelope = envelope(role, PROVIDER, own);
-    builder.add_message(Message { envelope, content: Content::Text(parts.text) });
-}
-
 fn read_input(
     builder: &mut ConversationBuilder,
     content: Value,
@@ -224,7 +213,7 @@ fn read_input(
         Value::Array(blocks) => blocks,
         text => {
             let parts = parts::read(text, &place, &[], "\n")?;
-            add_message(builder, Role::User, parts, Map::new());
+            builder.add_text(Role::User, PROVIDER, parts, Map::new());
             return Ok(());
         }
     };
@@ -240,7 +229,7 @@ fn read_input(
     }
     if !answered || !rest.is_empty() {
         let parts = parts::read(Value::Array(rest), &place, USER_BLOCKS, "\n")?;
-        add_message(builder, Role::User, parts, Map::new());
+        builder.add_text(Role::User, PROVIDER, parts, Map::new());
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use super::{
     Content, Envelope, Message, ToolCall, ToolResult,
     error::{MessageError, Place},
     names::Role,
+    parts::Parts,
 };
 
 /// A conversation under construction.
@@ -23,6 +24,19 @@ pub(super) struct ConversationBuilder {
 impl ConversationBuilder {
     pub(super) fn add_message(&mut self, message: Message) {
         self.messages.push(message);
+    }
+
+    /// Add a text, with data that only `provider` understands.
+    pub(super) fn add_text(
+        &mut self,
+        role: Role,
+        provider: &str,
+        parts: Parts,
+        mut own: Map<String, Value>,
+    ) {
+        own.extend(parts.kept.map(|kept| ("content".to_owned(), kept)));
+        let envelope = envelope(role, provider, own);
+        self.add_message(Message { envelope, content: Content::Text(parts.text) });
     }
 
     /// Add the calls of one reply; `places` has their locations.
@@ -98,9 +112,4 @@ pub(super) fn envelope(role: Role, provider: &str, own: Map<String, Value>) -> E
         envelope.metadata.insert(provider.to_owned(), Value::Object(own));
     }
     envelope
-}
-
-/// Return the metadata that only `provider` understands.
-pub(super) fn own<'a>(message: &'a Message, provider: &str) -> Option<&'a Map<String, Value>> {
-    message.envelope.metadata.get(provider)?.as_object()
 }

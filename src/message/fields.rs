@@ -7,6 +7,9 @@ use super::{
     spelling::{is_misspelling_of, same_letters},
 };
 
+/// The result of reading a field.
+type Read<T> = Result<T, MessageError>;
+
 /// A JSON object that is being parsed. Fields are removed as they are read; unknown ones remain.
 ///
 /// A field that is null counts as absent.
@@ -41,85 +44,68 @@ impl Fields {
         self.members.insert(name.to_owned(), value);
     }
 
-    pub(crate) fn optional_text(
+    /// Remove and return a field; `read` returns the value of another type as its error.
+    fn optional<T>(
         &mut self,
         name: &'static str,
-    ) -> Result<Option<String>, MessageError> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(other) => Err(self.unexpected(name, "a string", &other)),
-        }
+        expected: &str,
+        read: impl FnOnce(Value) -> Result<T, Value>,
+    ) -> Read<Option<T>> {
+        let read = self.take(name).map(read).transpose();
+        read.map_err(|other| self.unexpected(name, expected, &other))
     }
 
-    pub(crate) fn text(&mut self, name: &'static str) -> Result<String, MessageError> {
+    pub(crate) fn optional_text(&mut self, name: &'static str) -> Read<Option<String>> {
+        self.optional(name, "a string", |value| match value {
+            Value::String(text) => Ok(text),
+            other => Err(other),
+        })
+    }
+
+    pub(crate) fn text(&mut self, name: &'static str) -> Read<String> {
         self.optional_text(name)?.ok_or_else(|| self.missing(name, "a string"))
     }
 
-    pub(crate) fn optional_list(
-        &mut self,
-        name: &'static str,
-    ) -> Result<Option<Vec<Value>>, MessageError> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Value::Array(items)) => Ok(Some(items)),
-            Some(other) => Err(self.unexpected(name, "a list", &other)),
-        }
+    pub(crate) fn optional_list(&mut self, name: &'static str) -> Read<Option<Vec<Value>>> {
+        self.optional(name, "a list", |value| match value {
+            Value::Array(items) => Ok(items),
+            other => Err(other),
+        })
     }
 
-    pub(crate) fn list(&mut self, name: &'static str) -> Result<Vec<Value>, MessageError> {
+    pub(crate) fn list(&mut self, name: &'static str) -> Read<Vec<Value>> {
         self.optional_list(name)?.ok_or_else(|| self.missing(name, "a list"))
     }
 
     pub(crate) fn optional_object(
         &mut self,
         name: &'static str,
-    ) -> Result<Option<Map<String, Value>>, MessageError> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Value::Object(members)) => Ok(Some(members)),
-            Some(other) => Err(self.unexpected(name, "an object", &other)),
-        }
+    ) -> Read<Option<Map<String, Value>>> {
+        self.optional(name, "an object", |value| match value {
+            Value::Object(members) => Ok(members),
+            other => Err(other),
+        })
     }
 
-    pub(crate) fn object(
-        &mut self,
-        name: &'static str,
-    ) -> Result<Map<String, Value>, MessageError> {
+    pub(crate) fn object(&mut self, name: &'static str) -> Read<Map<String, Value>> {
         self.optional_object(name)?.ok_or_else(|| self.missing(name, "an object"))
     }
 
-    pub(crate) fn flag(&mut self, name: &'static str) -> Result<Option<bool>, MessageError> {
-        match self.take(name) {
-            None => Ok(None),
-            Some(Value::Bool(flag)) => Ok(Some(flag)),
-            Some(other) => Err(self.unexpected(name, "true or false", &other)),
-        }
+    pub(crate) fn flag(&mut self, name: &'static str) -> Read<Option<bool>> {
+        self.optional(name, "true or false", |value| value.as_bool().ok_or(value))
     }
 
-    pub(crate) fn count(&mut self, name: &'static str) -> Result<u64, MessageError> {
+    pub(crate) fn count(&mut self, name: &'static str) -> Read<u64> {
         Ok(self.optional_count(name)?.unwrap_or(0))
     }
 
-    pub(crate) fn optional_count(
-        &mut self,
-        name: &'static str,
-    ) -> Result<Option<u64>, MessageError> {
-        let Some(value) = self.take(name) else {
-            return Ok(None);
-        };
-        let count = value.as_u64();
-        count.map(Some).ok_or_else(|| self.unexpected(name, "a whole number from 0 up", &value))
+    pub(crate) fn optional_count(&mut self, name: &'static str) -> Read<Option<u64>> {
+        self.optional(name, "a whole number from 0 up", |value| value.as_u64().ok_or(value))
     }
 
-    pub(crate) fn number(&mut self, name: &'static str) -> Result<Option<f64>, MessageError> {
-        let Some(value) = self.take(name) else {
-            return Ok(None);
-        };
-        match value.as_f64() {
-            Some(number) if number.is_finite() => Ok(Some(number)),
-            _ => Err(self.unexpected(name, "a number", &value)),
-        }
+    pub(crate) fn number(&mut self, name: &'static str) -> Read<Option<f64>> {
+        let finite = |value: &Value| value.as_f64().filter(|number| number.is_finite());
+        self.optional(name, "a number", |value| finite(&value).ok_or(value))
     }
 
     pub(crate) fn at(&self, name: &str) -> Place {

@@ -312,8 +312,7 @@ impl Joiner {
             Call::Whole(call) => return Ok(call.clone()),
             Call::Open { name, arguments } => (name, arguments),
         };
-        let id = self.slots.id(position).map(str::to_owned);
-        let id = id.unwrap_or_else(|| self.slots.placeholder_id(position));
+        let id = self.slots.known_id(position);
         let last = position + 1 == self.calls.len();
         if name.is_empty() {
             return Err(Problem::Unnamed { id, text: text.clone() });

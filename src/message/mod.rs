@@ -155,17 +155,35 @@ impl Content {
         };
         known.as_str()
     }
+
+    /// Return the calls, with or without results.
+    pub(crate) fn calls(&self) -> &[ToolCall] {
+        match self {
+            Self::ToolCalls(calls) | Self::Aggregate { calls, .. } => calls,
+            _ => &[],
+        }
+    }
+
+    /// Return the results, with or without calls.
+    pub(crate) fn results(&self) -> &[ToolResult] {
+        match self {
+            Self::ToolResults(results) | Self::Aggregate { results, .. } => results,
+            _ => &[],
+        }
+    }
 }
 
-/// Tokens and cost of one request.
+/// The token usage of a model request so far.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "UsageStreamEvent", rename_all = "camelCase"))]
 pub struct Usage {
     /// Number of prompt tokens, including cached ones.
     pub input_tokens: u64,
     /// Number of reply tokens.
     pub output_tokens: u64,
-    /// Number of `input_tokens` that were in the provider's cache.
+    /// Number of `inputTokens` that were in the provider's cache.
     pub cached_input_tokens: u64,
-    /// Cost of the request, in the currency of the caller's price table.
+    /// Cost of the request, in the currency of the price table.
     pub cost: Option<f64>,
 }

@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Content, Message, ToolCall,
-    conversation::{ConversationBuilder, envelope, own},
+    conversation::{ConversationBuilder, envelope},
     error::{MessageError, Place, one_of},
     fields::Fields,
     names::Role,
-    parts,
+    parts::{self, own},
     turns::{Dangling, NO_RESULT, Reply, Turn, turns},
 };
 
@@ -204,11 +204,7 @@ fn read_input(
     if developer {
         own.insert("role".into(), "developer".into());
     }
-    own.extend(parts.kept.map(|kept| ("content".to_owned(), kept)));
-    builder.add_message(Message {
-        envelope: envelope(role, PROVIDER, own),
-        content: Content::Text(parts.text),
-    });
+    builder.add_text(role, PROVIDER, parts, own);
     Ok(())
 }
 
@@ -243,10 +239,7 @@ fn read_reply(builder: &mut ConversationBuilder, mut fields: Fields) -> Result<(
         let parts = parts::read(content, &place, PART_TYPES, separator(Role::Assistant))?;
         // Some servers send an empty text with calls.
         if calls.is_empty() || !parts.text.is_empty() || parts.kept.is_some() {
-            let mut own = std::mem::take(&mut own);
-            own.extend(parts.kept.map(|kept| ("content".to_owned(), kept)));
-            let envelope = envelope(Role::Assistant, PROVIDER, own);
-            builder.add_message(Message { envelope, content: Content::Text(parts.text) });
+            builder.add_text(Role::Assistant, PROVIDER, parts, std::mem::take(&mut own));
         }
     }
     if calls.is_empty() {

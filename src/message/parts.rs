@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 use super::{
     Message,
-    conversation::own,
     error::{MessageError, Place, one_of},
     fields::Fields,
 };
@@ -99,4 +98,9 @@ pub(super) fn check_foreign(
         target,
         reason: format!("it holds a part of type {kind:?} in the form of another provider"),
     })
+}
+
+/// Return the metadata that only `provider` understands.
+pub(super) fn own<'a>(message: &'a Message, provider: &str) -> Option<&'a Map<String, Value>> {
+    message.envelope.metadata.get(provider)?.as_object()
 }

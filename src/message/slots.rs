@@ -62,8 +62,11 @@ impl Slots {
         self.take(position, Some(id))
     }
 
-    /// Return a placeholder id for a call without one; it is always the same.
-    pub(crate) fn placeholder_id(&self, position: usize) -> String {
+    /// Return the id of a call or, until it has one, a placeholder that is always the same.
+    pub(crate) fn known_id(&self, position: usize) -> String {
+        if let Some(id) = self.id(position) {
+            return id.to_owned();
+        }
         let mut id = format!("call_{position}");
         while self.by_id.contains_key(&id) {
             id.push('_');

@@ -109,15 +109,14 @@ pub(super) fn turns<'a>(
         match &message.content {
             Content::Reasoning(text) => reply.parts.push(Part::Thought(message, text)),
             Content::Text(text) => reply.parts.push(Part::Text(message, text)),
-            Content::ToolCalls(calls) | Content::Aggregate { calls, .. } => {
-                for call in calls {
+            content => {
+                for call in content.calls() {
                     let answer = answers.next();
                     if answer.is_some() || dangling == Dangling::Answer {
                         reply.parts.push(Part::Call(AnsweredCall { call, message, answer }));
                     }
                 }
             }
-            _ => {}
         }
     }
     turns.extend(reply.map(Turn::Reply));
@@ -177,10 +176,7 @@ impl<'a> CallResults<'a> {
         let mut first = 0;
         for (position, message) in messages.iter().enumerate() {
             let place = Place::message(position);
-            let calls: &[ToolCall] = match &message.content {
-                Content::ToolCalls(calls) | Content::Aggregate { calls, .. } => calls,
-                _ => &[],
-            };
+            let calls = message.content.calls();
             let generation = message.envelope.generation_id.as_deref();
             if !calls.is_empty() && (generation.is_none() || generation != reply) {
                 (reply, first) = (generation, slots.len());
@@ -194,11 +190,7 @@ impl<'a> CallResults<'a> {
                 slots.push(None);
                 places.push((place, call));
             }
-            let results: &[ToolResult] = match &message.content {
-                Content::ToolResults(results) | Content::Aggregate { results, .. } => results,
-                _ => &[],
-            };
-            for (number, result) in results.iter().enumerate() {
+            for (number, result) in message.content.results().iter().enumerate() {
                 let place = place.member("toolResults").item(number);
                 let id = result.tool_call_id.clone();
                 match latest.get(id.as_str()) {

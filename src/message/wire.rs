@@ -97,12 +97,7 @@ impl Message {
                 let (calls, results) = read_exchange(&mut fields, &mut leftovers)?;
                 Content::Aggregate { calls, results }
             }
-            MessageKind::Usage => Content::Usage(Usage {
-                input_tokens: fields.count("inputTokens")?,
-                output_tokens: fields.count("outputTokens")?,
-                cached_input_tokens: fields.count("cachedInputTokens")?,
-                cost: fields.number("cost")?,
-            }),
+            MessageKind::Usage => Content::Usage(read_usage(&mut fields)?),
         };
         envelope.extra = fields.unknown()?;
         envelope.extra.extend(leftovers);
@@ -129,12 +124,7 @@ fn write_content(out: &mut Map<String, Value>, content: &Content) {
             put(out, CALLS, write_all(calls, write_call));
             put(out, RESULTS, write_all(results, write_result));
         }
-        Content::Usage(usage) => {
-            put(out, "inputTokens", usage.input_tokens);
-            put(out, "outputTokens", usage.output_tokens);
-            put(out, "cachedInputTokens", usage.cached_input_tokens);
-            put_number(out, "cost", usage.cost);
-        }
+        Content::Usage(usage) => write_usage(out, usage),
         Content::Unknown { fields, .. } => {
             for (name, value) in fields {
                 out.entry(name.as_str()).or_insert_with(|| value.clone());
@@ -184,6 +174,22 @@ pub(crate) fn write_result(result: &ToolResult) -> Map<String, Value> {
     put_some(&mut out, "errorCode", result.error_code.map(ErrorCode::as_str));
     put_number(&mut out, "duration", result.duration);
     out
+}
+
+pub(crate) fn write_usage(out: &mut Map<String, Value>, usage: &Usage) {
+    put(out, "inputTokens", usage.input_tokens);
+    put(out, "outputTokens", usage.output_tokens);
+    put(out, "cachedInputTokens", usage.cached_input_tokens);
+    put_number(out, "cost", usage.cost);
+}
+
+pub(crate) fn read_usage(fields: &mut Fields) -> Result<Usage, MessageError> {
+    Ok(Usage {
+        input_tokens: fields.count("inputTokens")?,
+        output_tokens: fields.count("outputTokens")?,
+        cached_input_tokens: fields.count("cachedInputTokens")?,
+        cost: fields.number("cost")?,
+    })
 }
 
 /// Add unknown fields without changing known ones. Objects, and lists of objects, are merged
@@ -333,10 +339,7 @@ fn read_results(
 
 /// Return the tool of the latest call with this id.
 fn called(messages: &[Message], id: &str) -> Option<String> {
-    let mut calls = messages.iter().rev().flat_map(|message| match &message.content {
-        Content::ToolCalls(calls) | Content::Aggregate { calls, .. } => calls.as_slice(),
-        _ => &[],
-    });
+    let mut calls = messages.iter().rev().flat_map(|message| message.content.calls());
     calls.find(|call| call.id == id).map(|call| call.name.clone())
 }
 
