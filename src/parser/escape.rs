@@ -5,9 +5,9 @@
 /// A high surrogate and the low one after it count as one escape, so that a fragment is never cut
 /// between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Escape {
+pub(crate) struct Escape {
     /// The offset of its backslash.
-    pub(super) start: usize,
+    pub(crate) start: usize,
     progress: Progress,
     /// Offset of the backslash of a second escape, after a high surrogate.
     second: Option<usize>,
@@ -25,7 +25,7 @@ enum Progress {
 
 /// The effect of one byte on an escape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum EscapeStep {
+pub(crate) enum EscapeStep {
     /// The escape continues.
     More,
     /// The escape ended with this byte.
@@ -36,7 +36,7 @@ pub(super) enum EscapeStep {
 
 /// Defects of an escape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Faults {
+pub(crate) struct Faults {
     /// A surrogate without its partner.
     pub(super) lone_surrogate: bool,
     /// An escape that JSON does not define.
@@ -44,7 +44,7 @@ pub(super) struct Faults {
 }
 
 impl Escape {
-    pub(super) fn new(start: usize) -> Self {
+    pub(crate) fn new(start: usize) -> Self {
         Self { start, progress: Progress::Backslash, second: None }
     }
 
@@ -55,7 +55,7 @@ impl Escape {
     }
 
     /// Read the next byte, at offset `at`.
-    pub(super) fn take(&mut self, byte: u8, at: usize, faults: &mut Faults) -> EscapeStep {
+    pub(crate) fn take(&mut self, byte: u8, at: usize, faults: &mut Faults) -> EscapeStep {
         match self.progress {
             Progress::Backslash => {
                 if byte == b'u' {

@@ -41,13 +41,16 @@ mod text;
 mod window;
 pub(crate) mod work;
 
-pub(crate) use self::tag::{attribute, opening_tag};
 pub use self::{
     dialect::{Dialect, Form, NameRule, PayloadRule},
     frame::{Discard, Excess, FoundCall, Frame, Outcome, Sink},
     grammar::{GrammarError, InCode, Options, REASONING_TAGS},
     limits::{LimitError, Limits},
     machine::{Ending, Plain},
+};
+pub(crate) use self::{
+    escape::{Escape, EscapeStep, Faults},
+    tag::{attribute, opening_tag},
 };
 
 use std::sync::Arc;
@@ -80,23 +83,17 @@ impl Parser {
         I::Item: Into<String>,
     {
         let tools = tools.into_iter().map(Into::into).collect();
-        Ok(Self {
-            grammar: Arc::new(Grammar::new(tools, options)?),
-            machine: Machine::new(),
-            buffer: String::new(),
-            base: 0,
-        })
+        Ok(Self::of(Arc::new(Grammar::new(tools, options)?)))
+    }
+
+    fn of(grammar: Arc<Grammar>) -> Self {
+        Self { grammar, machine: Machine::new(), buffer: String::new(), base: 0 }
     }
 
     /// Return a parser for the same tools and options without any input. Nothing is compiled again.
     #[must_use]
     pub fn fresh(&self) -> Self {
-        Self {
-            grammar: Arc::clone(&self.grammar),
-            machine: Machine::new(),
-            buffer: String::new(),
-            base: 0,
-        }
+        Self::of(Arc::clone(&self.grammar))
     }
 
     /// Read the next chunk and report the events that are now certain.
@@ -135,9 +132,7 @@ impl Parser {
 
     /// Discard the reply.
     pub fn reset(&mut self) {
-        self.machine = Machine::new();
-        self.buffer = String::new();
-        self.base = 0;
+        *self = self.fresh();
     }
 
     /// Return the number of buffered bytes.

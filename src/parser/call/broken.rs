@@ -12,26 +12,23 @@ use crate::parser::{
     work,
 };
 
+/// The effect of a tag that has begun on the call around it.
+enum EndingTag {
+    None,
+    Ended(Flow),
+    NeedMore,
+}
+
 impl<S: Sink> Pass<'_, S> {
     pub(super) fn broken(&mut self, mut call: Box<Call>, mut escape: Option<Escape>) -> Flow {
         let limit = call.payload.saturating_add(self.grammar.limits().max_argument_bytes);
         let end = self.window.end();
         let stop = if limit < end && !call.overflow { self.window.boundary(limit) } else { end };
         loop {
-            if let Some(mut tag) = self.machine.tag.take() {
-                match self.call_tag(&mut tag, &call, true) {
-                    Match::More => {
-                        self.machine.tag = Some(tag);
-                        break;
-                    }
-                    Match::Close => {
-                        return self.end_call(&call, tag.start, self.machine.pos, Outcome::Broken);
-                    }
-                    Match::Open { .. } => {
-                        return self.end_call(&call, tag.start, tag.start, Outcome::Broken);
-                    }
-                    Match::Fail => self.machine.pos = tag.start + 1,
-                }
+            match self.ending_tag(&call) {
+                EndingTag::None => {}
+                EndingTag::Ended(flow) => return flow,
+                EndingTag::NeedMore => break,
             }
             if self.machine.pos >= stop && stop < end {
                 let cut = self.machine.pos;
@@ -93,6 +90,24 @@ impl<S: Sink> Pass<'_, S> {
         self.wait(call, Phase::Broken { escape })
     }
 
+    /// End the call at a tag that has begun, if it closes the call or opens another.
+    fn ending_tag(&mut self, call: &Call) -> EndingTag {
+        let Some(mut tag) = self.machine.tag.take() else { return EndingTag::None };
+        let end = match self.call_tag(&mut tag, call, true) {
+            Match::More => {
+                self.machine.tag = Some(tag);
+                return EndingTag::NeedMore;
+            }
+            Match::Fail => {
+                self.machine.pos = tag.start + 1;
+                return EndingTag::None;
+            }
+            Match::Close => self.machine.pos,
+            Match::Open { .. } => tag.start,
+        };
+        EndingTag::Ended(self.end_call(call, tag.start, end, Outcome::Broken))
+    }
+
     /// End the call at `cut`; the rest of its payload is reported in discarded pieces.
     pub(super) fn overflow(
         &mut self,
@@ -113,21 +128,10 @@ impl<S: Sink> Pass<'_, S> {
 
     pub(super) fn excess(&mut self, mut call: Box<Call>, mut skim: Skim) -> Flow {
         loop {
-            if let Some(mut tag) = self.machine.tag.take() {
-                match self.call_tag(&mut tag, &call, true) {
-                    Match::More => {
-                        self.machine.tag = Some(tag);
-                        break;
-                    }
-                    Match::Close => {
-                        let end = self.machine.pos;
-                        return self.end_call(&call, tag.start, end, Outcome::Broken);
-                    }
-                    Match::Open { .. } => {
-                        return self.end_call(&call, tag.start, tag.start, Outcome::Broken);
-                    }
-                    Match::Fail => self.machine.pos = tag.start + 1,
-                }
+            match self.ending_tag(&call) {
+                EndingTag::None => {}
+                EndingTag::Ended(flow) => return flow,
+                EndingTag::NeedMore => break,
             }
             let rest = self.window.from(self.machine.pos);
             match skim.scan(rest, &mut self.machine.pos) {
