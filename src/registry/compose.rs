@@ -31,6 +31,15 @@ fn number(position: usize) -> u32 {
 }
 
 impl Registry {
+    /// Add a tool at the end; return the position of the previous one of the same name, type and
+    /// site.
+    fn push(&mut self, entry: Entry) -> Option<u32> {
+        let earlier = self.index.add(&entry.tool);
+        self.layout.push(Item::Tool(number(self.entries.len())));
+        self.entries.push(entry);
+        earlier
+    }
+
     /// Create a registry of tools, in the given order.
     pub fn of(tools: impl IntoIterator<Item = Arc<Tool>>) -> Result<Self, RegistryError> {
         let mut report = Report::default();
@@ -39,7 +48,7 @@ impl Registry {
         let mut last: Option<Owner> = None;
         for tool in tools {
             check(&tool, &mut report);
-            if registry.index.add(&tool).is_some() {
+            if registry.index.position(&tool).is_some() {
                 let message =
                     format!("the tool {:?} of {} is there twice", tool.name, tool.type_name);
                 let hint = "The last one counts, in the place of the first.";
@@ -62,9 +71,8 @@ impl Registry {
                 registry.layout.push(open(&here.0, &[]));
                 last = Some(here);
             }
-            registry.layout.push(Item::Tool(number(registry.entries.len())));
             let markup = Arc::new(ToolMarkup::of(&tool));
-            registry.entries.push(Entry { tool, markup });
+            registry.push(Entry { tool, markup });
         }
         if let Some((_, site)) = last {
             let depth = 1 + usize::from(site.is_some());
@@ -111,21 +119,13 @@ impl Registry {
             diagnostics,
             ..Self::default()
         };
-        for site in self.index.sites() {
-            registry.index.site(site);
-            if let Some(inherit) = self.index.inherits(site) {
-                registry.index.set_inherit(site, inherit);
-            }
-        }
+        registry.index.add_sites(&self.index);
         for item in layout {
             let Item::Tool(position) = item else {
                 registry.layout.push(item);
                 continue;
             };
-            let entry = &entries[position as usize];
-            registry.index.add(&entry.tool);
-            registry.layout.push(Item::Tool(number(registry.entries.len())));
-            registry.entries.push(entry.clone());
+            registry.push(entries[position as usize].clone());
         }
         Ok(registry)
     }
@@ -138,12 +138,7 @@ impl Registry {
         let mut repeated = Vec::new();
         let mut root: Vec<Attribute> = Vec::new();
         for part in parts {
-            for site in part.index.sites() {
-                joined.index.site(site);
-                if let Some(inherit) = part.index.inherits(site) {
-                    joined.index.set_inherit(site, inherit);
-                }
-            }
+            joined.index.add_sites(&part.index);
             joined.declarations.extend(&part.declarations, &mut report);
             let (attributes, inner) = root_content(&part.layout);
             for (name, value) in attributes {
@@ -158,13 +153,11 @@ impl Registry {
                     continue;
                 };
                 let entry = part.entries[*position as usize].clone();
+                let tool = Arc::clone(&entry.tool);
                 // Duplicates within one document were reported when it was read.
-                let earlier = joined.index.add(&entry.tool);
-                if earlier.is_some_and(|earlier| (earlier as usize) < before) {
-                    repeated.push(duplicate_tool(&entry.tool));
+                if joined.push(entry).is_some_and(|earlier| (earlier as usize) < before) {
+                    repeated.push(duplicate_tool(&tool));
                 }
-                joined.layout.push(Item::Tool(number(joined.entries.len())));
-                joined.entries.push(entry);
             }
         }
         joined.layout.insert(0, Item::Open { name: "Tools".into(), attributes: root.into() });

@@ -200,6 +200,17 @@ impl Report {
         }
     }
 
+    /// Add a finding with a remedy.
+    pub(super) fn warn(
+        &mut self,
+        code: Code,
+        span: Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.add(Finding::new(code, span, message).hint(hint));
+    }
+
     /// Return the number of errors.
     pub(super) fn errors(&self) -> usize {
         self.errors

@@ -43,7 +43,7 @@ pub(super) struct ResolvedTool {
 
 /// A hasher for internally assigned numbers, which cannot be chosen by an attacker.
 #[derive(Default)]
-struct FibonacciHasher(u64);
+pub(super) struct FibonacciHasher(u64);
 
 impl Hasher for FibonacciHasher {
     fn finish(&self) -> u64 {
@@ -56,14 +56,18 @@ impl Hasher for FibonacciHasher {
         }
     }
 
+    fn write_u64(&mut self, hash: u64) {
+        self.0 ^= hash;
+    }
+
     fn write_u32(&mut self, number: u32) {
         // The golden ratio spreads consecutive numbers.
         self.0 = (self.0 ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(32);
     }
 }
 
-/// A map whose keys are such numbers.
-type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<FibonacciHasher>>;
+/// A map whose keys are such numbers, or hashes with a random seed.
+pub(super) type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<FibonacciHasher>>;
 
 fn number(table: &mut HashMap<Arc<str>, u32>, name: &Arc<str>) -> (u32, bool) {
     let next = u32::try_from(table.len()).unwrap_or(u32::MAX);
@@ -109,6 +113,16 @@ impl Index {
         if let Some(site) = self.sites.get(site).filter(|site| **site != DEFAULT) {
             let inherits = &mut self.inherits[*site as usize];
             *inherits = Some(inherit && *inherits != Some(false));
+        }
+    }
+
+    /// Add the sites of another index.
+    pub(super) fn add_sites(&mut self, other: &Self) {
+        for site in other.sites() {
+            self.site(site);
+            if let Some(inherit) = other.inherits(site) {
+                self.set_inherit(site, inherit);
+            }
         }
     }
 

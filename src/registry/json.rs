@@ -58,8 +58,3 @@ fn too_deep(text: &str) -> Option<usize> {
     }
     None
 }
-
-/// Format JSON on several lines.
-pub(super) fn pretty(value: &Value) -> String {
-    format!("{value:#}")
-}

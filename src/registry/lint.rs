@@ -60,9 +60,11 @@ pub(super) struct ToolSpans {
 /// Report the flaws of a tool. A disabled tool needs nothing to run.
 pub(super) fn check(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     if tool.name.trim().is_empty() {
-        report.add(
-            Finding::new(Code::NoName, spans.name.clone(), "a tool without a name")
-                .hint("Write <Tool name=\"...\">."),
+        report.warn(
+            Code::NoName,
+            spans.name.clone(),
+            "a tool without a name",
+            "Write <Tool name=\"...\">.",
         );
         return;
     }
@@ -82,7 +84,7 @@ fn method(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     let message = format!("the method {method:?} of tool {:?} is not known", tool.name);
     let hint = did_you_mean(method, METHODS.iter().copied())
         .unwrap_or_else(|| format!("Known are {}.", METHODS.join(", ")));
-    report.add(Finding::new(Code::UnknownMethod, spans.method.clone(), message).hint(hint));
+    report.warn(Code::UnknownMethod, spans.method.clone(), message, hint);
 }
 
 /// Check that the tool has a handler, and that the handler gets the parameters that it reads.
@@ -128,7 +130,7 @@ fn check_handler(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     } else {
         format!("Rename {}.", renamed.join(" and "))
     };
-    report.add(Finding::new(Code::MissingParameter, spans.structure.clone(), message).hint(hint));
+    report.warn(Code::MissingParameter, spans.structure.clone(), message, hint);
 }
 
 /// Return the members of a structure, or its properties if it is a JSON Schema, as judged by its
@@ -146,9 +148,11 @@ fn check_reply(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
     if tool.prompt.is_none() {
         let message =
             format!("the tool {:?} has no prompt, so no model is asked about it", tool.name);
-        report.add(
-            Finding::new(Code::NoPrompt, spans.name.clone(), message)
-                .hint("Add <prompt>...{request.query}...</prompt>."),
+        report.warn(
+            Code::NoPrompt,
+            spans.name.clone(),
+            message,
+            "Add <prompt>...{request.query}...</prompt>.",
         );
     }
     if let Some(prompt) = tool.prompt.as_deref()
@@ -161,9 +165,11 @@ fn check_reply(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
              without the query",
             tool.name
         );
-        report.add(
-            Finding::new(Code::NoQuery, spans.name.clone(), message)
-                .hint("Write {request.query} where the query belongs."),
+        report.warn(
+            Code::NoQuery,
+            spans.name.clone(),
+            message,
+            "Write {request.query} where the query belongs.",
         );
     }
     let structure = tool.return_struc.as_ref();
@@ -182,7 +188,7 @@ fn check_reply(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
         None if tool.prompt.is_none() || !spans.structure.is_empty() => return,
         None => (&spans.name, "the tool has no returnStruc, so no reply has a \"score\""),
     };
-    report.add(Finding::new(Code::NoScore, span.clone(), message).hint(hint));
+    report.warn(Code::NoScore, span.clone(), message, hint);
 }
 
 /// Report a score that is fixed text. A number is an example of a score.
@@ -190,9 +196,11 @@ fn constant_score(fields: &Map<String, Value>, spans: &ToolSpans, report: &mut R
     let score = score_of(fields).and_then(|key| fields[key].as_str());
     let Some(text) = score.filter(|text| text.trim().parse::<f64>().is_ok()) else { return };
     let message = format!("the score of this returnStruc is always {text:?}");
-    report.add(
-        Finding::new(Code::ConstantScore, spans.structure.clone(), message)
-            .hint("Write \"integer between 0 and 100\", so that the model decides."),
+    report.warn(
+        Code::ConstantScore,
+        spans.structure.clone(),
+        message,
+        "Write \"integer between 0 and 100\", so that the model decides.",
     );
 }
 
@@ -204,16 +212,18 @@ fn placeholders(tool: &Tool, spans: &ToolSpans, report: &mut Report) {
         }
         if nlweb::UNFILLED.contains(&name) {
             let message = format!("nothing fills {{{name}}} in the prompt of a tool");
-            report.add(
-                Finding::new(Code::UnfilledPlaceholder, span, message)
-                    .hint("It would be left empty; write what is meant."),
+            report.warn(
+                Code::UnfilledPlaceholder,
+                span,
+                message,
+                "It would be left empty; write what is meant.",
             );
             continue;
         }
         let message = format!("the placeholder {{{name}}} is not known");
         let hint = did_you_mean(name, nlweb::PLACEHOLDERS.iter().copied())
             .unwrap_or_else(|| format!("It is left empty unless the context has {name:?}."));
-        report.add(Finding::new(Code::UnknownPlaceholder, span, message).hint(hint));
+        report.warn(Code::UnknownPlaceholder, span, message, hint);
     }
 }
 
@@ -222,9 +232,11 @@ pub(super) fn structure_placeholders(structure: &str, source: &SourceMap, report
     for (name, at) in template::spans(structure) {
         let message = format!("nothing fills {{{name}}} in a returnStruc");
         let span = source.span(at);
-        report.add(
-            Finding::new(Code::UnfilledPlaceholder, span, message)
-                .hint("Say in words what the model is to write there."),
+        report.warn(
+            Code::UnfilledPlaceholder,
+            span,
+            message,
+            "Say in words what the model is to write there.",
         );
     }
 }

@@ -6,7 +6,6 @@ use super::{
     decode::is_allowed,
     diagnostic::{Code, Finding},
     document::{AnnotatedField, Attribute, Entry, Field, Item, Part, Piece, ToolMarkup},
-    json,
     tool::Tool,
     xml::is_name,
 };
@@ -75,15 +74,17 @@ impl Writer {
         }
         self.text.push('<');
         self.text.push_str(name);
-        for (name, value) in attributes {
-            self.attribute(name, value)?;
-        }
+        self.attributes(attributes)?;
         self.text.push('>');
         Ok(())
     }
 
     fn close(&mut self, name: &str) {
         self.text.extend(["</", name, ">"]);
+    }
+
+    fn attributes(&mut self, attributes: &[Attribute]) -> Result<(), Finding> {
+        attributes.iter().try_for_each(|(name, value)| self.attribute(name, value))
     }
 
     fn attribute(&mut self, name: &str, value: &str) -> Result<(), Finding> {
@@ -157,9 +158,7 @@ impl Writer {
         if let Some(enabled) = &markup.enabled {
             self.attribute("enabled", enabled)?;
         }
-        for (name, value) in &markup.attributes {
-            self.attribute(name, value)?;
-        }
+        self.attributes(&markup.attributes)?;
         if markup.parts.is_empty() {
             self.text.push_str("/>\n");
             return Ok(());
@@ -211,9 +210,7 @@ impl Writer {
         if let Field::Argument(index) = field {
             self.attribute("name", argument(index).map_or("", |(name, _)| name))?;
         }
-        for (name, value) in attributes {
-            self.attribute(name, value)?;
-        }
+        self.attributes(attributes)?;
         self.text.push('>');
         if let Some(inner) = inner {
             self.pieces(inner)?;
@@ -237,7 +234,7 @@ impl Writer {
 /// Format a structure as indented JSON, without characters that XML does not allow.
 fn structure_text(structure: Option<&Value>, depth: usize) -> String {
     let Some(structure) = structure else { return "null".to_owned() };
-    let pretty = json::pretty(structure);
+    let pretty = format!("{structure:#}");
     let mut text = String::with_capacity(pretty.len());
     for character in pretty.chars() {
         match character {

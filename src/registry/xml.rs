@@ -180,9 +180,10 @@ impl<'a> Xml<'a> {
     }
 
     fn characters(&self, raw: &'a str, start: usize) -> Result<Token<'a>, Finding> {
-        let section_end =
-            if self.has_section_ends { memmem::find(raw.as_bytes(), b"]]>") } else { None };
-        if let Some(at) = section_end.map(|at| start + at) {
+        if self.has_section_ends
+            && let Some(at) = memmem::find(raw.as_bytes(), b"]]>")
+        {
+            let at = start + at;
             return Err(not_well_formed(at..at + 3, "\"]]>\" in a text").hint("Write \"]]&gt;\"."));
         }
         Ok(Token::Text(self.newlines(raw), start))
@@ -266,11 +267,9 @@ impl<'a> Xml<'a> {
         if known && !local.contains(':') && local.starts_with(starts_name) {
             return Ok(());
         }
-        Err(not_well_formed(
-            span.clone(),
-            format!("the prefix {prefix:?} of {name:?} is not declared"),
-        )
-        .hint(format!("Add xmlns:{prefix}=\"...\" to the root, or leave the prefix out.")))
+        let message = format!("the prefix {prefix:?} of {name:?} is not declared");
+        Err(not_well_formed(span.clone(), message)
+            .hint(format!("Add xmlns:{prefix}=\"...\" to the root, or leave the prefix out.")))
     }
 
     fn instruction(&mut self, raw: &'a str, span: Range<usize>) -> Result<&'a str, Finding> {
@@ -278,10 +277,8 @@ impl<'a> Xml<'a> {
         let inner = raw.get(2..raw.len().saturating_sub(2)).unwrap_or("");
         let target = inner.split([' ', '\t', '\r', '\n']).next().unwrap_or("");
         if !is_name(target) || target.contains(':') || target.eq_ignore_ascii_case("xml") {
-            return Err(not_well_formed(
-                span,
-                format!("{target:?} cannot be the name of an instruction"),
-            ));
+            let message = format!("{target:?} cannot be the name of an instruction");
+            return Err(not_well_formed(span, message));
         }
         Ok(inner)
     }
@@ -314,11 +311,9 @@ impl<'a> Xml<'a> {
         let span = at..at + line.clamp(1, 80);
         match err {
             Error::IllFormed(IllFormedError::MismatchedEndTag { expected, found }) => {
-                let finding = not_well_formed(
-                    at..at + found.len() + 3,
-                    format!("</{found}> closes <{expected}>"),
-                );
-                finding.hint(format!("Write </{expected}> here, or close it before."))
+                let message = format!("</{found}> closes <{expected}>");
+                not_well_formed(at..at + found.len() + 3, message)
+                    .hint(format!("Write </{expected}> here, or close it before."))
             }
             Error::IllFormed(IllFormedError::UnmatchedEndTag(found)) => {
                 not_well_formed(at..at + found.len() + 3, format!("</{found}> closes nothing"))
@@ -388,17 +383,12 @@ fn attributes(text: &str, base: usize) -> Result<Vec<Attribute<'_>>, Finding> {
         let length = text[blank..].bytes().position(ends).unwrap_or(text.len() - blank);
         let name = &text[blank..blank + length];
         let name_span = base + blank..base + blank + length;
+        let invalid = |message: String| not_well_formed(name_span.clone(), message);
         if !is_name(name) {
-            return Err(not_well_formed(
-                name_span,
-                format!("{name:?} is not the name of an attribute"),
-            ));
+            return Err(invalid(format!("{name:?} is not the name of an attribute")));
         }
         if blank == at {
-            return Err(not_well_formed(
-                name_span,
-                format!("no space before the attribute {name:?}"),
-            ));
+            return Err(invalid(format!("no space before the attribute {name:?}")));
         }
         let equals = skip_blank(text, blank + length);
         let quote = match text[equals..].strip_prefix('=') {
@@ -406,18 +396,12 @@ fn attributes(text: &str, base: usize) -> Result<Vec<Attribute<'_>>, Finding> {
             None => text.len(),
         };
         let Some(mark) = text[quote..].chars().next().filter(|c| matches!(c, '"' | '\'')) else {
-            return Err(not_well_formed(
-                name_span,
-                format!("the attribute {name:?} has no value in quotes"),
-            )
-            .hint(format!("Write {name}=\"...\".")));
+            return Err(invalid(format!("the attribute {name:?} has no value in quotes"))
+                .hint(format!("Write {name}=\"...\".")));
         };
         let value = &text[quote + 1..];
         let Some(end) = value.find(mark) else {
-            return Err(not_well_formed(
-                name_span,
-                format!("the value of {name:?} has no closing quote"),
-            ));
+            return Err(invalid(format!("the value of {name:?} has no closing quote")));
         };
         let value = &value[..end];
         let span = base + quote + 1..base + quote + 1 + end;
@@ -426,10 +410,7 @@ fn attributes(text: &str, base: usize) -> Result<Vec<Attribute<'_>>, Finding> {
             return Err(Finding::new(Code::Limit, name_span, message));
         }
         if found.iter().any(|other| other.name == name) {
-            return Err(not_well_formed(
-                name_span,
-                format!("the attribute {name:?} is there twice"),
-            ));
+            return Err(invalid(format!("the attribute {name:?} is there twice")));
         }
         if found.len() == MAX_ATTRIBUTES {
             let message = format!("more than {MAX_ATTRIBUTES} attributes");

@@ -6,7 +6,7 @@ mod tool;
 use std::{
     collections::{HashMap, HashSet},
     fmt::Write as _,
-    hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState},
+    hash::{BuildHasher, RandomState},
     ops::Range,
     sync::Arc,
 };
@@ -17,7 +17,7 @@ use super::{
     ancestry::Declarations,
     diagnostic::{Code, Finding, Place, Report, did_you_mean},
     document::{Entry, Item, Piece},
-    index::Index,
+    index::{Index, NumberMap},
     nlweb,
     schema_org::{self, type_name},
     tool::stripped,
@@ -88,7 +88,7 @@ struct Reader<'a, 'r> {
     known_types: HashSet<Arc<str>>,
     top: TopLevel,
     /// The tool of each example, by the hash of type, site and example.
-    examples: HashMap<u64, usize, BuildHasherDefault<IdentityHasher>>,
+    examples: NumberMap<u64, usize>,
     /// A random seed, so that collisions cannot be prepared.
     seed: u64,
 }
@@ -102,24 +102,6 @@ struct TopLevel {
     roots: Vec<usize>,
     /// The first element that shows that there is no single root.
     fragment: Option<Range<usize>>,
-}
-
-/// A hasher for keys that are hashes.
-#[derive(Default)]
-struct IdentityHasher(u64);
-
-impl Hasher for IdentityHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |hash, byte| hash.rotate_left(8) ^ u64::from(*byte));
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
 }
 
 /// The scope in which tools are declared.

@@ -28,8 +28,8 @@ const IN_TOOL: [&str; 7] =
 struct ToolBuilder {
     spans: ToolSpans,
     parts: Vec<Part>,
-    /// A bit set of the fields that have been read.
-    seen: u8,
+    /// The fields that have been read.
+    seen: Vec<Field>,
 }
 
 impl<'a> Reader<'a, '_> {
@@ -191,20 +191,13 @@ impl<'a> Reader<'a, '_> {
             "prompt" => Field::Prompt,
             _ => Field::ReturnStruc,
         };
-        let bit = match field {
-            Field::Path => 1,
-            Field::Method => 2,
-            Field::Handler => 4,
-            Field::Prompt => 8,
-            _ => 16,
-        };
-        if builder.seen & bit != 0 {
+        if builder.seen.contains(&field) {
             let message = format!("this <{}> is not the first and is ignored", tag.name);
             let hint = "Remove one of them.".to_owned();
             self.warn(Code::RepeatedElement, &tag.span, message, Some(hint));
             return None;
         }
-        builder.seen |= bit;
+        builder.seen.push(field);
         match field {
             Field::Path => tool.path = text.unwrap_or("").into(),
             Field::Method => {

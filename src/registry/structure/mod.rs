@@ -68,26 +68,33 @@ pub fn schema(structure: &Value) -> Value {
     }
     let Value::Object(members) = structure else { return example(structure, 0).schema.into() };
     let score = score_key(members.keys().map(String::as_str));
-    let mut properties = Map::new();
-    let mut required = Vec::new();
-    for (key, value) in members {
-        let (schema, is_required) = if Some(key.as_str()) == score {
-            (self::score(value), true)
-        } else {
-            let read = example(value, 1);
-            (read.schema, read.required)
-        };
-        properties.insert(key.clone(), schema.into());
-        if is_required {
-            required.push(key.as_str());
-        }
-    }
+    let (properties, required) = properties_of(members, score, 1);
     let mut schema = json!({"type": "object", "properties": properties});
     if !required.is_empty() {
         schema["required"] = required.into();
     }
     schema["additionalProperties"] = false.into();
     schema
+}
+
+/// Derive the schemas of the members of an object, and the names of required ones: the score, and
+/// those that are marked as required.
+fn properties_of(
+    members: &Map<String, Value>,
+    score: Option<&str>,
+    depth: usize,
+) -> (Map<String, Value>, Vec<Value>) {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for (key, value) in members {
+        let is_score = Some(key.as_str()) == score;
+        let read = if is_score { self::score(value).into() } else { example(value, depth) };
+        if is_score || read.required {
+            required.push(key.as_str().into());
+        }
+        properties.insert(key.clone(), read.schema.into());
+    }
+    (properties, required)
 }
 
 /// Derive the schema of a reply to a prompt. It includes a score even if the structure has none, or
@@ -232,15 +239,7 @@ fn object(members: &Map<String, Value>, depth: usize) -> Map<String, Value> {
     if members.is_empty() {
         return schema;
     }
-    let mut properties = Map::new();
-    let mut required = Vec::new();
-    for (key, value) in members {
-        let read = example(value, depth + 1);
-        if read.required {
-            required.push(Value::from(key.as_str()));
-        }
-        properties.insert(key.clone(), read.schema.into());
-    }
+    let (properties, required) = properties_of(members, None, depth + 1);
     schema.insert("properties".to_owned(), properties.into());
     if !required.is_empty() {
         schema.insert("required".to_owned(), required.into());
