@@ -47,6 +47,11 @@ fn violation(keyword: &str, message: String, actual: Value) -> Violation {
     Violation { path: String::new(), keyword, message, expected: Value::Null, actual }
 }
 
+/// Return a repair of a whole call.
+fn repair(kind: RepairKind, before: impl Into<Value>, after: impl Into<Value>) -> Repair {
+    Repair { path: String::new(), kind, before: before.into(), after: after.into() }
+}
+
 /// A tool with its schema.
 #[derive(Clone, Debug)]
 pub struct Tool<S> {
@@ -97,16 +102,14 @@ impl<S> CallValidator<S> {
         };
         let mut repairs = Vec::new();
         if found.written != tool.name {
-            repairs.push(Repair {
-                path: String::new(),
-                kind: RepairKind::NameCase,
-                before: found.written.into(),
-                after: tool.name.clone().into(),
-            });
+            repairs.push(repair(RepairKind::NameCase, found.written, tool.name.as_str()));
         }
         let json = match self.json(found, &mut repairs) {
             Ok(json) if json.trim_start().starts_with('{') => json,
-            Ok(_) => return not_an_object(),
+            Ok(_) => {
+                let message = "the arguments are not a JSON object".to_owned();
+                return CallOutcome::invalid(InvalidKind::InvalidJson, message, Value::Null);
+            }
             Err((kind, message)) => return CallOutcome::invalid(kind, message, Value::Null),
         };
         let arguments = match backend.parse(&json) {
@@ -158,12 +161,7 @@ impl<S> CallValidator<S> {
             Outcome::Empty => return Ok("{}".into()),
             Outcome::Whole { strict, implicit_close } => {
                 if implicit_close {
-                    repairs.push(Repair {
-                        path: String::new(),
-                        kind: RepairKind::ImplicitClose,
-                        before: Value::Null,
-                        after: Value::Null,
-                    });
+                    repairs.push(repair(RepairKind::ImplicitClose, Value::Null, Value::Null));
                 }
                 strict
             }
@@ -214,11 +212,6 @@ impl<S> CallValidator<S> {
     }
 }
 
-fn not_an_object<V>() -> CallOutcome<V> {
-    let message = "the arguments are not a JSON object".to_owned();
-    CallOutcome::invalid(InvalidKind::InvalidJson, message, Value::Null)
-}
-
 /// The result of coercion to the types of a schema.
 enum Coercion<V> {
     /// Arguments that fit the schema, and the changes.
@@ -265,12 +258,7 @@ fn decode_json_string(payload: &str, repairs: &mut Vec<Repair>) -> Option<String
     if !inner.trim_start().starts_with('{') {
         return None;
     }
-    repairs.push(Repair {
-        path: String::new(),
-        kind: RepairKind::JsonText,
-        before: excerpt(payload).into(),
-        after: excerpt(&inner).into(),
-    });
+    repairs.push(repair(RepairKind::JsonText, excerpt(payload), excerpt(&inner)));
     Some(inner)
 }
 
@@ -288,11 +276,6 @@ fn strip_fence<'a>(payload: &'a str, repairs: &mut Vec<Repair>) -> &'a str {
     if trimmed.len() - inner.len() < 3 || !line.ends_with('\n') {
         return payload;
     }
-    repairs.push(Repair {
-        path: String::new(),
-        kind: RepairKind::Debris,
-        before: trimmed[inner.len()..].into(),
-        after: Value::Null,
-    });
+    repairs.push(repair(RepairKind::Debris, &trimmed[inner.len()..], Value::Null));
     line.trim_end()
 }

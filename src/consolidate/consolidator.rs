@@ -5,11 +5,11 @@ use super::{
     check::{check, check_calls},
     layout::Layout,
     parts::Parts,
-    reply::{Reply, is_blank},
+    reply::Reply,
 };
 use crate::{
     contract::FunctionContract,
-    message::{Content, Envelope, Message, Role, ToolCall, ToolResult, Update},
+    message::{Content, Envelope, Message, Role, ToolCall, ToolResult, Update, is_blank},
 };
 
 /// Converter of a growing history to natural text, message by message or, for a streaming reply,

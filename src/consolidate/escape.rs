@@ -120,15 +120,26 @@ pub(super) fn neutralise_into(safe: &mut String, text: &str, names: &Names) {
 /// idempotent, and leaves the output of [`neutralise`] unchanged.
 pub(super) fn secure(natural: &str, names: &Names) -> String {
     let mut safe = String::with_capacity(natural.len());
-    let mut rest = natural;
+    replace_live(&mut safe, natural, names, no_other_end, "&lt;");
+    safe
+}
+
+/// Append `text` to `safe`, with `escaped` in place of each `<` that makes a tag.
+fn replace_live(
+    safe: &mut String,
+    text: &str,
+    names: &Names,
+    ends: fn(char) -> bool,
+    escaped: &str,
+) {
+    let mut rest = text;
     while let Some(at) = memchr(b'<', rest.as_bytes()) {
         let after = &rest[at + 1..];
         safe.push_str(&rest[..at]);
-        safe.push_str(if is_live(after, names, no_other_end) { "&lt;" } else { "<" });
+        safe.push_str(if is_live(after, names, ends) { escaped } else { "<" });
         rest = after;
     }
     safe.push_str(rest);
-    safe
 }
 
 /// Return true if `after`, following a `<`, makes a tag that must be escaped.
@@ -178,14 +189,7 @@ pub(super) fn neutralise_json(json: &str, names: &Names) -> String {
     // To a model, an escape after the name may mean a line break.
     let ends = |ch| matches!(ch, '"' | '\\');
     let mut safe = String::with_capacity(json.len());
-    let mut rest = json;
-    while let Some(at) = memchr(b'<', rest.as_bytes()) {
-        let after = &rest[at + 1..];
-        safe.push_str(&rest[..at]);
-        safe.push_str(if is_live(after, names, ends) { "\\u003c" } else { "<" });
-        rest = after;
-    }
-    safe.push_str(rest);
+    replace_live(&mut safe, json, names, ends, "\\u003c");
     safe
 }
 

@@ -15,7 +15,7 @@ use super::{
     envelope::{Note, Notes, of_part},
     escape::{attribute_value, restore},
     grammar::{Grammar, as_written, parser_of, unchecked},
-    open_calls::{OpenCalls, calls_of},
+    open_calls::OpenCalls,
     response::Response,
 };
 use crate::{
@@ -79,7 +79,7 @@ impl<'g> Transcript<'g> {
                 self.write(&message.envelope, read);
             }
             content => {
-                self.ids.extend(calls_of(content).iter().map(|call| call.id.clone()));
+                self.ids.extend(content.calls().iter().map(|call| call.id.clone()));
                 self.messages.push(message.clone());
             }
         }

@@ -1,9 +1,10 @@
 //! JSON text, split into tokens that keep their spelling.
 
 use memchr::{memchr2, memmem};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::parser::Limits;
+use crate::{parser::Limits, validator::parts};
 
 /// Maximum nesting depth of JSON that is reformatted or read back: the same as the parser's.
 pub(super) const MAX_DEPTH: usize = Limits::DEPTH_CEILING;
@@ -102,25 +103,7 @@ fn string(text: &str) -> Option<(&str, &str)> {
 fn word(text: &str) -> Option<(&str, &str)> {
     let end = text.find(|ch: char| SPACE.contains(&ch) || matches!(ch, ',' | ']' | '}'));
     let (word, after) = text.split_at(end.unwrap_or(text.len()));
-    let is_literal = matches!(word, "true" | "false" | "null");
-    (is_literal || is_number(word)).then_some((word, after))
-}
-
-fn is_number(word: &str) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let word = word.strip_prefix('-').unwrap_or(word);
-    let (mantissa, exponent) = match word.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent)),
-        None => (word, None),
-    };
-    let (whole, fraction) = match mantissa.split_once('.') {
-        Some((whole, fraction)) => (whole, Some(fraction)),
-        None => (mantissa, None),
-    };
-    digits(whole)
-        && (whole.len() == 1 || !whole.starts_with('0'))
-        && fraction.is_none_or(digits)
-        && exponent.is_none_or(|text| digits(text.strip_prefix(['+', '-']).unwrap_or(text)))
+    serde_json::from_str::<IgnoredAny>(word).ok().map(|_| (word, after))
 }
 
 /// Format JSON text of an object or array on several lines, with two spaces per level, in UTF-8.
@@ -247,18 +230,10 @@ impl Writer {
 pub(super) fn is_shallow(value: &Value) -> bool {
     let mut waiting = vec![(value, 0)];
     while let Some((value, depth)) = waiting.pop() {
-        let below = match value {
-            Value::Array(_) | Value::Object(_) => depth + 1,
-            _ => continue,
-        };
-        if below > MAX_DEPTH {
+        if depth == MAX_DEPTH && (value.is_array() || value.is_object()) {
             return false;
         }
-        match value {
-            Value::Array(items) => waiting.extend(items.iter().map(|item| (item, below))),
-            Value::Object(members) => waiting.extend(members.values().map(|item| (item, below))),
-            _ => {}
-        }
+        waiting.extend(parts(value).map(|part| (part, depth + 1)));
     }
     true
 }

@@ -4,14 +4,6 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::message::{Content, Role, ToolCall};
 
-/// Return the calls of a message that is not text.
-pub(super) fn calls_of(content: &Content) -> &[ToolCall] {
-    match content {
-        Content::ToolCalls(calls) | Content::Aggregate { calls, .. } => calls,
-        _ => &[],
-    }
-}
-
 /// The open calls of the last turn, by name.
 #[derive(Debug, Default)]
 pub(super) struct OpenCalls {
@@ -31,13 +23,11 @@ impl OpenCalls {
             _ => {}
         }
         self.is_answered = !matches!(role, Role::System | Role::Assistant);
-        for call in calls_of(content) {
+        for call in content.calls() {
             self.add(call);
         }
-        if let Content::ToolResults(results) | Content::Aggregate { results, .. } = content {
-            for result in results {
-                self.answered(&result.name, &result.tool_call_id);
-            }
+        for result in content.results() {
+            self.answered(&result.name, &result.tool_call_id);
         }
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{Form, parts::Parts};
 use crate::message::{
-    Envelope, FinishReason, ToolCall, ToolCallUpdate, ToolResult,
+    Envelope, FinishReason, ToolCall, ToolCallUpdate, ToolResult, is_blank,
     slots::{Slot, Slots},
 };
 
@@ -285,8 +285,7 @@ impl Reply {
             call.state = match std::mem::replace(&mut call.state, State::Dropped) {
                 State::Open { name, arguments: text } if !name.is_empty() => {
                     let is_cut = position == last && reason.cuts_off();
-                    let id = self.slots.id(position).map(str::to_owned);
-                    let id = id.unwrap_or_else(|| self.slots.placeholder_id(position));
+                    let id = self.slots.known_id(position);
                     arguments_of(&text, is_cut).map_or(State::Dropped, |arguments| {
                         let (raw, repairs) = (text, Vec::new());
                         State::Whole(ToolCall {
@@ -304,11 +303,6 @@ impl Reply {
             };
         }
     }
-}
-
-/// Return true if a text is only white space, by Python's definition as well.
-pub(super) fn is_blank(text: &str) -> bool {
-    text.chars().all(|ch| ch.is_whitespace() || matches!(ch, '\u{1c}'..='\u{1f}'))
 }
 
 /// Parse the arguments of a native call, empty text being `{}`. Return `None` if they are not an
