@@ -163,7 +163,6 @@ pub enum ConsolidateError {
 /// Convert `messages` to natural text: one message per turn, never across a text of the system or
 /// the user. `tools` are the tools that the model knows. Whatever could be read as a call of one of
 /// them is escaped in every text, as are the reserved tags and the names of all previous calls.
-/// The messages are marked as natural. A text with that mark is passed on as it stands, so that
 /// The resulting messages are marked as natural. Natural text is passed through unchanged, so the
 /// conversion is idempotent; of a user's natural text, only results are passed through. System
 /// texts stay unchanged.
