@@ -6,7 +6,6 @@ import asyncio
 import json
 import sys
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ._inputs import InputError, name_of, read_registry, write_escapes
@@ -108,10 +107,11 @@ async def _score(
     registry: RegistrySnapshot, method: Method, options: argparse.Namespace
 ) -> Selection:
     from ..selection import ToolSelector
+    from ..selection._benchmark import policy_of
 
     async with AsyncExitStack() as stack:
         scorer = await _scorer(options, stack)
-        selector = ToolSelector(registry, scorer, _policy(method, options))
+        selector = ToolSelector(registry, scorer, policy_of(method, _policy(options)))
         selection = await selector.select(options.query, item_type=options.type, site=options.site)
     text = json.dumps(_selected(selection), indent=2) if options.json else selection.explain()
     sys.stdout.write(f"{text}\n")
@@ -127,17 +127,14 @@ async def _measure(
     if not queries:
         raise InputError(f"{name_of(options.file)} has no examples of tools to choose between")
     asked = queries if options.limit is None else benchmark.sample(queries, options.limit)
-    done: list[Measurement] = []
+    policy = _policy(options)
     async with AsyncExitStack() as stack:
         scorer = await _scorer(options, stack)
-        for method in methods:
-            policy = _policy("choose", options)
-            done.append(
-                await benchmark.measure(
-                    method, registry, asked, scorer, policy, on_result=_progress
-                )
-            )
-    found = benchmark.recall(registry, queries, _policy("choose", options))
+        done = [
+            await benchmark.measure(method, registry, asked, scorer, policy, on_result=_progress)
+            for method in methods
+        ]
+    found = benchmark.recall(registry, queries, policy)
     if options.json:
         facts = {
             "model": scorer.name,
@@ -268,14 +265,10 @@ def _progress(method: Method, query: LabelledQuery, selection: Selection) -> Non
     )
 
 
-def _policy(method: Method, options: argparse.Namespace) -> SelectionPolicy:
+def _policy(options: argparse.Namespace) -> SelectionPolicy:
     from ..selection import SelectionPolicy
-    from ..selection._benchmark import RECALL_AT
 
-    policy = SelectionPolicy(timeout=options.timeout, max_concurrency=options.max_concurrency)
-    if method == "prefilter":
-        return replace(policy, prefilter=RECALL_AT)
-    return replace(policy, strategy=method)
+    return SelectionPolicy(timeout=options.timeout, max_concurrency=options.max_concurrency)
 
 
 async def _scorer(options: argparse.Namespace, stack: AsyncExitStack) -> Scorer:

@@ -9,10 +9,16 @@ from urllib.parse import urlsplit
 
 from .._core import Diagnostic
 from ._files import SourceText, sort_diagnostics
-from ._imports import HandlerResolver, is_allowed, quoted
+from ._handler_code import (
+    HandlerResolver,
+    RequiredParameters,
+    is_allowed,
+    quoted,
+    required_by_definition,
+    required_parameters,
+)
 from ._purpose import purpose
 from ._registrations import handler_for
-from ._requirements import RequiredParameters, required_by_definition, required_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -37,19 +43,6 @@ class _HandlerFault(NamedTuple):
     code: str
     reason: str
     hint: str
-
-
-def with_document_name(name: str, found: Diagnostic) -> Diagnostic:
-    """Prefix the message of a diagnostic with the name of its document."""
-    return Diagnostic(
-        found.code,
-        found.severity,
-        f"{name}: {found.message}",
-        found.line,
-        found.column,
-        length=found.length,
-        hint=found.hint,
-    )
 
 
 def is_relative(url: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 import threading
@@ -14,14 +15,13 @@ from .._checks import check_count, check_number, check_type
 from .._core import RegistrySnapshot
 from ..exceptions import RegistryError
 from ._files import MAX_FILE_BYTES, read_snapshot, write_atomically
-from ._linting import Linter, is_relative, with_document_name
+from ._linting import Linter, is_relative
 from ._registrations import Registration, build_state, handler_for, tool_key
 from ._sources import (
     Document,
     FileSource,
     UrlSource,
     as_source,
-    join_snapshots,
     read_all,
     read_snapshots,
 )
@@ -245,7 +245,7 @@ class ToolRegistry:
         if len(found) == 1:
             return found[0]
         named = [
-            with_document_name(document.name, one)
+            one.__replace__(message=f"{document.name}: {one.message}")
             for document, diagnostics in zip(documents, found, strict=True)
             for one in diagnostics
         ]
@@ -438,13 +438,17 @@ class ToolRegistry:
         Raises:
             ContractError: A tool cannot be described to a model.
         """
-        from ._toolset import RegistryToolset, make_runner
+        from ..handlers import run_handler
+        from ._toolset import RegistryToolset
 
-        run = make_runner(
+        run = functools.partial(
+            run_handler,
             self,
             allowed_handlers=allowed_handlers,
             allowed_hosts=allowed_hosts,
             timeout=timeout,
+            # A model that has called one tool does not expect the answer of another.
+            fallback=None,
         )
         toolset = RegistryToolset((type, site), handler=handler, describe=describe, run=run)
         self._warn_unknown_type(self._state.snapshot, type)
@@ -459,7 +463,7 @@ class ToolRegistry:
 
     def _read(self, documents: tuple[Document, ...]) -> None:
         parts = read_snapshots(documents)
-        base = join_snapshots(parts)
+        base = parts[0] if len(parts) == 1 else RegistrySnapshot.join(parts)
         state = build_state(base, self._registrations.values())
         self._documents, self._parts, self._base = documents, parts, base
         self._publish(state)

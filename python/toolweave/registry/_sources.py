@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from .._core import RegistrySnapshot
 from .._extras import require
@@ -12,7 +12,7 @@ from ._files import MAX_FILE_BYTES, read_bytes, read_snapshot
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable
 
     import httpx
 
@@ -30,19 +30,6 @@ class Document(NamedTuple):
     """Path or URL, for errors."""
     data: str | bytes
     """Text, or its bytes."""
-
-
-class Source(Protocol):
-    """Protocol of sources, whose documents may change between reads."""
-
-    def read(self) -> list[Document]:
-        """Read all documents.
-
-        Raises:
-            OSError: A file cannot be read.
-            RegistryError: A document is too large, or a server does not return it.
-        """
-        ...
 
 
 class FileSource:
@@ -167,8 +154,13 @@ def as_source(
     return FolderSource(path) if path.is_dir() else FileSource(path)
 
 
-def read_all(sources: Iterable[Source]) -> tuple[Document, ...]:
-    """Read the documents of several sources, in order."""
+def read_all(sources: Iterable[AnySource]) -> tuple[Document, ...]:
+    """Read the documents of several sources, in order.
+
+    Raises:
+        OSError: A file cannot be read.
+        RegistryError: A document is too large, or a server does not return it.
+    """
     return tuple(document for source in sources for document in source.read())
 
 
@@ -191,12 +183,3 @@ def read_snapshots(documents: Iterable[Document]) -> tuple[RegistrySnapshot, ...
         raise errors[0]
     found: list[Diagnostic] = [one for error in errors for one in error.diagnostics]
     raise RegistryError("\n".join(str(error) for error in errors), tuple(found))
-
-
-def join_snapshots(parts: Sequence[RegistrySnapshot]) -> RegistrySnapshot:
-    """Join several registries.
-
-    Raises:
-        RegistryError: They contradict each other.
-    """
-    return parts[0] if len(parts) == 1 else RegistrySnapshot.join(parts)

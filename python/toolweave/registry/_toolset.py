@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from .._core import FunctionContract, PromptTemplate
 from ..tools import Tool, Toolset
@@ -15,24 +15,17 @@ from ._registrations import ToolKey, handler_for
 
 if TYPE_CHECKING:
     from .._core import ToolEntry
-    from ..handlers._target import HandlerSource
+    from ..handlers import HandlerRun
     from ..tools._function import AnyTool
     from ._registrations import RegistryState
+
+RunHandler: TypeAlias = "Callable[[ToolEntry, Mapping[str, Any], object], Awaitable[HandlerRun]]"
+"""Function that runs the handler of a tool with valid parameters."""
 
 Describe: TypeAlias = "Callable[[ToolEntry], str | None]"
 """Function that returns the description of a tool for a model."""
 
 _EXAMPLES = 3
-
-
-class RunHandler(Protocol):
-    """Function that runs the handler of a tool."""
-
-    def __call__(
-        self, entry: ToolEntry, parameters: Mapping[str, Any], handler: object, /
-    ) -> Awaitable[Any]:
-        """Run the handler with valid parameters, and return its return value."""
-        ...
 
 
 @dataclass
@@ -123,41 +116,14 @@ class RegistryToolset(Toolset):
 
         async def call(**arguments: Any) -> Any:
             if self._handler is not None:
-                return await self._run(entry, arguments, self._handler)
+                return (await self._run(entry, arguments, self._handler)).value
             collector = MessageCollector(item_type, site)
-            value = await self._run(entry, arguments, collector)
+            value = (await self._run(entry, arguments, collector)).value
             if value is None and collector.messages:
                 return collector.messages if len(collector.messages) > 1 else collector.messages[0]
             return value
 
         return call
-
-
-def make_runner(
-    registry: HandlerSource,
-    *,
-    allowed_handlers: Collection[str],
-    allowed_hosts: Collection[str],
-    timeout: float | None,
-) -> RunHandler:
-    """Return the function that runs the handlers of a registry."""
-    from ..handlers import run_handler
-
-    async def run(entry: ToolEntry, parameters: Mapping[str, Any], handler: object, /) -> Any:
-        done = await run_handler(
-            registry,
-            entry,
-            parameters,
-            handler,
-            allowed_handlers=allowed_handlers,
-            allowed_hosts=allowed_hosts,
-            timeout=timeout,
-            # A model that has called one tool does not expect the answer of another.
-            fallback=None,
-        )
-        return done.value
-
-    return run
 
 
 def description_of(entry: ToolEntry) -> str | None:

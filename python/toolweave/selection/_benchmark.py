@@ -116,6 +116,13 @@ def sample(queries: Sequence[LabelledQuery], limit: int) -> list[LabelledQuery]:
     return [queries[at * len(queries) // limit] for at in range(limit)]
 
 
+def policy_of(method: Method, policy: SelectionPolicy) -> SelectionPolicy:
+    """Return a policy with the strategy of a method."""
+    if method == "prefilter":
+        return replace(policy, strategy="choose", prefilter=RECALL_AT)
+    return replace(policy, strategy=method)
+
+
 async def measure(
     method: Method,
     source: ToolSource,
@@ -135,11 +142,7 @@ async def measure(
         policy: The policy, whose strategy is replaced by the method.
         on_result: Function to call after each query.
     """
-    policy = (
-        replace(policy, strategy="choose", prefilter=RECALL_AT)
-        if method == "prefilter"
-        else replace(policy, strategy=method)
-    )
+    policy = policy_of(method, policy)
     counting = _CountingScorer(scorer)
     made: list[tuple[LabelledQuery, Selection]] = []
     for query in queries:
@@ -209,18 +212,10 @@ class WithoutExample:
         return self._example in tool.examples or self._example in (tool.prompt or "")
 
     def _rest(self, tool: ToolEntry) -> ToolEntry:
-        return ToolEntry(
-            tool.name,
-            type=tool.type,
-            site=tool.site,
-            path=tool.path,
-            method=tool.method,
-            handler=tool.handler,
-            arguments=tool.arguments,
+        return tool.__replace__(
             examples=[example for example in tool.examples if example != self._example],
             # Some prompts repeat their examples.
             prompt=None if tool.prompt is None else tool.prompt.replace(self._example, "..."),
-            return_struc=tool.return_struc,
         )
 
 

@@ -14,7 +14,7 @@ import pytest
 from sample_registries import DETAILS, SEARCH, SHOP, registry_of
 from toolweave._core import Diagnostic
 from toolweave.registry import ToolRegistry
-from toolweave.registry._imports import HandlerResolver
+from toolweave.registry._handler_code import HandlerResolver
 
 TOUCHES_A_FILE = "import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n"
 """Source of a module that creates a file when it is imported."""
