@@ -138,7 +138,7 @@ class Routing:
         policy: SelectionPolicy | None = None,
         **options: Unpack[RoutingOptions],
     ) -> None:
-        _check_policy(policy)
+        check_type("policy", policy, SelectionPolicy, "a SelectionPolicy", none=True)
         _check_options(options)
         self.policy = NLWEB_POLICY if policy is None else policy
         self.decontextualization_timeout = options.get("decontextualization_timeout", 10.0)
@@ -182,7 +182,8 @@ class Routing:
         tools = self.selector.registry.tools_for("Item", ALL_SITES)
         search = next((entry for entry in tools if entry.name == SEARCH), None)
         query = query_of(handler)
-        return RoutingResult(query, [] if search is None else [self._sole_result(search, query)])
+        results = [] if search is None else [self._sole_result(search, query, {})]
+        return RoutingResult(query, results)
 
     async def route(self, handler: NLWebHandler) -> RoutingResult:
         """Select the tool for the query of a handler.
@@ -195,46 +196,45 @@ class Routing:
         query, item_type, site = query_of(handler), item_type_of(handler), site_of(handler)
         tools = selector.registry.tools_for(item_type, site)
         sole = tools[0] if len(tools) == 1 else None
-        if sole is not None and not self._needs_model(sole):
-            # Without asking the model, as in NLWeb.
-            return RoutingResult(
-                query, self._runnable(sole, lambda: [self._sole_result(sole, query)])
+        winner, parameters = sole, dict[str, Any]()
+        top: Sequence[Score] = ()
+        ranking: Sequence[Score] = ()
+        # A single tool is selected without asking the model, as in NLWeb.
+        if sole is None or self._needs_model(sole):
+            asked_for = {name for entry in tools for name in entry.placeholders}
+            selection = await selector.select(
+                query, item_type=item_type, site=site, context=placeholders(handler, asked_for)
             )
-        asked_for = {name for entry in tools for name in entry.placeholders}
-        selection = await selector.select(
-            query, item_type=item_type, site=site, context=placeholders(handler, asked_for)
-        )
-        for failed in selection.errors:
-            _log.warning("the tool %s: %s", failed.tool.name, failed.error)
-        winner = selection.tool
+            for failed in selection.errors:
+                _log.warning("the tool %s: %s", failed.tool.name, failed.error)
+            winner, parameters = selection.tool, selection.parameters
+            top, ranking = selection.top, selection.ranking
         if winner is None:
             return RoutingResult(query, [])
-        if sole is not None and winner == sole:
-            best = self._runnable(
-                sole, lambda: [self._sole_result(sole, query, selection.parameters)]
-            )
-            return RoutingResult(query, best)
-        results = self._runnable(
-            winner,
-            lambda: [
-                self._result(
-                    score, selection.parameters if score.tool is winner else score.parameters
-                )
-                for score in selection.top
+        try:
+            if winner == sole:
+                return RoutingResult(query, [self._sole_result(winner, query, parameters)])
+            results = [
+                self._result(score, parameters if score.tool is winner else score.parameters)
+                for score in top
                 if score.tool is winner or self._can_run(score.tool)
-            ],
-        )
-        return RoutingResult(
-            query,
-            results
-            or [
+            ]
+        except ImportError as error:
+            # Now, since NLWeb's dispatcher would discard what search needs before it fails.
+            _log.warning(
+                "the selected tool cannot run, so search is used: %s",
+                winner.name,
+                exc_info=error,
+                extra={"tool": winner.name},
+            )
+            results = [
                 self._result(score, score.parameters)
-                for score in selection.ranking
+                for score in ranking
                 if score.tool.name == self.policy.fallback
                 and score.tool is not winner
                 and self._can_run(score.tool)
-            ],
-        )
+            ]
+        return RoutingResult(query, results)
 
     def _needs_model(self, sole: ToolEntry) -> bool:
         """Return True if the only tool has parameters that only a model can fill."""
@@ -253,22 +253,6 @@ class Routing:
             cache_ttl=self._cache,
             limiter=self._limiter,
         )
-
-    def _runnable(
-        self, entry: ToolEntry, results: Callable[[], list[dict[str, Any]]]
-    ) -> list[dict[str, Any]]:
-        """Return the results for the selected tool; none if it cannot run."""
-        try:
-            return results()
-        except ImportError as error:
-            # Now, since NLWeb's dispatcher would discard what search needs before it fails.
-            _log.warning(
-                "the selected tool cannot run, so search is used: %s",
-                entry.name,
-                exc_info=error,
-                extra={"tool": entry.name},
-            )
-            return []
 
     def _can_run(self, entry: ToolEntry) -> bool:
         try:
@@ -289,7 +273,7 @@ class Routing:
         return {"tool": self._routed(entry), "result": result, "score": number}
 
     def _sole_result(
-        self, entry: ToolEntry, query: str, parameters: Mapping[str, Any] | None = None
+        self, entry: ToolEntry, query: str, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the entry for the only tool, which needs no score."""
         known: dict[str, Any] = {
@@ -297,12 +281,8 @@ class Routing:
             "justification": SOLE_TOOL_REASON,
             "search_query": query,
         }
-        result = {**known, **(parameters or {})}
-        return {
-            "tool": self._routed(with_search_query(entry), entry),
-            "result": result,
-            "score": 100,
-        }
+        routed = self._routed(with_search_query(entry), entry)
+        return {"tool": routed, "result": {**known, **parameters}, "score": 100}
 
     def _routed(self, entry: ToolEntry, given: ToolEntry | None = None) -> RoutedTool:
         """Convert a tool to NLWeb's attributes.
@@ -350,11 +330,6 @@ class Routing:
         ):
             return entry.handler
         return RUNNER
-
-
-def _check_policy(policy: object) -> None:
-    if policy is not None and not isinstance(policy, SelectionPolicy):
-        raise TypeError(f"policy must be a SelectionPolicy or None, got {type(policy).__name__}")
 
 
 def _check_options(options: RoutingOptions) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from .._core import RegistrySnapshot, ToolEntry, type_name
 from ..handlers._target import registered_handler
@@ -145,15 +145,4 @@ def with_search_query(entry: ToolEntry) -> ToolEntry:
         return entry
     schema: dict[str, Any] = entry.schema
     properties = {**schema["properties"], "search_query": {"type": "string"}}
-    return ToolEntry(
-        entry.name,
-        type=entry.type,
-        site=entry.site,
-        path=entry.path,
-        method=entry.method,
-        handler=entry.handler,
-        arguments=entry.arguments,
-        examples=entry.examples,
-        prompt=entry.prompt,
-        return_struc=cast("object", {**schema, "properties": properties}),
-    )
+    return entry.__replace__(return_struc={**schema, "properties": properties})
