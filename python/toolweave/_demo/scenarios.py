@@ -138,13 +138,8 @@ def scenario_for(prompt: str) -> Scenario | None:
     Prompts of recordings without a scenario are found as well.
     """
     wanted = _normalized(prompt)
-    for scenario in scenarios():
-        if _normalized(scenario.prompt) == wanted:
-            return scenario
-    for recording in recordings():
-        if _normalized(recording.prompt) == wanted:
-            return _of_recording(recording)
-    return None
+    known = (*scenarios(), *map(_of_recording, recordings()))
+    return next((each for each in known if _normalized(each.prompt) == wanted), None)
 
 
 def alternatives(turn: object) -> list[dict[str, Any]]:
@@ -155,7 +150,7 @@ def alternatives(turn: object) -> list[dict[str, Any]]:
 def reply_of(prompt: str, fields: Mapping[str, Any]) -> RecordedReply | str:
     """Parse a reply of a scenario: a reference to a recording, a text, or a recorded reply."""
     if "recording" in fields:
-        return _recording(fields["recording"]).reply
+        return next(each.reply for each in recordings() if each.name == fields["recording"])
     if "text" in fields:
         return str(fields["text"])
     return RecordedReply.from_dict({"prompt": prompt, **fields})
@@ -176,10 +171,6 @@ def written(prompt: str, text: str) -> RecordedReply:
 
 def _normalized(prompt: str) -> str:
     return " ".join(prompt.casefold().split())
-
-
-def _recording(name: str) -> Recording:
-    return next(each for each in recordings() if each.name == name)
 
 
 def _of_recording(recording: Recording) -> Scenario:

@@ -18,8 +18,6 @@ from ..tools import ToolContext, tool
 from .resources import read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ..tools import Tool
 
 Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
@@ -72,7 +70,7 @@ class ToolBox:
                 if unit == "fahrenheit":
                     degrees = f"{mean * 9 / 5 + 32:.0f} °F"
                 return f"{city}: {degrees} (long-term mean of {self.today:%B}, rounded)"
-        raise ToolFailed(f"no weather for {location!r}; there is for {_listed(table)}")
+        raise ToolFailed(f"no weather for {location!r}; there is for {', '.join(table)}")
 
     @tool("BookRestaurant")
     async def book_restaurant(
@@ -187,7 +185,7 @@ class ToolBox:
         message.set_content(body)
         self.sent_emails.append(message)
         return (
-            f"written: {message['Message-ID']} to {_listed(to)}, {len(bytes(message))} bytes "
+            f"written: {message['Message-ID']} to {', '.join(to)}, {len(bytes(message))} bytes "
             "(kept in memory, nothing is sent)"
         )
 
@@ -198,7 +196,7 @@ def _restaurant(wish: str) -> dict[str, Any]:
     for place in table:
         if _normalized(place["name"]) == wanted:
             return place
-    known = _listed(place["name"] for place in table)
+    known = ", ".join(place["name"] for place in table)
     raise ToolFailed(f"no restaurant {wish!r}; there are {known}")
 
 
@@ -222,7 +220,3 @@ def _normalized(text: str) -> str:
     """Normalize a name for comparison: without case, accents and surrounding space."""
     bare = unicodedata.normalize("NFKD", text.strip().casefold())
     return "".join(ch for ch in bare if not unicodedata.combining(ch))
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)

@@ -163,10 +163,7 @@ def _warn(registry: ToolRegistry, options: argparse.Namespace) -> None:
 def _all_tools(module: ModuleType) -> list[Any]:
     from ..tools import Tool
 
-    tools: dict[str, Any] = {}
-    for found in vars(module).values():
-        if isinstance(found, Tool):
-            tools[found.name] = found
+    tools = {found.name: found for found in vars(module).values() if isinstance(found, Tool)}
     if not tools:
         raise InputError(
             f"module {module.__name__!r} has no tools: decorate functions with @tool, "
