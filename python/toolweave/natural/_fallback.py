@@ -100,11 +100,11 @@ class Fallback:
             return None
         schema = _OBJECT if contract.parameters is None else contract.parameters
         prompt = _REPAIR_PROMPT.format(
-            name=_quoted(contract.name),
+            name=_json(contract.name),
             description=contract.description or "(it does not say)",
             schema=_json(schema),
             violations="\n".join(f"- {violation.message}" for violation in call.violations),
-            raw=_quoted(call.raw),
+            raw=_json(call.raw),
         )
         answer = await self._ask(prompt, schema)
         if answer is None:
@@ -129,7 +129,7 @@ class Fallback:
         if not contracts or not text.strip() or len(text) > MAX_FALLBACK_CHARS:
             return None
         prompt = _REWRITE_PROMPT.format(
-            tools=_json([contract.to_dict() for contract in contracts]), text=_quoted(text)
+            tools=_json([contract.to_dict() for contract in contracts]), text=_json(text)
         )
         schema = {
             "type": "object",
@@ -216,12 +216,8 @@ def _read_named(answer: str) -> tuple[str, str] | None:
 
 
 def _json(value: object) -> str:
+    """Return the value as JSON; a text in it cannot be mistaken for the prompt around it."""
     return json.dumps(value, ensure_ascii=False)
-
-
-def _quoted(text: str) -> str:
-    """Return the text as a JSON string, which cannot be mistaken for the prompt around it."""
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _log_outcome(call: InvalidToolCall, text: str, *, level: int = logging.WARNING) -> None:

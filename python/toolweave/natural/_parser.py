@@ -30,7 +30,7 @@ from ..tools._search import list_contracts
 from ._fallback import Fallback
 from ._prepared_tools import PreparedToolsCache, reiterable
 from ._reader import CUT_OFF, MAX_PIECE_CHARS, read_updates
-from ._request import Style, native_request
+from ._request import Request, Style, without_choice
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Sequence
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from ..protocols import Messages, Model, ModelOptions, ParsingModel
     from ._prepared_tools import PreparedTools, Tag
     from ._reader import ParsedEvent, ReplyEvent
-    from ._request import HistoryForm, Request
+    from ._request import HistoryForm
 
 _log = logging.getLogger("toolweave.natural")
 
@@ -307,7 +307,9 @@ class NaturalToolUseParser:
         conversation = drop_excess_calls(as_messages(messages))
         found = prepared.found(conversation, None if options is None else options.tool_choice)
         if self.native:
-            return native_request(conversation, prepared, options, found), found
+            tools = prepared.visible(found)
+            options = options if tools else without_choice(options)
+            return Request(conversation, tools, options), found
         return self._style.request(conversation, prepared, options, found), found
 
     def _read(

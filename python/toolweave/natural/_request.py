@@ -66,7 +66,7 @@ class Style:
         if self.stop and prepared.contracts:
             options = _with_stop_sequence(options)
         written = self._prompted(self._written(messages, prepared), prepared, found)
-        return Request(written, (), _without_choice(options))
+        return Request(written, (), without_choice(options))
 
     def describe(self, contracts: Sequence[FunctionContract]) -> str:
         """Describe tools as in the system prompt."""
@@ -103,17 +103,6 @@ class Style:
         return [TextMessage(prompt, role=Role.SYSTEM), *messages] if prompt else messages
 
 
-def native_request(
-    messages: Sequence[Message],
-    prepared: PreparedTools,
-    options: ModelOptions | None,
-    found: tuple[str, ...] = (),
-) -> Request:
-    """Return a request with tools and calls in the protocol of the provider."""
-    tools = prepared.visible(found)
-    return Request(messages, tools, options if tools else _without_choice(options))
-
-
 def _with_stop_sequence(options: ModelOptions | None) -> ModelOptions:
     options = options or ModelOptions()
     if STOP_SEQUENCE in options.stop or len(options.stop) >= _MAX_STOP_SEQUENCES:
@@ -121,7 +110,7 @@ def _with_stop_sequence(options: ModelOptions | None) -> ModelOptions:
     return replace(options, stop=(*options.stop, STOP_SEQUENCE))
 
 
-def _without_choice(options: ModelOptions | None) -> ModelOptions | None:
+def without_choice(options: ModelOptions | None) -> ModelOptions | None:
     """Return options without a tool choice, which providers reject in requests without tools."""
     if options is None or options.tool_choice is None:
         return options

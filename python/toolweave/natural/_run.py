@@ -145,7 +145,7 @@ class ReplyRun(Run["ToolUseEvent"]):
             elif isinstance(message, UsageMessage):
                 kept.append(message)
             elif not (isinstance(message, TextMessage) and message.text.isspace()):
-                kept.append(message.__replace__(id=self._id(number)))
+                kept.append(message.__replace__(id=self._envelope.id_of(number)))
                 number += 1
         return tuple(kept)
 
@@ -203,7 +203,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         # Read several times per reply, and rarely while it streams.
         if self._joined_messages is None:
             self._joined_messages = tuple(
-                message.__replace__(id=self._id("usage"))
+                message.__replace__(id=self._envelope.id_of("usage"))
                 if isinstance(message, UsageMessage)
                 else message
                 for message in self._joiner.finish().messages
@@ -462,6 +462,3 @@ class ReplyRun(Run["ToolUseEvent"]):
                 self._events.put(usage)
             self._events.put(FinishUpdate(self.finish_reason))
         self._events.end(self._error)
-
-    def _id(self, part: int | str) -> str:
-        return self._envelope.id_of(part)

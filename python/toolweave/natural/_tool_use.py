@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .._checks import check_callable, check_text
 from .._core import FinishUpdate
 from ..executor._journal import check_journal
-from ..models import as_messages, as_model
+from ..models import as_messages
 from ._options import resolve_executor, split_options
 from ._parser import NaturalToolUseParser
 from ._parts import ReplyEnvelope
@@ -68,16 +68,12 @@ class FunctionCalling:
         **options: Unpack[ExecutorOptions],
     ) -> None:
         if not isinstance(model, NaturalToolUseParser):
-            model = as_model(model)
+            model = NaturalToolUseParser(model, tool_mode="native")
         check_text("name", name, none=True)
         check_callable("generation_ids", generation_ids, "a function without arguments", none=True)
         self.executor = resolve_executor(tools, handlers, executor, options)
         """Executor of the calls."""
-        self.parser = (
-            model
-            if isinstance(model, NaturalToolUseParser)
-            else NaturalToolUseParser(model, tool_mode="native")
-        )
+        self.parser = model
         """Parser of the replies."""
         self.name = name
         """Name of the agent, the `from_agent` of its messages."""
@@ -269,7 +265,6 @@ class NaturalToolUse(FunctionCalling):
         stop: bool = True,
         **options: Unpack[ToolUseOptions],
     ) -> None:
-        model = as_model(model)
         parser_options, executor_options = split_options(options)
         executor = resolve_executor(tools, handlers, executor, executor_options)
         parser = NaturalToolUseParser(
