@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import pydoc
 
 import pytest
 
@@ -15,13 +16,17 @@ import toolweave
     [
         "toolweave.agent",
         "toolweave.natural",
-        "toolweave.natural._parser",
-        "toolweave.natural._tool_use",
+        "toolweave.natural.NaturalToolUseParser",
+        "toolweave.natural.NaturalToolUse",
     ],
 )
 def test_the_examples_of_a_module_are_true(name: str) -> None:
-    module = importlib.import_module(name)
+    place = pydoc.locate(name)
+    module = importlib.import_module("toolweave.natural")
     known = {public: getattr(toolweave, public) for public in toolweave.__all__}
-    results = doctest.testmod(module, extraglobs={**known, **vars(module)})
+    runner = doctest.DocTestRunner()
+    for each in doctest.DocTestFinder().find(place, name, globs={**known, **vars(module)}):
+        runner.run(each)
+    results = runner.summarize()
     assert results.attempted > 0
     assert results.failed == 0
