@@ -25,13 +25,14 @@ from .._extras import require
 from ..models._clients import ProviderModel, checked_key, client_settings
 from ..models._errors import failure, server_label
 from ..models._requests import build_request
-from ..models._streaming import closing, map_errors, read_reply
+from ..models._streaming import closing, read_reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 
     from .._core import FinishUpdate, FunctionContract
     from .._messages import Message, Update
+    from ..exceptions import ModelError
     from ..protocols import ModelOptions
 
 __all__ = ["LiteLLMModel"]
@@ -109,8 +110,7 @@ class LiteLLMModel(ProviderModel):
 
     def _reply(self, request: dict[str, Any]) -> AsyncIterator[Update]:
         reader = _LiteLLMChunkReader()
-        chunks = map_errors(self._chunks(request, reader), self._to_model_error)
-        return read_reply(chunks, reader, self.name)
+        return read_reply(self._chunks(request, reader), reader, self.name, self._to_model_error)
 
     async def _chunks(
         self, request: dict[str, Any], reader: _LiteLLMChunkReader
@@ -120,7 +120,7 @@ class LiteLLMModel(ProviderModel):
             async for chunk in stream:
                 yield chunk
 
-    def _to_model_error(self, error: Exception) -> Exception:
+    def _to_model_error(self, error: Exception) -> ModelError:
         origin = error
         # LiteLLM wraps the exception that interrupted a stream.
         while isinstance(inner := getattr(origin, "original_exception", None), Exception):

@@ -100,7 +100,7 @@ class _MessageConverter:
             fields = cast("Mapping[str, Any]", message)
             if "kind" in fields:
                 self._flush()
-                self._add(self._without_natural(_from_wire(index, _named(fields, self._tool))))
+                self._add(self._from_wire(index, _named(fields, self._tool)))
             else:
                 self._defer(index, fields)
         elif _has_dump(message):
@@ -110,8 +110,12 @@ class _MessageConverter:
                 f"message {index} must be a message, a str or a dict, got {type(message).__name__}"
             )
 
-    def _without_natural(self, message: Message) -> Message:
-        """Return a message of a dict without its ``natural`` flag, unless dicts are trusted."""
+    def _from_wire(self, index: int, fields: Mapping[str, Any]) -> Message:
+        """Return a message of a dict, without its ``natural`` flag unless dicts are trusted."""
+        try:
+            message = message_from_dict(fields)
+        except MessageError as err:
+            raise _with_index(err, index) from None
         if isinstance(message, TextMessage) and message.natural and not self._trusted:
             return message.__replace__(natural=False)
         return message
@@ -162,13 +166,6 @@ def _ids(calls: object) -> Iterable[object]:
         for call in cast("Iterable[object]", calls):
             if isinstance(call, Mapping):
                 yield cast("Mapping[str, object]", call).get("id")
-
-
-def _from_wire(index: int, fields: Mapping[str, Any]) -> Message:
-    try:
-        return message_from_dict(fields)
-    except MessageError as err:
-        raise _with_index(err, index) from None
 
 
 def _named(fields: Mapping[str, Any], tool_of: Callable[[str], str | None]) -> Mapping[str, Any]:

@@ -61,15 +61,7 @@ def build_request(
                 definition["function"]["strict"] = True
     if options is None:
         return request
-    for name in ("temperature", "top_p", "max_tokens", "seed"):
-        value = getattr(options, name)
-        if value is not None:
-            request[name] = value
-    if options.stop:
-        request["stop"] = list(options.stop)
-    if options.response_schema is not None:
-        schema = {"name": "reply", "schema": dict(options.response_schema), "strict": strict}
-        request["response_format"] = {"type": "json_schema", "json_schema": schema}
+    request |= option_fields(options, strict=strict)
     choice = checked_tool_choice(options, tools)
     if choice in ("auto", "none", "required"):
         request["tool_choice"] = choice
@@ -77,6 +69,18 @@ def build_request(
         request["tool_choice"] = {"type": "function", "function": {"name": choice}}
     request.update(checked_extra(options.extra))
     return request
+
+
+def option_fields(options: ModelOptions, *, strict: bool) -> dict[str, Any]:
+    """Return the given options in OpenAI's form, except the tool choice and `extra`."""
+    names = ("temperature", "top_p", "max_tokens", "seed")
+    fields = {name: value for name in names if (value := getattr(options, name)) is not None}
+    if options.stop:
+        fields["stop"] = list(options.stop)
+    if options.response_schema is not None:
+        schema = {"name": "reply", "schema": dict(options.response_schema), "strict": strict}
+        fields["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return fields
 
 
 def checked_tool_choice(options: ModelOptions, tools: Sequence[FunctionContract]) -> str | None:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from ..exceptions import ModelError
 from ..kinds import FinishReason
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from .._core import FinishUpdate
     from .._messages import Update
+    from ..exceptions import ModelError
 
 logger = logging.getLogger("toolweave.models")
 
@@ -117,7 +117,10 @@ class StreamItemReader(Protocol):
 
 
 async def read_reply(
-    items: AsyncIterable[object], reader: StreamItemReader, model: str
+    items: AsyncIterable[object],
+    reader: StreamItemReader,
+    model: str,
+    convert: Callable[[Exception], ModelError],
 ) -> AsyncIterator[Update]:
     """Yield the updates of one reply, ending with its `FinishUpdate`.
 
@@ -127,6 +130,7 @@ async def read_reply(
         items: The chunks or events of a client; closed in every case.
         reader: Converter of the items.
         model: Name of the model, for the log.
+        convert: Function that converts the exceptions of `items`.
     """
     async with closing(items):
         iterator = aiter(items)
@@ -135,11 +139,14 @@ async def read_reply(
                 item = await anext(iterator)
             except StopAsyncIteration:
                 break
-            except ModelError as err:
+            except Exception as err:
+                failure = convert(err)
                 if reader.reason is None:
-                    raise
+                    if failure is err:
+                        raise
+                    raise failure from err
                 logger.info(
-                    "after the end of a reply of %s: %s", model, err, extra={"model": model}
+                    "after the end of a reply of %s: %s", model, failure, extra={"model": model}
                 )
                 break
             for update in reader.push(item):

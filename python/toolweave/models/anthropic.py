@@ -28,7 +28,7 @@ from .._extras import require
 from ._clients import ClientModel, Stream, checked_key, client_settings, items
 from ._errors import failure
 from ._requests import checked_extra, checked_tool_choice
-from ._streaming import field, map_errors, read_reply, text
+from ._streaming import field, read_reply, text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from .._core import FunctionContract
     from .._messages import Message, Update
+    from ..exceptions import ModelError
     from ..protocols import ModelOptions
 
 _FINISH = {
@@ -145,12 +146,12 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
         async def open_stream() -> Stream:
             return cast("Stream", await cast("Any", client.messages.create)(**request))
 
-        def to_model_error(error: Exception) -> Exception:
+        def to_model_error(error: Exception) -> ModelError:
             secrets = (client.api_key, client.auth_token)
             return failure(error, self.provider, secrets, statuses=_STATUSES)
 
-        events = map_errors(items(open_stream, self.provider), to_model_error)
-        return read_reply(events, EventReader(), self.name)
+        events = items(open_stream, self.provider)
+        return read_reply(events, EventReader(), self.name, to_model_error)
 
     def _request(
         self,

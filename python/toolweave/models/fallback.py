@@ -106,8 +106,7 @@ class _Failure:
     error: Exception
     attempts: int
 
-    @property
-    def sentence(self) -> str:
+    def __str__(self) -> str:
         tried = f" ({self.attempts} attempts)" if self.attempts > 1 else ""
         return f"{_name(self.model)}{tried}: {self.error}"
 
@@ -304,7 +303,7 @@ def _combined_error(failures: Sequence[_Failure]) -> ModelError:
     waits = [error.retry_after for error in errors if isinstance(error, ModelError)]
     known = [wait for wait in waits if wait is not None]
     return ModelError(
-        "no model could answer: " + "; ".join(failure.sentence for failure in failures),
+        "no model could answer: " + "; ".join(map(str, failures)),
         getattr(last, "provider", None),
         getattr(last, "status", None),
         min(known) if known else None,

@@ -21,7 +21,7 @@ from .._extras import require
 from ._clients import ClientModel, Stream, checked_key, client_settings, items
 from ._errors import failure, provider_for_url
 from ._requests import build_request, log_unsupported, unsupported_parameter, without_parameters
-from ._streaming import map_errors, read_reply
+from ._streaming import read_reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from .._core import FunctionContract
     from .._messages import Message, Update
+    from ..exceptions import ModelError
     from ..protocols import ModelOptions
 
 _NO_KEY = "none"
@@ -154,11 +155,12 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
 
     def _reply(self, request: dict[str, Any]) -> AsyncIterator[Update]:
         client = self._client()
-        chunks = map_errors(
-            items(lambda: self._open(client, request), self.provider),
-            lambda error: failure(error, self.provider, [client.api_key]),
-        )
-        return read_reply(chunks, ChunkReader(), self.name)
+        chunks = items(lambda: self._open(client, request), self.provider)
+
+        def to_model_error(error: Exception) -> ModelError:
+            return failure(error, self.provider, [client.api_key])
+
+        return read_reply(chunks, ChunkReader(), self.name, to_model_error)
 
     async def _open(
         self,

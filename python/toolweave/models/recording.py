@@ -268,21 +268,20 @@ def _update(number: int, delta: object) -> Update:
 
 
 def _delta(update: Update) -> str | dict[str, Any]:
-    if isinstance(update, TextDelta):
-        return update.text
-    if isinstance(update, ReasoningDelta):
-        return {"reasoning": update.text}
-    if isinstance(update, UsageUpdate):
-        counts = ("input_tokens", "output_tokens", "cached_input_tokens")
-        return {"usage": {name: getattr(update, name) for name in counts}}
-    if isinstance(update, ToolCallUpdate):
-        fragment = {
-            "id": update.tool_call_id,
-            "index": update.index,
-            "name": update.function_name,
-            "arguments": update.function_args,
-        }
-        return {"tool_call": {key: value for key, value in fragment.items() if value is not None}}
-    raise TypeError(
-        f"an update must be text, reasoning, a tool call or usage, got {type(update).__name__}"
-    )
+    match update:
+        case TextDelta(text):
+            return text
+        case ReasoningDelta(text):
+            return {"reasoning": text}
+        case UsageUpdate():
+            counts = ("input_tokens", "output_tokens", "cached_input_tokens")
+            return {"usage": {name: getattr(update, name) for name in counts}}
+        case ToolCallUpdate(call_id, index, name, arguments):
+            fragment = {"id": call_id, "index": index, "name": name, "arguments": arguments}
+            given = {key: value for key, value in fragment.items() if value is not None}
+            return {"tool_call": given}
+        case _:
+            raise TypeError(
+                "an update must be text, reasoning, a tool call or usage, "
+                f"got {type(update).__name__}"
+            )

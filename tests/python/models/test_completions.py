@@ -28,9 +28,16 @@ async def streamed(chunks: Iterable[object]) -> AsyncIterator[object]:
         yield one
 
 
+def as_it_is(error: Exception) -> ModelError:
+    assert isinstance(error, ModelError)
+    return error
+
+
 def updates(chunks: Iterable[object]) -> list[Update]:
     async def read() -> list[Update]:
-        return [update async for update in read_reply(streamed(chunks), ChunkReader(), "m")]
+        return [
+            update async for update in read_reply(streamed(chunks), ChunkReader(), "m", as_it_is)
+        ]
 
     return asyncio.run(read())
 
@@ -285,7 +292,7 @@ def test_a_connection_that_breaks_after_the_end_breaks_nothing(finished: bool) -
         raise broken
 
     async def read() -> list[Update]:
-        return [update async for update in read_reply(chunks(), ChunkReader(), "m")]
+        return [update async for update in read_reply(chunks(), ChunkReader(), "m", as_it_is)]
 
     if finished:
         assert len(asyncio.run(read())) == 2

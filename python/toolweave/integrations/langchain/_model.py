@@ -17,6 +17,7 @@ from ..._core import FinishUpdate, ReasoningDelta, TextDelta, ToolCallUpdate, Us
 from ...exceptions import ModelError
 from ...kinds import FinishReason
 from ...models._errors import is_transient_error, redacted, retry_after
+from ...models._requests import option_fields
 from ...models._streaming import closing, map_errors
 from ...protocols import ModelOptions
 from ._messages import to_langchain
@@ -111,9 +112,9 @@ class LangChainModel:
             ValueError: Tools were given to a model without native calls.
         """
         options = options or ModelOptions()
-        stream = self._bind(tools, options.tool_choice).astream(
-            to_langchain(messages), **_arguments(options)
-        )
+        arguments = {**option_fields(options, strict=True), **options.extra}
+        model = self._bind(tools, options.tool_choice)
+        stream = model.astream(to_langchain(messages), **arguments)
         reader = _LangChainReader()
         async with closing(map_errors(stream, self._to_model_error)) as chunks:
             async for chunk in chunks:
@@ -214,26 +215,12 @@ def _binds_tools(model: object) -> bool:
     return callable(getattr(model, "bind_tools", None))
 
 
-def _arguments(options: ModelOptions) -> dict[str, Any]:
-    given: dict[str, Any] = {
-        "temperature": options.temperature,
-        "top_p": options.top_p,
-        "max_tokens": options.max_tokens,
-        "seed": options.seed,
-        "stop": list(options.stop) or None,
-    }
-    if options.response_schema is not None:
-        schema = {"name": "reply", "schema": dict(options.response_schema), "strict": True}
-        given["response_format"] = {"type": "json_schema", "json_schema": schema}
-    return {name: value for name, value in given.items() if value is not None} | dict(options.extra)
-
-
 class _LangChainReader:
     """Converter from the chunks of one reply to updates."""
 
     def __init__(self) -> None:
         self.reason = FinishReason.MISSING
-        self._usage: tuple[int, int, int] = (0, 0, 0)
+        self._usage: tuple[int, ...] = (0, 0, 0)
         # Some integrations give calls an index, some an id, and some neither.
         self._indices: dict[int | str, int] = {}
 
@@ -266,14 +253,11 @@ class _LangChainReader:
 
     def _calls(self, reply: AIMessage) -> Iterator[Update]:
         """Yield the calls of a model that does not stream."""
-        for call in reply.tool_calls:
-            index = len(self._indices)
-            self._indices[index] = index
-            yield ToolCallUpdate(call["id"], index, call["name"], json.dumps(call["args"]))
-        for broken in reply.invalid_tool_calls:
-            index = len(self._indices)
-            self._indices[index] = index
-            yield ToolCallUpdate(broken["id"], index, broken["name"], broken["args"])
+        valid = [(call, json.dumps(call["args"])) for call in reply.tool_calls]
+        invalid = [(call, call["args"]) for call in reply.invalid_tool_calls]
+        for call, arguments in (*valid, *invalid):
+            index = self._indices.setdefault(len(self._indices), len(self._indices))
+            yield ToolCallUpdate(call["id"], index, call["name"], arguments)
 
     def _usage_updates(self, chunk: AIMessage) -> Iterator[Update]:
         """Yield the total usage; LangChain's chunks have increments."""
@@ -284,11 +268,7 @@ class _LangChainReader:
                 chunk.usage_metadata["output_tokens"],
                 details.get("cache_read") or 0,
             )
-            self._usage = (
-                self._usage[0] + more[0],
-                self._usage[1] + more[1],
-                self._usage[2] + more[2],
-            )
+            self._usage = tuple(map(sum, zip(self._usage, more, strict=True)))
             yield UsageUpdate(*self._usage)
 
     def _read_finish_reason(self, metadata: Mapping[str, Any]) -> None:

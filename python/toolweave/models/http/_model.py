@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -175,10 +175,7 @@ class HttpModel(ClosedAtExit):
                 roots=Path(roots).read_bytes() if isinstance(roots, (str, Path)) else roots,
                 http_version=http_version,
                 follow_redirects=follow_redirects,
-                max_header_bytes=limits.max_header_bytes,
-                max_line_bytes=limits.max_line_bytes,
-                max_body_bytes=limits.max_body_bytes,
-                max_queued_bytes=limits.max_queued_bytes,
+                **asdict(limits),
             ),
             url=url,
             fixed_headers=fixed | {name.lower(): text for name, text in (headers or {}).items()},
