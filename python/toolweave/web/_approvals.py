@@ -90,7 +90,6 @@ class PendingAnswers:
         key = self.register("approval")
         writer = self._writer
         awaited = PendingInput(key, "approval", call, writer.record.run_id)
-        answered = False
         try:
             await writer.publish_pending(
                 {
@@ -102,11 +101,10 @@ class PendingAnswers:
                 awaited,
             )
             answer = await self.wait_for(key)
-            answered = True
-        finally:
+        except BaseException:
             self._futures.pop(key, None)
-            if not answered:
-                await asyncio.shield(self._withdraw(key))
+            await asyncio.shield(self._withdraw(key))
+            raise
         return approval_of(answer.value)
 
     async def _withdraw(self, key: str) -> None:

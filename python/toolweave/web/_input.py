@@ -125,10 +125,8 @@ class UserInput:
 
     async def awaited(self, chat_id: str, key: str) -> StoredPendingInput | None:
         """Return what waits for the answer to a key; None if nothing does."""
-        for each in await self._store.pending(chat_id):
-            if each.key == key:
-                return each
-        return None
+        pending = await self._store.pending(chat_id)
+        return next((each for each in pending if each.key == key), None)
 
     async def resolve(
         self,

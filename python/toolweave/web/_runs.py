@@ -9,18 +9,19 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from .._aio.tasks import cancel_and_wait
+from .._core import ToolAggregateMessage
 from ..exceptions import ChatBusyError, StoreError
 from ..lifecycle import StreamEventMapper
 from ._errors import HttpError, unavailable
-from ._late_results import publish_late_results
 from ._run import ChatRun
 from ._security import ConcurrencyLimiter
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from .._messages import Message
-    from ..store import MessageStore, RunRecord
+    from ..lifecycle import StreamEvent
+    from ..store import MessageStore, RunRecord, StoredMessage
     from ._channels import ChatChannels
     from ._limits import WebLimits
     from ._responders import Responder
@@ -169,9 +170,54 @@ class ChatRuns:
             )
             return None
 
-    async def publish_late_results(self, chat_id: str, call_ids: Sequence[str]) -> None:
-        """Publish results of calls that have come after the end of their run."""
-        await publish_late_results(self._store, self._channels, chat_id, call_ids)
+    async def publish_late_results(self, chat_id: str, call_ids: Iterable[str]) -> None:
+        """Store late results with their calls, and publish those that were not published before.
+
+        The results of an active run are left to that run.
+
+        Args:
+            chat_id: Id of the chat.
+            call_ids: Ids of the calls; calls without a result are skipped.
+        """
+        wanted = set(call_ids)
+        for stored in reversed((await self._store.load(chat_id)).stored):
+            message = stored.message
+            if isinstance(message, ToolAggregateMessage):
+                found = wanted & {result.tool_call_id for result in message.tool_results}
+                events = await self._late_events(chat_id, stored, message, found) if found else []
+                if events:
+                    written = await self._store.write(chat_id, events=events, messages=[message])
+                    self._channels.publish(chat_id, written.events)
+                wanted -= found
+            if not wanted:
+                return
+
+    async def _late_events(
+        self, chat_id: str, stored: StoredMessage, aggregate: ToolAggregateMessage, calls: set[str]
+    ) -> list[StreamEvent]:
+        """Return the events of results that were not published since the run of the calls began."""
+        run = None if stored.run_id is None else await self._store.run(stored.run_id)
+        after = 0 if run is None else run.first_event - 1
+        published: set[object] = set()
+        while events := await self._store.events(chat_id, after=after, limit=500):
+            published |= {
+                each.get("messageId")
+                for each in events
+                if each["kind"] == "tool_result" and each.get("done") is True
+            }
+            after = events[-1]["sequenceNumber"]
+        mapper = StreamEventMapper(chat_id, stored.run_id or "")
+        mapper.register_calls([aggregate])
+        late = [
+            event
+            for result in aggregate.tool_results
+            if result.tool_call_id in calls
+            for event in mapper.map(result, generation_id=stored.generation_id)
+            if event.get("messageId") not in published
+        ]
+        if late and len(aggregate.tool_results) == len(aggregate.tool_calls):
+            late += mapper.map(aggregate, generation_id=stored.generation_id)
+        return late
 
     async def delete_chat(self, chat_id: str) -> None:
         """Delete a chat, and what the responder keeps of it.

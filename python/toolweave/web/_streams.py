@@ -67,11 +67,14 @@ class EventStreams:
         cursor, follow = cursor_of(request), query_flag(request, "follow")
         format_ = request.query_params.get("format", NATIVE)
         if format_ != NATIVE:
-            encoder = self._encoder(format_)
+            make = self._encoders.get(format_)
+            if make is None:
+                known = ", ".join([NATIVE, *self._encoders])
+                raise HttpError(400, "unknown_format", f"`format` must be one of {known}.")
             run = await self._run_after(chat.chat_id, cursor)
             if run is None:
                 return Response(status_code=204)
-            return await self.run_response(run, encoder, client, after=cursor)
+            return await self.run_response(run, make(), client, after=cursor)
         async with AsyncExitStack() as stack:
             channel = await self._open(chat.chat_id, client, stack)
             if cursor > channel.last_number:
@@ -116,13 +119,6 @@ class EventStreams:
     async def _open(self, chat_id: str, client: Client, stack: AsyncExitStack) -> ChatChannel:
         stack.enter_context(self._slots.hold(client.quota_key))
         return await stack.enter_async_context(self._channels.open(chat_id))
-
-    def _encoder(self, format_: str) -> Encoder:
-        make = self._encoders.get(format_)
-        if make is None:
-            known = ", ".join([NATIVE, *self._encoders])
-            raise HttpError(400, "unknown_format", f"`format` must be one of {known}.")
-        return make()
 
     async def _run_after(self, chat_id: str, cursor: int) -> RunRecord | None:
         """Return the active run, or else the first run that the client has not read to its end."""

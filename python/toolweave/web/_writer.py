@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from .._core import ToolResult
@@ -109,19 +110,15 @@ class RunWriter:
         self._known = frozenset(known)
         async for event in run:
             on_event(event)
-            await self._handle(event)
-        self._check()
-
-    async def _handle(self, event: TurnEvent) -> None:
-        if isinstance(event, ToolQuestion):
-            await self._record_question(event)
-        elif not (
-            isinstance(event, ToolDeferred)
-            and (self._generation, event.tool_call_id) in self._deferred
-        ):
-            self._emit(event, self._generation)
-        if self._size > self._limits.max_unsaved_bytes:
-            await self.flush()
+            if isinstance(event, ToolQuestion):
+                await self._record_question(event)
+            elif not isinstance(event, ToolDeferred) or (
+                (self._generation, event.tool_call_id) not in self._deferred
+            ):
+                self._emit(event, self._generation)
+            if self._size > self._limits.max_unsaved_bytes:
+                await self.flush()
+            self._check()
         self._check()
 
     @property
@@ -223,8 +220,7 @@ class RunWriter:
         if not self._drafts or self._is_closed:
             return
         if urgent or self._timer is None:
-            if self._timer is not None:
-                self._timer.cancel()
+            self._cancel_timer()
             delay = 0.0 if urgent else self._limits.batch
             self._timer = asyncio.get_running_loop().call_later(delay, self._on_timer)
 
@@ -374,33 +370,22 @@ class RunWriter:
         """
         async with self._lock:
             batch = self._take_batch(_CallChanges())
-            events: list[Mapping[str, Any]] = [*batch.drafts, *drafts]
+            end = partial(
+                self._store.finish_run,
+                self.record.run_id,
+                self.record.owner,
+                stop_reason,
+                error=error,
+                events=[*batch.drafts, *drafts],
+            )
             try:
-                written = await self._end(stop_reason, error, events, batch.messages)
-            except RunLostError:
-                raise
-            except Exception:
-                if self.error is None or not batch.messages:
+                written = await end(messages=batch.messages)
+            except Exception as failure:
+                if isinstance(failure, RunLostError) or self.error is None or not batch.messages:
                     raise
                 # Messages that the store rejects must not prevent the end of the run.
-                written = await self._end(stop_reason, error, events, [])
+                written = await end()
         self._channel.publish(written.events)
-
-    async def _end(
-        self,
-        stop_reason: str,
-        error: str | None,
-        events: list[Mapping[str, Any]],
-        messages: list[Message],
-    ) -> WriteResult:
-        return await self._store.finish_run(
-            self.record.run_id,
-            self.record.owner,
-            stop_reason,
-            error=error,
-            events=events,
-            messages=messages,
-        )
 
 
 @dataclass(frozen=True)

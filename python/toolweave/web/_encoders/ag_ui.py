@@ -94,10 +94,7 @@ class AgUiEncoder(RunEncoder):
         if self._echo and event.get("kind") == "text":
             self._delta("text", event)
 
-    def _start(self) -> None:
-        if self._started:
-            return
-        self._started = True
+    def _send_start(self) -> None:
         self._thread_id = self._thread_id or self._chat_id or "chat"
         self._client_run_id = self._client_run_id or self._run_id or "run"
         self._write(

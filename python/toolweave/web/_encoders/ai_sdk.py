@@ -95,10 +95,8 @@ class AiSdkEncoder(RunEncoder):
     def _user_event(self, event: Mapping[str, object]) -> None:
         """Send nothing."""
 
-    def _start(self) -> None:
-        if not self._started:
-            self._started = True
-            self._write("start", messageId=self._message_id or self._run_id)
+    def _send_start(self) -> None:
+        self._write("start", messageId=self._message_id or self._run_id)
 
     def _finish(self, event: Mapping[str, object], outcome: RunOutcome, stop_reason: str) -> None:
         self._end_all("The run ended before this call was written.")

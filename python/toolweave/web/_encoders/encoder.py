@@ -129,6 +129,12 @@ class RunEncoder(ABC):
         out, self._payloads = self._payloads, []
         return out
 
+    def _start(self) -> None:
+        """Start the run, unless it was started."""
+        if not self._started:
+            self._started = True
+            self._send_start()
+
     def _enter_reply(self, generation: str) -> None:
         """Start a reply, unless it is the current one, after the calls of earlier replies."""
         self._start()
@@ -210,8 +216,8 @@ class RunEncoder(ABC):
         """Send an event of the user's messages, which the client has itself."""
 
     @abstractmethod
-    def _start(self) -> None:
-        """Start the run, unless it was started."""
+    def _send_start(self) -> None:
+        """Send the start of the run."""
 
     @abstractmethod
     def _finish(self, event: Mapping[str, object], outcome: RunOutcome, stop_reason: str) -> None:
