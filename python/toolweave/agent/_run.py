@@ -254,17 +254,16 @@ class AgentRun(Run["AgentEvent"]):
                     async for event in reply:
                         yield event
                 stop = await self._stop_reason_of(reply, with_tools=with_tools)
-                if stop is not StopReason.CANCELLED and self._loop.should_retry(reply):
-                    empty = reply
-                    continue
-                empty = None
-                if stop is None:
-                    continue
-                answers = stop is StopReason.MAX_ITERATIONS and self._settings.answer_at_limit
-                if not (answers and with_tools):
+                if stop is StopReason.CANCELLED:
                     break
+                empty = reply if self._loop.should_retry(reply) else None
+                if stop is None or empty is not None:
+                    continue
+                answers = with_tools and self._settings.answer_at_limit
+                if stop is not StopReason.MAX_ITERATIONS or not answers:
+                    break
+                # A request without tools, and another one if its reply is empty.
                 with_tools = False
-                # The request without tools, and another one if its reply is empty.
                 self._loop.extend(2)
             outcome = self._finish(stop, reply.text)
             if stop is StopReason.MAX_ITERATIONS and self._settings.strict:
@@ -328,15 +327,14 @@ class AgentRun(Run["AgentEvent"]):
 
     async def _stop_reason_of(self, reply: ReplyRun, *, with_tools: bool) -> StopReason | None:
         """Return the reason why the run ends with this reply, or None if it continues."""
-        if self._cancelled:
-            return StopReason.CANCELLED
-        if not with_tools:
-            return StopReason.MAX_ITERATIONS
-        if reply.aggregate is not None:
-            return await self._loop.stop_reason(reply.aggregate)
-        if reply.finish_reason in CUT_OFF:
-            return StopReason(reply.finish_reason.value)
-        return StopReason.COMPLETED if reply.text.strip() else StopReason.EMPTY
+        stop: StopReason | None = StopReason.MAX_ITERATIONS
+        if with_tools and reply.aggregate is not None:
+            stop = await self._loop.stop_reason(reply.aggregate)
+        elif with_tools and reply.finish_reason in CUT_OFF:
+            stop = StopReason(reply.finish_reason.value)
+        elif with_tools:
+            stop = StopReason.COMPLETED if reply.text.strip() else StopReason.EMPTY
+        return StopReason.CANCELLED if self._cancelled else stop
 
     def _deferred(self) -> tuple[ToolDeferred, ...]:
         """Return the calls of the conversation with deferred results."""

@@ -9,7 +9,7 @@ from .. import tracing
 from .._core import ToolAggregateMessage, ToolCall, ToolResult
 from ..kinds import SceneStatus, SceneStopReason
 from ._ends import StopRun, not_found
-from ._model_turn import ModelTurn, report_answer
+from ._model_turn import ModelTurn
 from ._names import closest
 from ._scene_queue import SceneEntry
 from ._scene_set import entered_text
@@ -89,7 +89,7 @@ async def choose(state: RunState, *, repeated: bool = False) -> list[SceneEntry]
             if not chosen and turn.aggregate is None:
                 misspelled = _misspelled_scene(state, reply)
                 if misspelled is None:
-                    report_answer(state, reply, notice=turn.notice)
+                    turn.report_answer(reply)
                     return []
                 choice.unknown.append(misspelled)
                 nudge = [user(state.scenes.unknown_scene_text(misspelled))]
@@ -120,8 +120,7 @@ async def needs_another_scene(state: RunState) -> bool:
     with tracing.plan(state.settings.name):
         more, notice = await ask_for(
             state,
-            [*state.system(), *state.messages],
-            _MORE + state.scenes.describe(),
+            _MORE,
             _DECISION,
             lambda decision, _: decision["continue"] is True,
             accepted=_ACCEPTED,

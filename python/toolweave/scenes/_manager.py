@@ -20,6 +20,7 @@ from ._run import SceneRun
 from ._scene import BaseScene
 from ._scene_set import SceneSet
 from ._settings import ManagerSettings, budget_of, guardrails_of, prices_of, store_of, user_of
+from ._state import RunState
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -91,6 +92,10 @@ class Scene(BaseScene):
                 f"the scene {self.name!r} has no manager yet: pass it to SceneManager.add"
             )
         return self._manager
+
+    def attach(self, manager: SceneManager) -> None:
+        """Set the manager."""
+        self._manager = manager
 
     def scene(self, name: str, description: str | None = None) -> Scene:
         """Add another scene to the manager, and return it."""
@@ -236,7 +241,7 @@ class SceneManager:
             ValueError: A scene with this name exists.
         """
         self._settings.scenes.add(scene)
-        scene._manager = self
+        scene.attach(self)
         return self
 
     def remove(self, name: str) -> Scene:
@@ -334,7 +339,7 @@ class SceneManager:
             scene_request = SceneRequest(request, **more)
         if not len(self._settings.scenes):
             raise ValueError("a manager must have a scene, got none: add one with scene()")
-        return SceneRun(
+        state = RunState(
             self._settings,
             scene_request,
             verbose=verbose,
@@ -342,6 +347,7 @@ class SceneManager:
             run_id=run_id,
             journal=journal,
         )
+        return SceneRun(state)
 
     async def stream(
         self,

@@ -20,8 +20,7 @@ from ..executor._results import progress_text
 from ..kinds import ErrorCode, FinishReason, SceneStatus, SceneStopReason
 from ..models.fallback import CapturedModel, capture_model
 from ._ends import StopRun
-from ._holdback import TextHoldback
-from ._reply_texts import ReplyOutline, ReplyTexts, merge
+from ._reply_texts import ReplyOutline, ReplyTexts, TextHoldback, merge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -80,6 +79,7 @@ class ModelTurn:
         self._state = state
         self._use = use
         self._scene = scene
+        self._scene_name = None if scene is None else scene.name
         self._transform = transform
         self._emits = emits
         self._executes = executes
@@ -128,6 +128,7 @@ class ModelTurn:
         loop = ReplyLoop(2) if loop is None else loop
         while True:
             loop.iterations += 1
+            self._is_admitted, self._texts = None, None
             reply = await self._request(messages, options or state.settings.options)
             if state.costs.budget_error is not None or not loop.should_retry(reply):
                 return reply
@@ -137,7 +138,6 @@ class ModelTurn:
     async def _request(self, messages: Sequence[Message], options: ModelOptions | None) -> ReplyRun:
         """Send one request."""
         state = self._state
-        self._is_admitted, self._texts = None, None
         if self._emits and not self._use.parser.native:
             self._names = state.scenes.name_matcher(self._use, with_tools=self._with_tools)
         self._holdback = TextHoldback(self._names) if state.streaming else None
@@ -172,6 +172,24 @@ class ModelTurn:
             if self._emits:
                 self._finish(reply)
         return reply
+
+    def report_answer(self, reply: ReplyRun) -> str:
+        """Report a reply without calls as the answer, and return its text.
+
+        Raises:
+            StopRun: The reply is empty or incomplete, or the budget is exceeded.
+        """
+        state, text = self._state, reply.text.strip()
+        if text:
+            texts = (each.id for each in reply.messages if isinstance(each, TextMessage))
+            state.answer(text, self._scene_name, notice=self.notice)
+            self._emit(SceneStatus.RUNNING, text, message_id=next(texts, None), notice=self.notice)
+        if reply.finish_reason in CUT_OFF_MESSAGES:
+            raise StopRun(SceneStopReason.ERROR, CUT_OFF_MESSAGES[reply.finish_reason])
+        if not text:
+            raise StopRun(SceneStopReason.ERROR, "No response from LLM")
+        state.check_budget()
+        return text
 
     def _admit(self, reply: ReplyRun) -> bool:
         self._charge(reply)
@@ -325,39 +343,8 @@ class ModelTurn:
                 self._arguments.update((call.id, call.arguments) for call in refusal.tool_calls)
         return self._texts
 
-    @property
-    def _scene_name(self) -> str | None:
-        return None if self._scene is None else self._scene.name
-
     def _ids(self, call_id: str) -> Mapping[str, Any]:
         return {"call_id": call_id, "message_id": self._outline.message_of(call_id)}
 
     def _emit(self, status: SceneStatus, message: str, **more: Any) -> None:
         self._state.emit(status, message, scene=self._scene_name, **more)
-
-
-def report_answer(
-    state: RunState, reply: ReplyRun, scene: str | None = None, *, notice: str | None = None
-) -> str:
-    """Report a reply without calls as the answer, and return its text.
-
-    Args:
-        state: The run.
-        reply: The reply.
-        scene: The scene of the reply; None outside of scenes.
-        notice: A notice about unexpected markup in the text.
-
-    Raises:
-        StopRun: The reply is empty or incomplete, or the budget is exceeded.
-    """
-    text = reply.text.strip()
-    if text:
-        state.answer(text, scene, notice=notice)
-        first = next((each.id for each in reply.messages if isinstance(each, TextMessage)), None)
-        state.emit(SceneStatus.RUNNING, text, scene=scene, message_id=first, notice=notice)
-    if reply.finish_reason in CUT_OFF_MESSAGES:
-        raise StopRun(SceneStopReason.ERROR, CUT_OFF_MESSAGES[reply.finish_reason])
-    if not text:
-        raise StopRun(SceneStopReason.ERROR, "No response from LLM")
-    state.check_budget()
-    return text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .. import tracing
 from ..kinds import SceneStatus, SceneStopReason
 from ._ends import StopRun, not_found
-from ._model_turn import ModelTurn, report_answer
+from ._model_turn import ModelTurn
 from ._reply_texts import leftover_notice, refuse_all
 from ._scene_queue import SceneEntry
 from ._state import user
@@ -48,8 +48,7 @@ async def plan(state: RunState) -> list[SceneEntry]:
     with tracing.plan(state.settings.name):
         entries, notice = await ask_for(
             state,
-            [*state.system(), *state.messages],
-            _PLAN + state.scenes.describe(),
+            _PLAN,
             _schema(state),
             use,
             accepted=_ACCEPTED,
@@ -73,7 +72,7 @@ async def conclude(state: RunState) -> None:
         turn = ModelTurn(state, state.scenes.plain, should_refuse=should_refuse)
         reply = await turn.run([*state.system(), *state.messages, user(_FINAL)])
         if not turn.refused:
-            report_answer(state, reply, notice=turn.notice)
+            turn.report_answer(reply)
             return
         state.check_budget()
 
@@ -114,7 +113,7 @@ def _order_steps(state: RunState, steps: list[Any]) -> list[SceneEntry]:
         if step["id"] in remaining:
             raise _invalid_plan(f"Two steps have the id {step['id']}.")
         number = int(step["id"])
-        depends_on = tuple(int(each) for each in step.get("depends_on") or ())
+        depends_on = [int(each) for each in step.get("depends_on") or ()]
         remaining[number] = SceneEntry(scene.key, step["purpose"], number, depends_on, follows=True)
     for number, entry in remaining.items():
         for needed in entry.depends_on:

@@ -14,7 +14,6 @@ from ..kinds import SceneStatus, SceneStopReason
 from ._ends import StopRun, denied, failure, run_failure_text, stop_of
 from ._flow import serve
 from ._hooks import Deny
-from ._state import RunState
 from ._steps import SceneStep
 from ._storage import load, save
 
@@ -22,10 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .._messages import Message
-    from ..protocols import Journal
     from ._hooks import Answer
-    from ._request import SceneRequest
-    from ._settings import ManagerSettings
+    from ._state import RunState
     from ._steps import SceneResult
 
 _log = logging.getLogger("toolweave.scenes")
@@ -50,27 +47,11 @@ class SceneRun(Run[SceneStep]):
         ...     print(run.result.stop_reason)
     """
 
-    def __init__(
-        self,
-        settings: ManagerSettings,
-        request: SceneRequest,
-        *,
-        verbose: bool | None = None,
-        streaming: bool | None = None,
-        run_id: str | None = None,
-        journal: Journal | None = None,
-    ) -> None:
-        self._state = RunState(
-            settings,
-            request,
-            run_id=run_id,
-            verbose=verbose,
-            streaming=streaming,
-            journal=journal,
-        )
-        self.conversation = self._state.key
+    def __init__(self, state: RunState) -> None:
+        self._state = state
+        self.conversation = state.key
         """The key of the conversation."""
-        self.run_id = self._state.run_id
+        self.run_id = state.run_id
         """The id of the run in its messages."""
         self.generation_id: str | None = None
         """The id of the reply that the last step belongs to; None before the first reply."""
@@ -305,5 +286,4 @@ class SceneRun(Run[SceneStep]):
             state.emit_stop(failure(error, run_failure_text(error), "a hook has failed"))
             return
         for each in additions:
-            state.append_text(each.text)
-            state.text = f"{state.text}\n\n{each.text}".strip()
+            state.extend_answer(each.text)

@@ -37,7 +37,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 
 
 class BaseScene:
-    """A scene without its manager; see `Scene`."""
+    """A scene without its manager; see `Scene`. Runs and their parts know only this class."""
 
     def __init__(self, name: str, description: str | None = None) -> None:
         check_text("name", name)

@@ -10,7 +10,7 @@ from ..conversations import Interaction
 from ..kinds import SceneStopReason, StopReason
 from ._actors import actor_texts
 from ._ends import PauseRun, StopRun, not_found
-from ._model_turn import ModelTurn, report_answer
+from ._model_turn import ModelTurn
 from ._reply_texts import refuse_all
 from ._request import enter_context
 from ._state import user
@@ -85,7 +85,7 @@ class _SceneLoop:
             turn = ModelTurn(state, use, scene=scene, should_refuse=should_refuse)
             reply = await turn.run(self._messages(), loop=loop)
             if turn.aggregate is None:
-                return report_answer(state, reply, scene.name, notice=turn.notice)
+                return turn.report_answer(reply)
             refused = bool(turn.refused)
             state.check_budget()
             stop = await loop.stop_reason(turn.aggregate)
@@ -114,7 +114,7 @@ class _SceneLoop:
         turn = ModelTurn(state, use, scene=scene, executes=False, with_tools=False)
         reply = await turn.run(self._messages())
         if reply.aggregate is None:
-            report_answer(state, reply, scene.name, notice=turn.notice)
+            turn.report_answer(reply)
         else:
             # The model calls tools anyway. Its text has been emitted already.
             state.answer(reply.text.strip(), scene.name, notice=turn.notice)

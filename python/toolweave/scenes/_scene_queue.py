@@ -21,7 +21,7 @@ class SceneEntry:
     """The purpose that the plan gives; None without a plan."""
     step: int | None = None
     """The number of the step in the plan; None without a plan."""
-    depends_on: tuple[int, ...] = ()
+    depends_on: list[int] = field(default_factory=list[int])
     """The numbers of the steps whose results this step needs."""
     follows: bool = False
     """True if the conversation ends with the answer of another scene."""
@@ -46,8 +46,8 @@ class SceneQueue:
         """Return the queue as a JSON object."""
         return {
             "mode": self.mode,
-            "queue": [_entry_to_dict(entry) for entry in self.pending],
-            "done": [[_entry_to_dict(entry), text] for entry, text in self.done],
+            "queue": [asdict(entry) for entry in self.pending],
+            "done": [[asdict(entry), text] for entry, text in self.done],
         }
 
     @classmethod
@@ -68,15 +68,11 @@ class SceneQueue:
         return cls(mode, queue, done)
 
 
-def _entry_to_dict(entry: SceneEntry) -> dict[str, Any]:
-    return {**asdict(entry), "depends_on": list(entry.depends_on)}
-
-
 def _entry_from_dict(fields: Mapping[str, Any]) -> SceneEntry:
     return SceneEntry(
         fields["scene"],
         fields.get("purpose"),
         fields.get("step"),
-        tuple(fields.get("depends_on", ())),
+        list(fields.get("depends_on", ())),
         bool(fields.get("follows")),
     )

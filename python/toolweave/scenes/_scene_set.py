@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from .._core import FunctionContract
 from ..kinds import Outcome
@@ -38,7 +39,8 @@ class SceneSet:
         self._make_tool_use = make_tool_use
         self._make_plain_use = make_plain_use
         self._scenes: dict[str, BaseScene] = {}
-        self._tool_uses: dict[str, NaturalToolUse] = {}
+        # A run may be in a scene that has been removed.
+        self._tool_uses: WeakKeyDictionary[BaseScene, NaturalToolUse] = WeakKeyDictionary()
         self._chooser: NaturalToolUse | None = None
         self.plain = make_plain_use(Toolset())
         """A client for requests without tools."""
@@ -91,7 +93,6 @@ class SceneSet:
                 f"name must be one of {', '.join(self.names) or 'no scenes'}, got {name!r}"
             )
         del self._scenes[found.key]
-        self._tool_uses.pop(found.key, None)
         self._chooser = None
         return found
 
@@ -137,9 +138,9 @@ class SceneSet:
     def tool_use(self, scene: BaseScene) -> NaturalToolUse:
         """Return the client for requests with the tools of a scene."""
         scene.refresh()
-        use = self._tool_uses.get(scene.key)
+        use = self._tool_uses.get(scene)
         if use is None:
-            use = self._tool_uses[scene.key] = self._make_tool_use(scene.toolset)
+            use = self._tool_uses[scene] = self._make_tool_use(scene.toolset)
         return use
 
     def name_matcher(self, use: NaturalToolUse, *, with_tools: bool = True) -> NameMatcher:
@@ -195,7 +196,7 @@ class SceneSet:
 
     def resolve(self, key: str, result: object, *, is_error: bool) -> Outcome:
         """Deliver the answer to a question of a running tool, in any scene."""
-        for use in self._tool_uses.values():
+        for use in list(self._tool_uses.values()):
             outcome = use.executor.resolve(key, result, is_error=is_error)
             if outcome is not Outcome.NOT_FOUND:
                 return outcome

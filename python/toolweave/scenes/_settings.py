@@ -18,10 +18,11 @@ from .._checks import (
 )
 from ..conversations import MemoryConversations
 from ..costs import Budget, PriceTable
+from ..exceptions import UnpricedModelError
 from ..limits import RateLimiter
+from ..models.fallback import FallbackModel
 from ..protocols import ModelOptions
 from ..summary import Summarizer
-from ._cost_tracker import check_priced
 from ._hooks import Hooks
 from ._request import SceneMode
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from ..conversations import ConversationStore
     from ..costs import Price
     from ..costs._amounts import Number
+    from ..protocols import ChatModel
     from ._actors import ActorFunction
     from ._request import SceneRequest
     from ._scene_set import SceneSet
@@ -109,8 +111,12 @@ class ManagerSettings:
         return budget
 
     def _check_priced(self, budget: Budget | None) -> None:
-        summarizing = None if self.summarizer is None else self.summarizer.model
-        check_priced(budget, self.prices, (self.scenes.model, summarizing))
+        models = [self.scenes.model]
+        if self.summarizer is not None:
+            models.append(self.summarizer.model)
+        if budget is not None and budget.unpriced != "allow":
+            for model in models:
+                _check_price(model, budget, self.prices)
 
 
 def guardrails_of(given: str | bool) -> str | None:
@@ -164,3 +170,26 @@ def budget_of(given: Budget | Number | None) -> Budget | None:
 def user_of(request: SceneRequest) -> str:
     """Return the default rate limit key of a request; requests without a user share one."""
     return request.user or ""
+
+
+def identity_of(model: ChatModel) -> tuple[str, str | None]:
+    """Return the name and the provider of a model, for prices."""
+    return str(getattr(model, "name", type(model).__name__)), getattr(model, "provider", None)
+
+
+def _check_price(model: ChatModel, budget: Budget, prices: PriceTable) -> None:
+    """Check that a model that can spend from the budget has a price."""
+    if isinstance(model, FallbackModel):
+        for each in model.models:
+            _check_price(each, budget, prices)
+        return
+    name, provider = identity_of(model)
+    try:
+        prices.price_of(name, provider)
+    except UnpricedModelError as error:
+        raise UnpricedModelError(
+            f"a budget of {budget.limit:f} {prices.currency} needs a price for each model: "
+            f"{error}; pass prices, such as prices=published_prices(), or "
+            f"Budget({str(budget.limit)!r}, unpriced='allow')",
+            name,
+        ) from None

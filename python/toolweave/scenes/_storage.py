@@ -16,6 +16,7 @@ from ._request import ClientResult
 from ._scene_queue import SceneQueue
 
 if TYPE_CHECKING:
+    from ..conversations import Interaction
     from ._request import ClientResults
     from ._state import RunState
 
@@ -137,7 +138,7 @@ async def add_results(
         complete: True to add an error in place of each result that is missing.
     """
     arrived = DeferredResults()
-    delivered = {}
+    delivered: dict[str, Interaction] = {}
     for each in state.waiting:
         key = each.interaction_id
         result = results.get(key)
@@ -156,13 +157,13 @@ async def add_results(
     for message, late in merged:
         # These steps belong to the reply that made the calls.
         state.generation_id = message.generation_id
-        for call, result in late:
+        for call, outcome in late:
             waiting = delivered[call.id]
             state.emit_result(
-                result,
+                outcome,
                 scene=waiting.scene,
                 message_id=message.id,
                 arguments=call.arguments,
                 interaction_id=waiting.interaction_id,
             )
-            state.add_executed(waiting.scene, call, result)
+            state.add_executed(waiting.scene, call, outcome)

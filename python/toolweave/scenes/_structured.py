@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from .._core import Repair, ToolCall
-    from .._messages import Message
     from ._state import RunState
 
 T = TypeVar("T")
@@ -77,7 +76,6 @@ class JsonReader:
 
 async def ask_for(
     state: RunState,
-    messages: Sequence[Message],
     prompt: str,
     schema: Mapping[str, Any],
     use: Callable[[dict[str, Any], bool], T],
@@ -92,8 +90,7 @@ async def ask_for(
 
     Args:
         state: The run.
-        messages: The conversation.
-        prompt: The question, which follows the messages.
+        prompt: The question, which follows the conversation; the scenes are listed after it.
         schema: The schema that the model is shown.
         use: Function that converts the JSON to a value, or raises `InvalidReply`. Its second
             argument is True for the second reply.
@@ -108,7 +105,8 @@ async def ask_for(
         ModelError: A request failed, or a reply broke off.
         StopRun: The second reply is invalid too, or the budget is exceeded.
     """
-    conversation, question = list(messages), prompt
+    conversation = [*state.system(), *state.messages]
+    question = prompt + state.scenes.describe()
     reader = JsonReader(accepted)
     options = replace(state.settings.options or ModelOptions(), response_schema=schema)
     form = f"Answer with JSON only, of this schema: {json.dumps(schema)}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from calculator_scenes import Calculator, model_of
+from calculator_scenes import Calculator, get_weather, model_of
 from coroutine_tests import on_a_loop
 from toolweave import Scene, SceneManager, tool
 from toolweave.testing import ScriptedModel
@@ -105,3 +105,21 @@ async def test_a_method_can_be_described_at_registration() -> None:
 def test_other_values_are_refused_at_registration(value: Any) -> None:
     with pytest.raises(TypeError, match=r"methods\['add'\] must be the name of a tool, or a tuple"):
         Scene("S").service(Calculator(), methods={"add": value})
+
+
+@on_a_loop
+async def test_a_scene_that_replaces_one_in_use_has_its_own_tools() -> None:
+    model = ScriptedModel("<swap_desks>{}</swap_desks>", "Done.", "Hello.")
+    manager = SceneManager(model, mode="scene")
+
+    def swap_desks() -> str:
+        """Replace the scene."""
+        manager.remove("Desk")
+        manager.scene("Desk").tool(get_weather)
+        return "replaced"
+
+    manager.scene("Desk").tool(swap_desks)
+    assert (await manager.run("Replace it.", scene="Desk")).text == "Done."
+    assert (await manager.run("Hello!", scene="Desk")).text == "Hello."
+    assert "get_weather" in str(model.requests[-1].messages[0])
+    assert "swap_desks" not in str(model.requests[-1].messages[0])
