@@ -7,8 +7,8 @@ import itertools
 import math
 import time
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from .._checks import check_callable, check_count, check_number
 
@@ -16,13 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
     from ._conversation import Conversation
-
-
-@dataclass
-class _Lock:
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    users: int = 0
-    """Number of tasks that hold the lock or wait for it."""
 
 
 class MemoryConversations:
@@ -56,7 +49,8 @@ class MemoryConversations:
         self._clock = clock
         # Conversations, each with the time at which it expires, in the order of their last use.
         self._entries: dict[str, tuple[Conversation, float]] = {}
-        self._locks: dict[str, _Lock] = {}
+        # Locks of the keys in use: a lock is dropped with its last task.
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def __repr__(self) -> str:
         return f"MemoryConversations({len(self._entries)} of {self._max_conversations})"
@@ -97,12 +91,5 @@ class MemoryConversations:
     @asynccontextmanager
     async def lock(self, key: str) -> AsyncGenerator[None, None]:
         """Return a lock to hold while a conversation is loaded, continued and saved."""
-        entry = self._locks.setdefault(key, _Lock())
-        entry.users += 1
-        try:
-            async with entry.lock:
-                yield
-        finally:
-            entry.users -= 1
-            if not entry.users:
-                del self._locks[key]
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            yield

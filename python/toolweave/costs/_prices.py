@@ -62,11 +62,13 @@ class Price:
         cached_input: Number | None = None,
         per: int = 1_000_000,
     ) -> None:
+        if isinstance(per, bool) or not isinstance(cast("object", per), int) or per < 1:
+            raise ValueError(f"per must be an integer of at least 1, got {per!r}")
         cached = None if cached_input is None else amount(cached_input, "cached_input")
         object.__setattr__(self, "input", amount(input, "input"))
         object.__setattr__(self, "output", amount(output, "output"))
         object.__setattr__(self, "cached_input", cached)
-        object.__setattr__(self, "per", _tokens(per))
+        object.__setattr__(self, "per", per)
 
     def cost(self, input_tokens: int, output_tokens: int, cached_input_tokens: int = 0) -> Decimal:
         """Return the cost of one request, rounded to the trillionth.
@@ -145,7 +147,19 @@ class PriceTable(Mapping[str, Price]):
         check_text("currency", currency, empty=False)
         self._prices: dict[str, Price] = {}
         for name, price in prices.items():
-            self._prices[_name(name)] = _price(name, price)
+            if not name:
+                raise ValueError(
+                    f"the name of a model must be a string that is not empty, got {name!r}"
+                )
+            if not isinstance(cast("object", price), (Price, Mapping)):
+                raise TypeError(
+                    f"the price of {name!r} must be a Price or a dict of its fields, "
+                    f"got {type(price).__name__}"
+                )
+            try:
+                self._prices[name] = price if isinstance(price, Price) else Price.from_dict(price)
+            except (TypeError, ValueError) as err:
+                raise type(err)(f"the price of {name!r}: {err}") from None
         self.currency = currency
         """The currency of the prices."""
 
@@ -237,29 +251,3 @@ class PriceTable(Mapping[str, Price]):
         if not isinstance(fields, dict):
             raise ValueError("a price table must be an object with `prices` by name of the model")
         return cls.from_dict(cast("dict[str, Any]", fields))
-
-
-def _tokens(per: object) -> int:
-    if isinstance(per, bool) or not isinstance(per, int) or per < 1:
-        raise ValueError(f"per must be an integer of at least 1, got {per!r}")
-    return per
-
-
-def _name(name: object) -> str:
-    if not isinstance(name, str) or not name:
-        raise ValueError(f"the name of a model must be a string that is not empty, got {name!r}")
-    return name
-
-
-def _price(name: str, price: object) -> Price:
-    if isinstance(price, Price):
-        return price
-    if not isinstance(price, Mapping):
-        raise TypeError(
-            f"the price of {name!r} must be a Price or a dict of its fields, "
-            f"got {type(price).__name__}"
-        )
-    try:
-        return Price.from_dict(cast("Mapping[str, Any]", price))
-    except (TypeError, ValueError) as err:
-        raise type(err)(f"the price of {name!r}: {err}") from None

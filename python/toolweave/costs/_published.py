@@ -26,6 +26,10 @@ _PROVIDERS = {
 }
 
 
+def _price(per: int, input_price: str, output_price: str, cached: str | None = None) -> Price:
+    return Price(input_price, output_price, cached, per)
+
+
 class PublishedPrices(PriceTable):
     """Published prices of providers, as of a date, created by `published_prices`.
 
@@ -40,7 +44,7 @@ class PublishedPrices(PriceTable):
         per: int = fields["per"]
         models: dict[str, dict[str, list[str]]] = fields["models"]
         prefixed = {
-            f"{provider}/{name}": Price(*price, per=per)
+            f"{provider}/{name}": _price(per, *price)
             for provider, found in models.items()
             for name, price in found.items()
         }
