@@ -7,7 +7,7 @@
 The wheel is tested on the newest supported CPython of this machine; on the oldest without servers,
 databases and tests of the compiled core; and on those in between where the version matters. The
 interpreter of the development environment tests the source folder. Property tests
-are derandomized, so one interpreter runs all examples and the others a few. Each interpreter has a
+are derandomized, so one interpreter runs more examples than the others. Each interpreter has a
 virtual environment of its own, renewed when the wheel or the dependency groups change. Versions
 that are not installed are reported as skipped.
 
@@ -192,7 +192,7 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
                 effort = "long" if version == last else "full"
                 yield Suite(name, inside, (AREAS,), effort)
             elif version == last:
-                yield Suite(name, inside, (AREAS,), "full")
+                yield Suite(name, inside, (AREAS,), "normal")
             elif version == first:
                 yield Suite(name, inside, (AREAS,), options=ignored(*ONCE, *COMPILED))
             else:

@@ -1,14 +1,14 @@
 """Effort of the suite: the number of examples of a property and of repetitions of a test.
 
-`TOOLWEAVE_EFFORT` is `quick` (a second interpreter, which would replay the same examples), `full`
-(the default) or `long` (before a release).
+`TOOLWEAVE_EFFORT` is `quick` (a second interpreter, which would replay the same examples), `normal`
+(the gate), `full` (the default) or `long` (before a release).
 """
 
 from __future__ import annotations
 
 import os
 
-FACTORS = {"quick": 0.1, "full": 1.0, "long": 4.0}
+FACTORS = {"quick": 0.1, "normal": 0.4, "full": 1.0, "long": 4.0}
 EFFORT = os.environ.get("TOOLWEAVE_EFFORT", "full")
 if EFFORT not in FACTORS:
     raise ValueError(f"TOOLWEAVE_EFFORT must be one of {', '.join(FACTORS)}, got {EFFORT!r}")
