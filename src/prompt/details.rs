@@ -72,7 +72,7 @@ impl<'s> MergedSchema<'s> {
 
 impl<'s, 'l> SchemaWriter<'s, 'l> {
     pub(super) fn new(schema: &'s Value, lines: &'l mut Lines) -> Self {
-        Self { document: Document::new(schema), lines, described: HashSet::new() }
+        Self { document: Document { root: schema }, lines, described: HashSet::new() }
     }
 
     /// Write the section on parameters, if there are any.

@@ -17,10 +17,6 @@ pub(super) struct Document<'s> {
 }
 
 impl<'s> Document<'s> {
-    pub(super) fn new(root: &'s Value) -> Self {
-        Self { root }
-    }
-
     /// Return the schema that a `$ref` points to, if it is in this document.
     pub(super) fn resolve(self, reference: &str) -> Option<&'s Value> {
         let (base, fragment) = reference.split_once('#').unwrap_or((reference, ""));

@@ -57,8 +57,8 @@ impl Reader {
     pub fn text(&mut self, chunk: &str, sink: &mut impl Sink) {
         match self.plain_text(chunk) {
             None => {
-                let numbered = &mut NumberedSink::new(&mut self.calls, &mut self.inline, sink);
-                self.parser.push(chunk, numbered);
+                let (calls, open) = (&mut self.calls, &mut self.inline);
+                self.parser.push(chunk, &mut NumberedSink { calls, open, sink });
             }
             Some(Plain::Text) => sink.take(Frame::Text(chunk)),
             Some(Plain::Fragment { index }) => {
@@ -128,8 +128,8 @@ impl Reader {
     /// End the reply and report the rest of it. A truncated reply completes no open call.
     pub fn finish(&mut self, ending: Ending, sink: &mut impl Sink) {
         if self.options.inline {
-            let numbered = &mut NumberedSink::new(&mut self.calls, &mut self.inline, sink);
-            self.parser.finish(ending, numbered);
+            let (calls, open) = (&mut self.calls, &mut self.inline);
+            self.parser.finish(ending, &mut NumberedSink { calls, open, sink });
         }
         let reporting = Reporting { parser: &self.parser, deltas: self.options.deltas };
         for call in self.native.open() {
@@ -145,12 +145,6 @@ struct NumberedSink<'a, S> {
     calls: &'a mut usize,
     open: &'a mut usize,
     sink: &'a mut S,
-}
-
-impl<'a, S: Sink> NumberedSink<'a, S> {
-    fn new(calls: &'a mut usize, open: &'a mut usize, sink: &'a mut S) -> Self {
-        Self { calls, open, sink }
-    }
 }
 
 impl<S: Sink> Sink for NumberedSink<'_, S> {

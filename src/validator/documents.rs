@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use jsonschema::uri;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Resources, sentence::push_step};
 
@@ -31,14 +31,14 @@ impl<'a> Member<'a, '_> {
     pub(super) fn patterns(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let single = self.value.as_str().filter(|_| self.key == "pattern");
         let keys = self.value.as_object().filter(|_| self.key == "patternProperties");
-        keys.into_iter().flat_map(|patterns| patterns.keys().map(String::as_str)).chain(single)
+        keys.into_iter().flat_map(Map::keys).map(String::as_str).chain(single)
     }
 }
 
 /// Return the items of an array, or the values of the members of an object.
 pub(crate) fn parts(value: &Value) -> impl Iterator<Item = &Value> {
     let items = value.as_array().into_iter().flatten();
-    items.chain(value.as_object().into_iter().flat_map(|members| members.values()))
+    items.chain(value.as_object().into_iter().flat_map(Map::values))
 }
 
 impl<'a> Documents<'a> {

@@ -21,9 +21,9 @@ const BACKTRACKING_SYNTAX: [&str; 12] =
 /// Return true if any pattern in the schema or its resources needs backtracking.
 pub(super) fn any_backtracks(documents: Documents<'_>) -> bool {
     documents
-        .walk(|member| match member.patterns().any(backtracks) {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        .walk(|member| {
+            let backtracks = member.patterns().any(backtracks);
+            if backtracks { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .is_break()
 }

@@ -102,7 +102,8 @@ impl State {
             EventBody::ToolState(event) => self.add_state(number, &head, event),
             EventBody::Usage(event) => {
                 let new = || EntryContent::Usage(event.clone());
-                let entry = self.entry(Group::Usage, number, &mut head, new);
+                let position = self.entry_at(Group::Usage, number, &mut head, new);
+                let entry = &mut self.entries[position];
                 entry.content = EntryContent::Usage(event);
                 entry.done = true;
             }
@@ -154,18 +155,7 @@ impl State {
         }
     }
 
-    /// Return the message to which an event belongs, creating it if necessary.
-    fn entry(
-        &mut self,
-        group: Group,
-        number: u64,
-        head: &mut EventHead,
-        new: impl FnOnce() -> EntryContent,
-    ) -> &mut Entry {
-        let position = self.entry_at(group, number, head, new);
-        &mut self.entries[position]
-    }
-
+    /// Return the position of the message to which an event belongs, creating it if necessary.
     fn entry_at(
         &mut self,
         group: Group,
@@ -190,11 +180,12 @@ impl State {
         if !delta.is_empty() && known.is_some_and(|&position| self.entries[position].done) {
             self.problem(ProblemKind::AfterDone, number, None);
         }
-        let entry = self.entry(group, number, &mut head, || match group {
+        let position = self.entry_at(group, number, &mut head, || match group {
             Group::Reasoning => EntryContent::Reasoning(String::new()),
             _ => EntryContent::Text(String::new()),
         });
-        if let EntryContent::Text(text) | EntryContent::Reasoning(text) = &mut entry.content {
+        let content = &mut self.entries[position].content;
+        if let EntryContent::Text(text) | EntryContent::Reasoning(text) = content {
             text.push_str(delta);
         }
     }

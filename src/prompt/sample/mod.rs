@@ -68,7 +68,7 @@ pub(super) fn sample_object(schema: &Value) -> Result<Value, SampleError> {
         let mut choices = Choices::default();
         for _ in 0..ATTEMPTS {
             let mut sampler = Sampler {
-                document: Document::new(schema),
+                document: Document { root: schema },
                 choices: &mut choices,
                 extent,
                 path: String::new(),
@@ -153,7 +153,7 @@ impl<'s> Sampler<'s, '_> {
         let kinds = conjunction.kinds();
         match *kinds.get(self.choose(kinds.len()))? {
             "null" => Some(Value::Null),
-            "boolean" => Some(Value::Bool((context.variant + self.choose(2)) % 2 == 0)),
+            "boolean" => Some(Value::Bool((context.variant + self.choose(2)).is_multiple_of(2))),
             "integer" => self.number(conjunction, true, context.variant),
             "number" => self.number(conjunction, false, context.variant),
             "array" => self.array(conjunction, context),
