@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from ._inputs import InputError, read_registry, write_escapes
-from ._options import add_model_options, check_required, live_model, port, positive
+from ._options import add_model_options, check_required, port, positive
 
 if TYPE_CHECKING:
     import argparse
@@ -114,6 +114,7 @@ def run(options: argparse.Namespace) -> int:
 
 async def _run(options: argparse.Namespace, settings: Settings, *, alone: bool) -> int:
     from .._demo import headless, server
+    from ._endpoint import live_model
 
     model = None if options.model is None else await live_model(options)
     async with model or nullcontext():

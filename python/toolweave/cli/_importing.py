@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from ..exceptions import StoreError
-from ._diagnostics import count_noun
 from ._inputs import InputError, name_of, read_contracts, write_utf8
 from ._transcript import FORMATS, read_transcript
 
@@ -70,7 +69,8 @@ def run(options: argparse.Namespace) -> int:
         raise InputError(str(err)) from None
     except ValueError as err:
         raise InputError(f"{name_of(options.file)}: {err}") from None
-    sys.stdout.write(f"imported {count_noun(len(messages), 'message')} as chat {chat_id}\n")
+    count = "1 message" if len(messages) == 1 else f"{len(messages)} messages"
+    sys.stdout.write(f"imported {count} as chat {chat_id}\n")
     return 0
 
 

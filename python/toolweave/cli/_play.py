@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..exceptions import ModelError
 from ._inputs import InputError, write_escapes
-from ._options import add_model_options, check_required, live_model, positive
+from ._options import add_model_options, check_required, positive
 
 if TYPE_CHECKING:
     import argparse
@@ -113,6 +113,8 @@ async def _play_all(chosen: Sequence[Recording], known: int, speed: float | None
 
 
 def _ask(options: argparse.Namespace) -> None:
+    from ._endpoint import live_model
+
     model = asyncio.run(live_model(options))
     prompt: str = options.prompt if options.prompt is not None else _question()
     where = f"{options.model_name} at {options.model}"

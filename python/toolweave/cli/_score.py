@@ -14,7 +14,6 @@ from ._options import (
     api_key,
     check_required,
     count,
-    live_model,
     positive,
 )
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from .._core import RegistrySnapshot
+    from .._core import RegistrySnapshot, UsageUpdate
     from ..selection import Scorer, Selection, SelectionPolicy
     from ..selection._benchmark import LabelledQuery, Measurement, Method, Recall
 
@@ -189,16 +188,7 @@ def _row(done: Measurement) -> tuple[str, ...]:
     def each(total: float, places: int = 0) -> str:
         return f"{total / done.queries:.{places}f}"
 
-    usage = done.usage
-    tokens = (
-        ("-", "-", "-")
-        if usage is None
-        else (
-            each(usage.input_tokens),
-            each(usage.cached_input_tokens),
-            each(usage.output_tokens),
-        )
-    )
+    tokens = ("-" if count is None else each(count) for count in _tokens(done.usage).values())
     return (
         done.method,
         f"{done.right}/{done.queries}",
@@ -214,14 +204,14 @@ def _row(done: Measurement) -> tuple[str, ...]:
 
 
 def _facts(done: Measurement) -> dict[str, Any]:
-    usage = done.usage
-    return {
-        **{name: value for name, value in done.__dict__.items() if name != "usage"},
-        "accuracy": done.accuracy,
-        "input_tokens": None if usage is None else usage.input_tokens,
-        "cached_input_tokens": None if usage is None else usage.cached_input_tokens,
-        "output_tokens": None if usage is None else usage.output_tokens,
-    }
+    fields = {name: value for name, value in done.__dict__.items() if name != "usage"}
+    return {**fields, "accuracy": done.accuracy, **_tokens(done.usage)}
+
+
+def _tokens(usage: UsageUpdate | None) -> dict[str, int | None]:
+    """Return the numbers of tokens by kind, which are None if they are unknown."""
+    kinds = ("input_tokens", "cached_input_tokens", "output_tokens")
+    return {kind: None if usage is None else getattr(usage, kind) for kind in kinds}
 
 
 def _selected(selection: Selection) -> dict[str, Any]:
@@ -292,6 +282,8 @@ async def _scorer(options: argparse.Namespace, stack: AsyncExitStack) -> Scorer:
         except (OSError, ValueError) as err:
             raise InputError(f"cannot replay {options.replay}: {err}") from None
     if "://" in model:
+        from ._endpoint import live_model
+
         return as_scorer(await stack.enter_async_context(await live_model(options, max_retries=2)))
     try:
         from ..models.openai import OpenAIModel

@@ -15,8 +15,8 @@ import pytest
 
 from toolweave import FinishReason, ReasoningMessage, TextMessage
 from toolweave.cli import main
+from toolweave.cli._endpoint import first_model, live_model
 from toolweave.cli._inputs import InputError
-from toolweave.cli._options import first_model, live_model
 from toolweave.exceptions import ModelError
 from toolweave.models import complete
 
