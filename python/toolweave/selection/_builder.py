@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ._candidates import Candidates
     from ._identify import IdentifiedType
     from ._policy import SelectionPolicy
-    from ._question import Question
+    from ._prompts import Question
     from ._result import Decision
     from ._rounds import RoundResult
     from ._sources import ToolSource

@@ -146,7 +146,8 @@ class CallScheduler:
         self._release_unused()
         self._deadlines.close()
         for number in list(self._pending):
-            self._abandon(number)
+            del self._pending[number]
+            self._transport.stop(number)
         await self._transport.aclose()
 
     def on_start(self) -> None:
@@ -202,13 +203,14 @@ class CallScheduler:
             self._release_unused()
         self.on_error(number, limiter_timeout(self._limits))
 
-    def _new_call_count(self) -> int:
-        """Return the number of calls that may be added within `max_concurrency`."""
-        return max(0, min(len(self._backlog), self._limits.max_concurrency - len(self._pending)))
-
     def _start_queued(self) -> None:
         """Start calls that have a slot, and queue for one if calls remain."""
-        called = [self._call(*self._backlog.popleft()) for _ in range(self._new_call_count())]
+        room = self._limits.max_concurrency - len(self._pending)
+        called: list[_Call] = []
+        while self._backlog and len(called) < room:
+            self._last += 1
+            call = self._pending[self._last] = _Call(self, self._last, *self._backlog.popleft())
+            called.append(call)
         self._queued.extend(called)
         slots = min(len(self._queued), self._granted)
         self._granted -= slots
@@ -228,11 +230,6 @@ class CallScheduler:
         elif self._waiter is None:
             self._waiter = self._limits.limiter.enqueue(self._called)
 
-    def _call(self, position: int, request: ScorerRequest) -> _Call:
-        self._last += 1
-        call = self._pending[self._last] = _Call(self, self._last, position, request)
-        return call
-
     def _called(self) -> None:
         """Use the slot that was granted."""
         self._waiter = None
@@ -248,10 +245,6 @@ class CallScheduler:
         for _ in range(self._granted):
             self._limits.limiter.release()
         self._granted = 0
-
-    def _abandon(self, number: int) -> None:
-        del self._pending[number]
-        self._transport.stop(number)
 
     def _complete(self, number: int, answer: Answer) -> None:
         self._answers.append((self._pending.pop(number).position, answer))

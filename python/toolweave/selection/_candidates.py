@@ -6,8 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .._core import Ranking, SearchIndex
-from ._describe import Description, describe
-from ._reply_format import ReplyFormat, reply_format
+from ._describe import Description, ReplyFormat, describe, reply_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

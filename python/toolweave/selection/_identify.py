@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from .._core import type_name
-from ._prompts import parse_object, retry_prompt
-from ._question import quoted
-from ._reply_format import object_schema
+from ._describe import object_schema
+from ._prompts import parse_object, quoted, retry_prompt
 from ._scorer import ScorerRequest
 from ._sources import snapshot_of
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from .._core import ToolEntry
     from ._calls import CallScheduler
-    from ._question import Question
+    from ._prompts import Question
     from ._sources import ToolSource
 
 ROOT = "Thing"

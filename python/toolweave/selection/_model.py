@@ -63,16 +63,13 @@ class ModelScorer:
         joined = await complete(self._model, request.prompt, options=self.options_for(request))
         if joined.finish_reason is not FinishReason.STOP:
             raise cut_off_error(joined.finish_reason)
-        texts: list[str] = []
-        usage = None
-        for message in joined.messages:
-            if isinstance(message, TextMessage):
-                texts.append(message.text)
-            elif isinstance(message, UsageMessage):
-                usage = UsageUpdate(
-                    message.input_tokens, message.output_tokens, message.cached_input_tokens
-                )
-        return ScorerReply("".join(texts), usage)
+        texts = [each.text for each in joined.messages if isinstance(each, TextMessage)]
+        usage = next((each for each in joined.messages if isinstance(each, UsageMessage)), None)
+        return ScorerReply(
+            "".join(texts),
+            usage
+            and UsageUpdate(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens),
+        )
 
 
 def cut_off_error(reason: FinishReason) -> ModelError:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ._calls import CallScheduler
     from ._candidates import Candidates
-    from ._question import Question
+    from ._prompts import Question
     from ._result import Decision
 
 ENOUGH = 0.5

@@ -21,7 +21,7 @@ from ._candidates import Candidates
 from ._identify import ROOT, identify, known_types
 from ._limiter import PROCESS_LIMITER, CallLimiter
 from ._policy import SelectionPolicy
-from ._question import Question, build_question
+from ._prompts import Question, build_question
 from ._rounds import ask_in_rounds
 from ._scorer import Scorer
 from ._scorers import AnyScorer, as_scorer

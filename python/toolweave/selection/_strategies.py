@@ -10,9 +10,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from ._prompts import fallback_sentence, prompt_head, read_members, retry_prompt
-from ._question import quoted
-from ._reply_format import SCORE, object_schema
+from ._describe import SCORE, object_schema
+from ._prompts import fallback_sentence, prompt_head, quoted, read_members, retry_prompt
 from ._result import Score
 from ._scorer import ScorerRequest
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from .._core import RankingResult, ScoredReply
     from ._calls import CallScheduler
     from ._candidates import Candidates
-    from ._question import Question
+    from ._prompts import Question
 
 _EACH_TASK = """\
 Here are a tool, and a query of a user. Say from 0 to 100 how well the tool fits the query.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sample_selections import ScriptedScorer
 from toolweave import SelectionPolicy, ToolRegistry, ToolSelector
-from toolweave.selection._reply_format import schema_example
+from toolweave.selection._describe import schema_example
 from virtual_time import run
 
 
