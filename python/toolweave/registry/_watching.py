@@ -28,17 +28,6 @@ _MAX_PENDING = 100
 """Maximum number of reloads that wait to be consumed; older ones are dropped."""
 
 
-class _Awatch(Protocol):
-    """Signature of ``watchfiles.awatch``, as far as it is used."""
-
-    def __call__(
-        self,
-        *paths: Path,
-        watch_filter: Callable[[object, str], bool],
-        recursive: bool,
-    ) -> AsyncGenerator[object, None]: ...
-
-
 class _Reloadable(Protocol):
     """Registry that can be read again."""
 
@@ -75,7 +64,9 @@ class RegistryWatch:
             *paths: The files and folders to watch.
             poll: Interval in seconds at which URLs are read again; None for never.
         """
-        self._awatch: _Awatch = require("watchfiles", "nlweb").awatch
+        self._awatch: Callable[..., AsyncGenerator[object, None]] = require(
+            "watchfiles", "nlweb"
+        ).awatch
         self._registry = registry
         self._poll = poll
         self._folders = {path for path in paths if path.is_dir()}
