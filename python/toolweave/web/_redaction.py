@@ -53,7 +53,9 @@ def redact(fields: Fields) -> Fields:
     kind = fields["kind"]
     metadata = _as_object(fields.get("metadata"))
     if "toolResults" in fields:
-        return _redact_results(fields, _as_object(metadata.get(REFERENCES)))
+        references = _as_object(metadata.get(REFERENCES))
+        redacted = [_redact_result(each, references) for each in fields["toolResults"]]
+        return {**fields, "toolResults": redacted}
     if kind == "tool_result":
         return _redact_result(fields, _as_object(metadata.get(REFERENCES)))
     if kind == "scene":
@@ -88,14 +90,6 @@ def tool_failure_text(reference: str | None) -> str:
 def run_failure_text(reference: str) -> str:
     """Return the text for an exception that ended a run of scenes."""
     return f"{_RUN_FAILURE_PREFIX} (reference {reference})"
-
-
-def _redact_results(fields: Fields, references: Fields) -> Fields:
-    results: list[dict[str, Any]] = fields["toolResults"]
-    redacted = [_redact_result(each, references) for each in results]
-    if all(one is other for one, other in zip(redacted, results, strict=True)):
-        return fields
-    return {**fields, "toolResults": redacted}
 
 
 def _redact_result(fields: Fields, references: Fields) -> Fields:

@@ -80,7 +80,7 @@ class ChatRun:
         self._writer.on_question = self._on_question
         self._writer.on_deferred = self._on_deferred
         self._answers = PendingAnswers(store, self._writer)
-        self._forwarding_tasks: set[asyncio.Task[None]] = set()
+        self._forwarding_tasks: list[asyncio.Task[None]] = []
         self._responder_run: ResponderRun | None = None
         self._task: asyncio.Task[None] | None = None
         self._cancel_task: asyncio.Task[None] | None = None
@@ -215,11 +215,8 @@ class ChatRun:
         deferred: DeferredResults | None = getattr(self._responder_run, "deferred", None)
         key = self._answers.register("question")
         if deferred is not None:
-            task = asyncio.get_running_loop().create_task(
-                self._forward_answer(deferred, key, question.key)
-            )
-            self._forwarding_tasks.add(task)
-            task.add_done_callback(self._forwarding_tasks.discard)
+            answer = self._forward_answer(deferred, key, question.key)
+            self._forwarding_tasks.append(asyncio.get_running_loop().create_task(answer))
         return key
 
     def _on_deferred(self, call: ToolCall, key: str) -> None:

@@ -239,7 +239,7 @@ class RunWriter:
             Exception: This batch, or one before it, could not be written.
         """
         # The batch is taken at once: events and the changes that they describe belong together.
-        batch = self._take_batch(changes or _CallChanges())
+        batch = self._take_batch(changes)
         self._batches.append(batch)
         await asyncio.shield(self._spawn())
         if not batch.is_written:
@@ -254,9 +254,7 @@ class RunWriter:
     async def _write(self) -> None:
         async with self._lock:
             while not self._is_closed:
-                batch = (
-                    self._batches.popleft() if self._batches else self._take_batch(_CallChanges())
-                )
+                batch = self._batches.popleft() if self._batches else self._take_batch()
                 if not batch:
                     return
                 try:
@@ -297,12 +295,12 @@ class RunWriter:
             pending=changes.pending,
         )
 
-    def _take_batch(self, changes: _CallChanges) -> _Batch:
+    def _take_batch(self, changes: _CallChanges | None = None) -> _Batch:
         """Take all drafts and the messages of finished replies that are in no batch yet."""
         drafts, self._drafts, self._size = self._drafts, [], 0
         messages = self._unsaved_messages()[self._batched_messages :]
         self._batched_messages += len(messages)
-        return _Batch(drafts, messages, changes)
+        return _Batch(drafts, messages, changes or _CallChanges())
 
     def _unsaved_messages(self) -> list[Message]:
         if self._responder_run is None:
@@ -369,7 +367,7 @@ class RunWriter:
             StoreError: The end could not be written.
         """
         async with self._lock:
-            batch = self._take_batch(_CallChanges())
+            batch = self._take_batch()
             end = partial(
                 self._store.finish_run,
                 self.record.run_id,
