@@ -66,7 +66,7 @@ class Permit:
         """Position in the reply."""
         self.after: list[str] = []
         """Tools whose earlier calls it still waits for."""
-        self.limits: list[_Limit] = []
+        self.limits: list[Limit] = []
         """Limits that it needs, in the order of acquisition."""
         self.acquired = 0
         """Number of limits that it has acquired."""
@@ -75,27 +75,18 @@ class Permit:
         return f"Ticket({self.name!r})"
 
 
-class _Limit:
+class Limit:
     """Limit on concurrent calls, with a queue of permits that wait for it."""
 
     __slots__ = ("__weakref__", "maximum", "on_unused", "permits", "queue", "used")
 
-    def __init__(self, maximum: int, on_unused: Callable[[], object]) -> None:
+    def __init__(self, maximum: int, on_unused: Callable[[], object] | None = None) -> None:
         self.maximum = maximum
         self.used = 0
         # How many permits need it. It is removed with the last of them.
         self.permits = 0
         self.queue: deque[Permit] = deque()
         self.on_unused = on_unused
-
-
-class ChatLimit(_Limit):
-    """Limit of one chat, or of one run without a chat. Removed with the last of its runs."""
-
-    __slots__ = ()
-
-    def __init__(self, maximum: int) -> None:
-        super().__init__(maximum, lambda: None)
 
 
 class ExecutionLimiter:
@@ -122,14 +113,14 @@ class ExecutionLimiter:
         self._per_chat = None
         if max_concurrency_per_chat is not None:
             self._per_chat = _positive(max_concurrency_per_chat, "max_concurrency_per_chat")
-        self._chats: WeakValueDictionary[str, ChatLimit] = WeakValueDictionary()
+        self._chats: WeakValueDictionary[str, Limit] = WeakValueDictionary()
         if max_concurrency is not None:
-            self._overall = _Limit(_positive(max_concurrency), lambda: None)
-        self._tools: dict[str, _Limit] = {}
-        self._keys: dict[Hashable, _Limit] = {}
+            self._overall = Limit(_positive(max_concurrency))
+        self._tools: dict[str, Limit] = {}
+        self._keys: dict[Hashable, Limit] = {}
         self._startable: list[Permit] = []
 
-    def chat(self, chat_id: str | None = None) -> ChatLimit | None:
+    def chat(self, chat_id: str | None = None) -> Limit | None:
         """Return the limit of a chat, or None if chats are not limited.
 
         The caller must keep a reference to it, since the limiter holds only a weak one.
@@ -141,16 +132,16 @@ class ExecutionLimiter:
             return None
         chat = None if chat_id is None else self._chats.get(chat_id)
         if chat is None:
-            chat = ChatLimit(self._per_chat)
+            chat = Limit(self._per_chat)
             if chat_id is not None:
                 self._chats[chat_id] = chat
         return chat
 
-    def reply(self, chat: ChatLimit | None = None) -> ReplyQueue:
+    def reply(self, chat: Limit | None = None) -> ReplyQueue:
         """Return a queue for the calls of a reply, to which `sequential` and `after` apply."""
         return ReplyQueue(self, chat)
 
-    def try_acquire(self, chat: ChatLimit | None) -> bool:
+    def try_acquire(self, chat: Limit | None) -> bool:
         """Acquire a slot without a permit, for a call without other limits, if one is free now.
 
         The caller returns it with `release`, or passes it to a permit with `adopt`.
@@ -169,14 +160,14 @@ class ExecutionLimiter:
             chat.used += 1
         return True
 
-    def release(self, chat: ChatLimit | None) -> None:
+    def release(self, chat: Limit | None) -> None:
         """Release a slot that was acquired without a permit."""
         if chat is not None:
             self._release_limit(chat)
         if self._overall is not None:
             self._release_limit(self._overall)
 
-    def is_only_waiter(self, permit: Permit | None, chat: ChatLimit | None) -> bool:
+    def is_only_waiter(self, permit: Permit | None, chat: Limit | None) -> bool:
         """Return True if only this permit waits for a slot of its chat."""
         # Runs at the end of every call.
         if (
@@ -196,7 +187,7 @@ class ExecutionLimiter:
         for limit in permit.limits:
             limit.permits -= 1
 
-    def adopt(self, name: str, chat: ChatLimit | None) -> Permit:
+    def adopt(self, name: str, chat: Limit | None) -> Permit:
         """Return a permit for a call that acquired its slot without one."""
         permit = self.create_permit(name, None, None, None, chat)
         permit.acquired = len(permit.limits)
@@ -209,7 +200,7 @@ class ExecutionLimiter:
         max_concurrency: int | None = None,
         key: Hashable | None = None,
         parent: Permit | None = None,
-        chat: ChatLimit | None = None,
+        chat: Limit | None = None,
     ) -> Permit:
         """Submit a call that is not ordered within a reply, such as a nested call.
 
@@ -240,7 +231,7 @@ class ExecutionLimiter:
             if position < permit.acquired:
                 self._release_limit(limit)
             limit.permits -= 1
-            if limit.permits == 0:
+            if limit.permits == 0 and limit.on_unused is not None:
                 limit.on_unused()
         if permit.reply is not None:
             permit.reply.on_finished(permit)
@@ -273,7 +264,7 @@ class ExecutionLimiter:
         maximum: int | None,
         key: Hashable | None,
         parent: Permit | None,
-        chat: ChatLimit | None,
+        chat: Limit | None,
     ) -> Permit:
         """Create a permit with the limits that a call needs, without queueing it."""
         above = parent
@@ -316,11 +307,11 @@ class ExecutionLimiter:
             permit.acquired += 1
         self._startable.append(permit)
 
-    def _release_limit(self, limit: _Limit) -> None:
+    def _release_limit(self, limit: Limit) -> None:
         limit.used -= 1
         self._admit_waiting(limit)
 
-    def _admit_waiting(self, limit: _Limit) -> None:
+    def _admit_waiting(self, limit: Limit) -> None:
         while limit.queue and limit.used < limit.maximum:
             permit = limit.queue.popleft()
             # Skip calls that ended while they were queued.
@@ -333,7 +324,7 @@ class ExecutionLimiter:
 class ReplyQueue:
     """Calls of one reply, in the order in which the model made them."""
 
-    def __init__(self, limiter: ExecutionLimiter, chat: ChatLimit | None = None) -> None:
+    def __init__(self, limiter: ExecutionLimiter, chat: Limit | None = None) -> None:
         self._limiter = limiter
         self._chat = chat
         self._count = 0
@@ -434,10 +425,10 @@ class _ToolCalls:
         return self.unfinished[0].index if self.unfinished else float("inf")
 
 
-def _limit(limits: dict[K, _Limit], name: K, maximum: int) -> _Limit:
+def _limit(limits: dict[K, Limit], name: K, maximum: int) -> Limit:
     limit = limits.get(name)
     if limit is None:
-        limit = limits[name] = _Limit(maximum, lambda: limits.pop(name, None))
+        limit = limits[name] = Limit(maximum, lambda: limits.pop(name, None))
     return limit
 
 

@@ -21,39 +21,6 @@ if TYPE_CHECKING:
 class Plan:
     """Effective options of one tool. Created once and read for every call."""
 
-    __slots__ = (
-        "_bind",
-        "_validate",
-        "after",
-        "blocking",
-        "bucket",
-        "context_parameter",
-        "contract",
-        "direct",
-        "function",
-        "idempotent",
-        "identity",
-        "idle_timeout",
-        "key",
-        "limited",
-        "max_concurrency",
-        "max_result_chars",
-        "name",
-        "needs_approval",
-        "ordered",
-        "partial_results",
-        "pool",
-        "refuses",
-        "retries",
-        "sequential",
-        "shares",
-        "style",
-        "timed",
-        "timeout",
-        "tool",
-        "ttl",
-    )
-
     def __init__(self, tool: Tool[..., Any], defaults: Defaults) -> None:
         self.tool = tool
         self.name: str = tool.name

@@ -1,4 +1,10 @@
-"""Runs of the calls of one reply."""
+"""Runs of the calls of one reply.
+
+A call passes these modules, in this order: `_run` admits or refuses it, `_scheduler` starts it
+within the limits that `_limiter` tracks, `_call` runs it to its result, and `_state` records and
+publishes the result and ends the run. On the way, `_conditions` are met before the tool starts,
+`_journal` entries are written, and `_execution` serves what the tool requests.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from .._core import ToolCall
-    from ._limiter import ChatLimit, Permit, ReplyQueue
+    from ._limiter import Limit, Permit, ReplyQueue
     from ._plan import Plan
 
 
@@ -31,7 +31,7 @@ class RunQueue:
 
     __slots__ = ("calls", "chat", "is_ordered", "permit", "reply")
 
-    def __init__(self, chat: ChatLimit | None, *, is_ordered: bool) -> None:
+    def __init__(self, chat: Limit | None, *, is_ordered: bool) -> None:
         self.chat = chat
         self.is_ordered = is_ordered
         # Calls that need only a slot, and the permit that waits on their behalf.

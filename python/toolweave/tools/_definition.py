@@ -25,9 +25,36 @@ from ._signature import Hints, Signature, UnresolvedError, docstring_of
 class Definition(ABC):
     """Contract and argument conversion of a tool, independent of its options."""
 
-    def __init__(self, function: Callable[..., Any], name: str) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        description: str | None = None,
+        contract: FunctionContract | None = None,
+    ) -> None:
         self.name = name
+        self.given_description = description
+        """Description in place of the docstring, if one was given."""
+        self.given_contract = contract
+        """Contract in place of the types, if one was given."""
         self.signature = Signature(function, name)
+        self.known_hints: Hints | None = None
+        """Types of the parameters, once they have been resolved."""
+
+    @property
+    def hints(self) -> Hints:
+        """Types of the parameters, resolved now at the latest."""
+        if self.known_hints is None:
+            try:
+                self.known_hints = self.signature.resolve()
+            except UnresolvedError as error:
+                raise ToolDefinitionError(str(error), self.name) from error
+        return self.known_hints
+
+    @property
+    def context(self) -> str | None:
+        """Name of the parameter that gets the `ToolContext`, if any."""
+        return self.hints.context
 
     @cached_property
     @abstractmethod
@@ -38,16 +65,6 @@ class Definition(ABC):
     @abstractmethod
     def bind(self) -> Binder:
         """Converter of JSON arguments to keyword arguments."""
-
-    @property
-    @abstractmethod
-    def context(self) -> str | None:
-        """Name of the parameter that gets the `ToolContext`, if any."""
-
-    @property
-    @abstractmethod
-    def constructor_arguments(self) -> tuple[str, str | None, FunctionContract | None]:
-        """Arguments that recreate the definition: name, description, contract if given."""
 
     @cached_property
     def validator(self) -> Validator | None:
@@ -96,37 +113,16 @@ class FromHints(Definition):
         description: str | None,
         local: Mapping[str, Any],
     ) -> None:
-        super().__init__(function, name)
+        super().__init__(function, name, description)
         self.signature.check_annotated()
         self._function = function
-        self._description = description
-        self._known: Hints | None = None
         try:
             FunctionContract(name)
         except ContractError as error:
             raise ToolDefinitionError(f"{error}; give it another: name=...", name) from error
         # An unresolved type may be defined later.
         with contextlib.suppress(UnresolvedError):
-            self._known = self.signature.resolve(local)
-
-    @property
-    def is_resolved(self) -> bool:
-        """True if the types have been resolved."""
-        return self._known is not None
-
-    @property
-    def _hints(self) -> Hints:
-        if self._known is None:
-            try:
-                self._known = self.signature.resolve()
-            except UnresolvedError as error:
-                raise ToolDefinitionError(str(error), self.name) from error
-        return self._known
-
-    @property
-    def context(self) -> str | None:
-        """Name of the parameter that gets the `ToolContext`, if any."""
-        return self._hints.context
+            self.known_hints = self.signature.resolve(local)
 
     @cached_property
     def bind(self) -> Binder:
@@ -136,23 +132,19 @@ class FromHints(Definition):
     @cached_property
     def contract(self) -> FunctionContract:
         """Contract, as shown to the model."""
-        docs = self._docs
-        description = docs.description if self._description is None else self._description
+        docs, description = self._docs, self.given_description
+        if description is None:
+            description = docs.description
         try:
             return FunctionContract(
-                self.name, description, self._arguments.schema, returns_of(self._hints, docs)
+                self.name, description, self._arguments.schema, returns_of(self.hints, docs)
             )
         except ContractError as error:
             raise ToolDefinitionError(str(error), self.name) from error
 
-    @property
-    def constructor_arguments(self) -> tuple[str, str | None, FunctionContract | None]:
-        """Arguments that recreate the definition."""
-        return self.name, self._description, None
-
     @cached_property
     def _arguments(self) -> Arguments:
-        return arguments_of(self.signature, self._hints, self._docs)
+        return arguments_of(self.signature, self.hints, self._docs)
 
     @cached_property
     def _docs(self) -> Documentation:
@@ -167,18 +159,11 @@ class FromContract(Definition):
     """
 
     def __init__(self, function: Callable[..., Any], contract: FunctionContract) -> None:
-        super().__init__(function, contract.name)
+        super().__init__(function, contract.name, contract=contract)
         self._contract = contract
-        hints = self.signature.resolve(lenient=True)
-        self._context = hints.context
-        schema = contract.parameters
-        if schema is not None:
-            self._check(schema, hints)
-        self._bind = Binder(
-            {parameter.name: number_converter(parameter.hint) for parameter in hints.parameters},
-            extra=copy_json if self.signature.takes_any_name else None,
-            required=frozenset(p.name for p in hints.parameters if p.required),
-        )
+        self.known_hints = self.signature.resolve(lenient=True)
+        if contract.parameters is not None:
+            self._check(contract.parameters, self.known_hints)
         # Validate a given schema now, while the traceback shows where it was passed.
         _ = self.validator
 
@@ -190,17 +175,12 @@ class FromContract(Definition):
     @cached_property
     def bind(self) -> Binder:
         """Converter of JSON arguments to keyword arguments."""
-        return self._bind
-
-    @property
-    def context(self) -> str | None:
-        """Name of the parameter that gets the `ToolContext`, if any."""
-        return self._context
-
-    @property
-    def constructor_arguments(self) -> tuple[str, str | None, FunctionContract | None]:
-        """Arguments that recreate the definition."""
-        return self.name, None, self._contract
+        parameters = self.hints.parameters
+        return Binder(
+            {parameter.name: number_converter(parameter.hint) for parameter in parameters},
+            extra=copy_json if self.signature.takes_any_name else None,
+            required=frozenset(p.name for p in parameters if p.required),
+        )
 
     def _check(self, schema: Mapping[str, Any], hints: Hints) -> None:
         """Check that the function accepts the arguments that match the schema."""

@@ -99,8 +99,8 @@ class Tool(Generic[P, R]):
         key = self.concurrency_key
         if isinstance(key, str):
             definition.check_argument(key, "concurrency_key")
-        resolved = not isinstance(definition, FromHints) or definition.is_resolved
-        check_pool(self.name, self.pool, self.style, definition.context if resolved else None)
+        hints = definition.known_hints
+        check_pool(self.name, self.pool, self.style, None if hints is None else hints.context)
 
     @staticmethod
     def from_contract(
@@ -281,10 +281,13 @@ class Tool(Generic[P, R]):
             name: str = vars(self)["__qualname__"]
             return name
         # A pool belongs to the process that created it.
+        given, options = self._definition, {**self.options, "pool": None}
         return _rebuild, (
             self.portable,
-            *self._definition.constructor_arguments,
-            {**self.options, "pool": None},
+            self.name,
+            given.given_description,
+            given.given_contract,
+            options,
         )
 
     def __repr__(self) -> str:

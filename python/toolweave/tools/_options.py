@@ -133,20 +133,11 @@ class ToolOptions(TypedDict, total=False):
 
 
 DEFAULTS: Mapping[str, Any] = {
-    "timeout": None,
-    "idle_timeout": None,
-    "retries": None,
-    "max_concurrency": None,
-    "concurrency_key": None,
+    **dict.fromkeys(ToolOptions.__annotations__),
     "sequential": False,
     "requires_approval": False,
     "idempotent": False,
-    "cache": None,
-    "rate_limit": None,
-    "max_result_chars": None,
     "defer_loading": False,
-    "metadata": None,
-    "pool": None,
     "after": (),
     "partial_results": False,
 }
@@ -205,39 +196,37 @@ def check_pool(tool: str, pool: Pool | None, style: str, context: str | None) ->
 
 def _expected(name: str, value: object) -> str | None:
     """Return a description of valid values if the value of an option is invalid."""
+    fine: bool
     match name:
         case "timeout" | "idle_timeout":
-            return _unless(value is None or _is_duration(value), "a number of seconds above 0")
+            fine, wanted = _is_duration(value), "a number of seconds above 0"
         case "retries":
-            fine = value is None or isinstance(value, RetryPolicy) or _is_count(value)
-            return _unless(fine, "an integer of at least 0 or a RetryPolicy")
+            fine = isinstance(value, RetryPolicy) or _is_count(value)
+            wanted = "an integer of at least 0 or a RetryPolicy"
         case "max_concurrency" | "max_result_chars":
-            fine = value is None or (_is_count(value) and value != 0)
-            return _unless(fine, "an integer of at least 1")
+            fine, wanted = _is_count(value) and value != 0, "an integer of at least 1"
         case "concurrency_key":
-            fine = value is None or isinstance(value, str) or callable(value)
-            return _unless(fine, "the name of an argument or a function of the arguments")
+            fine = isinstance(value, str) or callable(value)
+            wanted = "the name of an argument or a function of the arguments"
         case "requires_approval":
             fine = isinstance(value, bool) or callable(value)
-            return _unless(fine, "True, False or a function of the call")
+            wanted = "True, False or a function of the call"
         case "cache":
-            fine = value is None or isinstance(value, bool) or _is_duration(value)
-            return _unless(fine, "True, False or a number of seconds above 0")
+            fine = isinstance(value, bool) or _is_duration(value)
+            wanted = "True, False or a number of seconds above 0"
         case "rate_limit":
-            return _unless(value is None or isinstance(value, RateLimit), "a RateLimit")
+            fine, wanted = isinstance(value, RateLimit), "a RateLimit"
         case "metadata":
-            return _unless(value is None or isinstance(value, Mapping), "a mapping")
+            fine, wanted = isinstance(value, Mapping), "a mapping"
         case "pool":
-            fine = value is None or value == "inline" or isinstance(value, Executor)
-            return _unless(fine, 'a concurrent.futures.Executor or "inline"')
+            fine = value == "inline" or isinstance(value, Executor)
+            wanted = 'a concurrent.futures.Executor or "inline"'
         case "after":
-            return _unless(_are_names(value), "the name of a tool or a list of names")
+            fine, wanted = _are_names(value), "the name of a tool or a list of names"
         case _:
-            return _unless(isinstance(value, bool), "True or False")
-
-
-def _unless(fine: bool, wanted: str) -> str | None:
-    return None if fine else wanted
+            fine, wanted = isinstance(value, bool), "True or False"
+    may_be_none = DEFAULTS[name] is None
+    return None if fine or (may_be_none and value is None) else wanted
 
 
 def _is_count(value: object) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
 
 from ._binding import Binder
@@ -25,23 +26,17 @@ class Arguments(NamedTuple):
     """Converter to keyword arguments."""
 
 
+@dataclass
 class _Argument:
     """Parameter for which a property of the schema is being built."""
 
-    def __init__(
-        self,
-        name: str,
-        schema: dict[str, Any],
-        convert: Convert | None,
-        typed: PydanticType | None = None,
-    ) -> None:
-        self.name = name
-        self.schema = schema
-        self.convert = convert
-        self.typed = typed
-        """Type whose schema pydantic has yet to generate."""
-        self.default_factory: Callable[[], Any] | None = None
-        self.required = True
+    name: str
+    schema: dict[str, Any]
+    convert: Convert | None
+    typed: PydanticType | None = None
+    """Type whose schema pydantic has yet to generate."""
+    default_factory: Callable[[], Any] | None = None
+    required: bool = True
 
 
 def arguments_of(signature: Signature, hints: Hints, docs: Documentation) -> Arguments:
@@ -193,20 +188,14 @@ def _add_pydantic_schemas(signature: Signature, arguments: list[_Argument]) -> d
     except UnsupportedTypeError:
         # Generate them one by one to find the unsupported type.
         for argument, kind in zip(typed, kinds, strict=True):
-            _check_alone(signature, argument.name, kind)
+            try:
+                schemas_of([kind])
+            except UnsupportedTypeError as error:  # noqa: PERF203 - the first one is raised
+                raise _unsupported(signature, argument.name, error) from error
         raise
     for argument, schema in zip(typed, schemas, strict=True):
         argument.schema = {**strip_titles(schema), **argument.schema}
     return {name: strip_titles(schema) for name, schema in definitions.items()}
-
-
-def _check_alone(signature: Signature, name: str, kind: PydanticType) -> None:
-    from ._pydantic_types import UnsupportedTypeError, schemas_of
-
-    try:
-        schemas_of([kind])
-    except UnsupportedTypeError as error:
-        raise _unsupported(signature, name, error) from error
 
 
 def _unsupported(signature: Signature, name: str, error: Exception) -> Exception:

@@ -235,52 +235,40 @@ def scope_of(function: Callable[..., Any], frame: types.FrameType | None) -> dic
     return known
 
 
-def _unwrap(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function behind partials and methods."""
-    inner = _unwrap_once(function)
-    return function if inner is None else _unwrap(inner)
-
-
 def is_classmethod(function: object) -> bool:
     """Return True if a function is a classmethod."""
     return isinstance(function, classmethod)
 
 
+def _unwrap(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function behind partials, methods, staticmethods and classmethods."""
+    inner = _unwrap_once(function)
+    return function if inner is None else _unwrap(inner)
+
+
 def _unwrap_once(function: Any) -> Callable[..., Any] | None:
-    inner: Callable[..., Any] | None = getattr(
-        function, "func" if _is_partial(function) else "__func__", None
-    )
+    is_partial = isinstance(function, functools.partial)
+    inner: Callable[..., Any] | None = getattr(function, "func" if is_partial else "__func__", None)
     return inner
-
-
-def _is_partial(function: Any) -> bool:
-    return isinstance(function, functools.partial)
-
-
-def _unwrap_descriptor(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function of a staticmethod or classmethod, for `inspect.signature`."""
-    return _unwrap_once(function) or function if _is_descriptor(function) else function
-
-
-def _is_descriptor(function: object) -> bool:
-    return isinstance(function, (staticmethod, classmethod))
 
 
 def _is_plain(core: Callable[..., Any]) -> bool:
     return inspect.isroutine(core) or hasattr(core, "__wrapped__")
 
 
-def _body(function: Callable[..., Any]) -> Callable[..., Any]:
+def _code_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that runs: of a callable object, its `__call__`."""
     core = _unwrap(function)
-    if not _is_plain(core):
-        core = _unwrap(type(core).__call__)
-    body: Callable[..., Any] = inspect.unwrap(core)
+    return core if _is_plain(core) else _unwrap(type(core).__call__)
+
+
+def _body(function: Callable[..., Any]) -> Callable[..., Any]:
+    body: Callable[..., Any] = inspect.unwrap(_code_of(function))
     return body
 
 
 def _style(function: Callable[..., Any], body: Callable[..., Any], tool: str) -> Style:
-    core = _unwrap(function)
-    runs = core if _is_plain(core) else _unwrap(type(core).__call__)
+    runs = _code_of(function)
     if inspect.isasyncgenfunction(runs):
         return "generator"
     if inspect.iscoroutinefunction(runs):
@@ -301,14 +289,17 @@ def _parameters(function: Callable[..., Any], tool: str) -> dict[str, inspect.Pa
             tool,
         )
     try:
-        found = inspect.signature(_unwrap_descriptor(function)).parameters
+        is_descriptor = isinstance(function, (staticmethod, classmethod))
+        inner = _unwrap_once(function) if is_descriptor else None
+        found = inspect.signature(inner or function).parameters
     except (TypeError, ValueError) as error:
         raise ToolDefinitionError(
             f"tool {tool!r}: {function!r} has no signature; wrap it in a function that has one",
             tool,
         ) from error
     # Keyword arguments of a partial are fixed, so the model does not set them.
-    fixed: Mapping[str, Any] = getattr(function, "keywords", {}) if _is_partial(function) else {}
+    is_partial = isinstance(function, functools.partial)
+    fixed: Mapping[str, Any] = function.keywords if is_partial else {}
     return {name: parameter for name, parameter in found.items() if name not in fixed}
 
 
