@@ -11,7 +11,7 @@ from sqlalchemy import Row, select
 from .._core import ToolResult, check_stream_event, message_from_json
 from .._slices import in_slices
 from ..exceptions import MessageError
-from ..executor import _failure as failure
+from ..executor._failure import interrupted
 from ..kinds import ErrorCode
 from ._damage import DamagedError, call_id_of, optional_text, stored_result
 from ._drafts import COLUMN_FIELDS
@@ -145,6 +145,6 @@ def outcome(call: ToolCall, row: Row[Any] | None) -> CallOutcome:
             _log.error("the result of a call cannot be read", extra={**extra, "error": problem})
         else:
             return CallOutcome(result.__replace__(tool_call_id=call.id))
-    text = failure.interrupted(call.name, started=row is not None).text
+    text = interrupted(call.name, started=row is not None).text
     result = ToolResult(call.id, call.name, text, error_code=ErrorCode.INTERRUPTED)
     return CallOutcome(result, problem)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 
+from .._aio.tasks import cancel_and_wait
 from ..exceptions import StoreError
 from ._database import in_batches
 from ._listening import Listener
@@ -109,7 +110,6 @@ class Hub:
         self._listener = Listener(database, self.publish, self._wakeup.set)
         self._task: asyncio.Task[None] | None = None
         self._is_unreachable = False
-        self._is_closed = False
 
     async def subscribe(self, chat_id: str, watch: Watch) -> None:
         """Subscribe a watch to the changes of a chat.
@@ -117,7 +117,6 @@ class Hub:
         Raises:
             StoreError: The database could not be queried.
         """
-        self._is_closed = False
         self._watches.setdefault(chat_id, set()).add(watch)
         try:
             if chat_id not in self._revisions:
@@ -161,18 +160,15 @@ class Hub:
 
     async def close(self) -> None:
         """Stop polling, and wake all watches."""
-        # The flag is needed besides: before Python 3.12, `wait_for` may swallow a cancellation.
-        self._is_closed = True
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+            await cancel_and_wait(self._task)
             self._task = None
         await self._listener.close()
         for chat_id in list(self._watches):
             self._wake(chat_id)
 
     async def _poll_changes(self) -> None:
-        while not self._is_closed:
+        while True:
             if self._watches and not self._listener.is_connected:
                 await self._listener.connect()
             pause = _LISTENING_POLL if self._listener.is_connected else self._poll
