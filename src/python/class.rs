@@ -175,12 +175,16 @@ macro_rules! record {
 pub(crate) use record;
 
 /// Declare a [`Record`] whose constructor takes the fields as they are, with this signature.
+///
+/// `check` is a function of the new object that returns an error if a field is invalid.
 macro_rules! data_class {
     (
         $(#[$($doc:tt)*])*
         $name:literal, $class:ident($($signature:tt)*) {
             $($(#[$($field_doc:tt)*])* $field:ident: $type:ty),* $(,)?
         }
+        $(hashed: [$($hashed:ident),*])?
+        $(check: $check:path)?
     ) => {
         $(#[$($doc)*])*
         #[pyo3::pyclass(name = $name, module = "toolweave", frozen, get_all)]
@@ -190,11 +194,16 @@ macro_rules! data_class {
             $($(#[$($field_doc)*])* pub(crate) $field: $type,)*
         }
 
-        $crate::python::class::record!($class { fields: [$($field),*] }
+        $crate::python::class::record!($class {
+                fields: [$($field),*] $(, hashed: [$($hashed),*])?
+            }
             #[new]
             #[pyo3(signature = ($($signature)*))]
-            fn new($($field: $type),*) -> Self {
-                Self { $($field),* }
+            #[allow(clippy::unnecessary_wraps, reason = "some have a check")]
+            fn new($($field: $type),*) -> pyo3::PyResult<Self> {
+                let made = Self { $($field),* };
+                $($check(&made)?;)?
+                Ok(made)
             }
         );
     };

@@ -11,7 +11,7 @@ use pyo3::{
 use super::{
     contract::extract_contracts,
     lock,
-    message::{Detail, PyMessageBase, extract, extract_messages, messages_to_python, try_update},
+    message::{Detail, PyMessageBase, extract, messages_to_python, try_update},
     parser::{
         PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
         dialects_named,
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     consolidate::{self, Consolidator, Form, Options},
     contract::FunctionContract,
-    message::{Content, Message, Role, Update},
+    message::{Content, Message, Role},
     parser::Dialect,
 };
 
@@ -147,7 +147,7 @@ pub(crate) fn parse_history<'py>(
         Ok(text) => {
             vec![Message::new(Role::Assistant, Content::Text(text.to_str()?.to_owned()))]
         }
-        Err(_) => extract_messages(transcript)?,
+        Err(_) => extract(transcript, Detail::Full)?,
     };
     let read = py.detach(|| consolidate::parse_history(&messages, &tools, &dialects))?;
     messages_to_python(py, &read)
@@ -219,29 +219,32 @@ impl PyConsolidator {
     ///         history is unchanged.
     ///     TypeError: The object is neither a message nor an update.
     fn push(&self, message: &Bound<'_, PyAny>) -> PyResult<String> {
-        match stream_item(message)? {
-            Some(StreamItem::Update(update)) => Ok(lock(&self.0).push_update(update)?),
-            Some(StreamItem::CallId(id)) => Ok(lock(&self.0).announce(&id)?),
-            Some(StreamItem::Nothing) => Ok(String::new()),
-            None => {
-                let listed = match message.cast::<PyDict>() {
-                    Ok(fields) => PyList::new(message.py(), [fields])?.into_any(),
-                    Err(_) => message.clone(),
-                };
-                let messages = match extract_messages(&listed) {
-                    Ok(messages) => messages,
-                    Err(_) if is_executor_event(message)? => return Ok(String::new()),
-                    Err(error) => return Err(error),
-                };
-                let [message] = messages.as_slice() else {
-                    return Err(PyValueError::new_err(format!(
-                        "push takes one message, got {}",
-                        messages.len()
-                    )));
-                };
-                Ok(lock(&self.0).push(message)?)
-            }
+        if let Some(id) = announced_call(message) {
+            return Ok(lock(&self.0).announce(id.to_str(message.py())?)?);
         }
+        let is_ignored = message.is_instance_of::<PyToolCallDelta>()
+            || message.is_instance_of::<PyDiscarded>()
+            || message.is_instance_of::<PyFabricatedResult>();
+        if is_ignored {
+            return Ok(String::new());
+        }
+        if let Some(update) = try_update(message)? {
+            return Ok(lock(&self.0).push_update(update)?);
+        }
+        let listed = match message.cast::<PyDict>() {
+            Ok(fields) => PyList::new(message.py(), [fields])?.into_any(),
+            Err(_) => message.clone(),
+        };
+        let messages = match extract(&listed, Detail::Full) {
+            Ok(messages) => messages,
+            Err(_) if is_executor_event(message)? => return Ok(String::new()),
+            Err(error) => return Err(error),
+        };
+        let [message] = messages.as_slice() else {
+            let message = format!("push takes one message, got {}", messages.len());
+            return Err(PyValueError::new_err(message));
+        };
+        Ok(lock(&self.0).push(message)?)
     }
 
     /// End the history and return the rest of its text, such as calls still pending.
@@ -257,34 +260,13 @@ impl PyConsolidator {
     }
 }
 
-/// An item of a stream, as far as it is relevant here.
-enum StreamItem {
-    Update(Update),
-    /// A call that may follow, complete or in a message.
-    CallId(String),
-    Nothing,
-}
-
-/// Convert what a model, a parser or an executor yields; return None for messages.
-fn stream_item(piece: &Bound<'_, PyAny>) -> PyResult<Option<StreamItem>> {
-    let call_id = |id: &Py<PyString>| {
-        let id = id.bind(piece.py()).to_str()?.to_owned();
-        Ok(Some(StreamItem::CallId(id)))
-    };
-    if let Ok(start) = piece.cast::<PyToolCallStart>() {
-        return call_id(&start.get().id);
+/// Return the id of a call that may follow, complete or in a message.
+fn announced_call<'a>(event: &'a Bound<'_, PyAny>) -> Option<&'a Py<PyString>> {
+    if let Ok(start) = event.cast::<PyToolCallStart>() {
+        return Some(&start.get().id);
     }
     // Its arguments follow in the message with the error for the model.
-    if let Ok(invalid) = piece.cast::<PyInvalidToolCall>() {
-        return call_id(&invalid.get().id);
-    }
-    let is_nothing = piece.is_instance_of::<PyToolCallDelta>()
-        || piece.is_instance_of::<PyDiscarded>()
-        || piece.is_instance_of::<PyFabricatedResult>();
-    if is_nothing {
-        return Ok(Some(StreamItem::Nothing));
-    }
-    Ok(try_update(piece)?.map(StreamItem::Update))
+    Some(&event.cast::<PyInvalidToolCall>().ok()?.get().id)
 }
 
 /// Return true for an item of an agent or executor that is not part of the history.

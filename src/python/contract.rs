@@ -49,11 +49,11 @@ record!(PyFunctionContract { fields: [name, description, parameters, returns] }
         let mut made = FunctionContract::new(name)?;
         made.description = description;
         if let Some(schema) = parameters {
-            let schema = json_of(&made.name, Part::Parameters, schema)?;
+            let schema = json_of(Part::Parameters, &made.name, schema)?;
             made = made.with_parameters(schema)?;
         }
         if let Some(returns) = returns {
-            let returns = json_of(&made.name, Part::Returns, returns)?;
+            let returns = json_of(Part::Returns, &made.name, returns)?;
             made = made.with_returns(returns)?;
         }
         Ok(Self(made))
@@ -212,24 +212,20 @@ fn contract_of(tool: &Bound<'_, PyAny>) -> PyResult<Option<FunctionContract>> {
 }
 
 fn definition_json(definition: &Bound<'_, PyAny>) -> PyResult<Value> {
-    to_json(definition).map_err(|err| {
-        let py = definition.py();
-        let message = format!("tool definition: {}", err.value(py));
-        contract_error(py, &err, (message, String::new(), String::new()))
-    })
+    named_json("tool definition", "", definition)
 }
 
-fn json_of(name: &str, part: Part, schema: &Bound<'_, PyAny>) -> PyResult<Value> {
-    to_json(schema).map_err(|err| {
-        let py = schema.py();
-        let message = format!("{part} of tool {name:?}: {}", err.value(py));
-        contract_error(py, &err, (message, name.to_owned(), String::new()))
-    })
+fn json_of(part: Part, tool: &str, schema: &Bound<'_, PyAny>) -> PyResult<Value> {
+    named_json(&format!("{part} of tool {tool:?}"), tool, schema)
 }
 
-/// Return a contract error for a value that is not JSON, with the original error as its cause.
-fn contract_error(py: Python<'_>, cause: &PyErr, arguments: (String, String, String)) -> PyErr {
-    let error = ContractError::new_err(arguments);
-    error.set_cause(py, Some(cause.clone_ref(py)));
-    error
+/// Convert a value to JSON; the error for one that is not JSON names the value and the tool.
+fn named_json(name: &str, tool: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    to_json(value).map_err(|cause| {
+        let py = value.py();
+        let error =
+            ContractError::new_err((format!("{name}: {}", cause.value(py)), tool.to_owned(), ""));
+        error.set_cause(py, Some(cause));
+        error
+    })
 }

@@ -4,6 +4,7 @@
 //! deeper than the stack, or contain itself.
 
 use pyo3::{
+    PyClass,
     exceptions::{PyRecursionError, PyTypeError, PyValueError},
     prelude::*,
     types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple},
@@ -43,6 +44,14 @@ pub(crate) fn tuple<'py, T: IntoPyObject<'py>>(
     items: impl Iterator<Item = PyResult<T>>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// Create a Python object of a class.
+pub(crate) fn object<T>(py: Python<'_>, value: T) -> PyResult<Bound<'_, PyAny>>
+where
+    T: PyClass + Into<PyClassInitializer<T>>,
+{
+    Bound::new(py, value).map(Bound::into_any)
 }
 
 /// Convert a text to a Python string.
@@ -93,7 +102,8 @@ impl Yielding for PeriodicYield {
     }
 }
 
-fn convert<'py>(
+/// Convert a JSON value to plain Python objects.
+pub(crate) fn convert<'py>(
     py: Python<'py>,
     value: &Value,
     yielding: &mut impl Yielding,

@@ -22,6 +22,8 @@ use crate::validator::{CostModel, Keys, MAX_VISITS, Meter, equal};
 
 /// A Python object that is plain JSON.
 type Plain<'py> = Borrowed<'py, 'py, PyAny>;
+/// The members of a dictionary.
+type Dict<'py> = Borrowed<'py, 'py, PyDict>;
 /// The items of a list.
 type List<'py> = <Plain<'py> as Node<'py, Pyo3>>::Array;
 /// A number of the crate.
@@ -54,11 +56,18 @@ impl Json for InPlace {
 /// Maximum number of digits of a number that is validated in place.
 const MAX_DIGITS: usize = 20;
 
-/// An object, or one of its parts.
+/// An object or one of its parts, with the meter.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Metered<'py> {
-    node: Plain<'py>,
+pub(crate) struct Metered<'py, T = Plain<'py>> {
+    node: T,
     meter: &'py Meter,
+}
+
+impl<'py, T> Metered<'py, T> {
+    /// Return a part of this one.
+    fn part<P>(&self, node: P) -> Metered<'py, P> {
+        Metered { node, meter: self.meter }
+    }
 }
 
 impl<'py> Metered<'py> {
@@ -99,24 +108,24 @@ impl<'py> Metered<'py> {
 }
 
 impl<'py> Node<'py, InPlace> for Metered<'py> {
-    type Object = Members<'py>;
-    type Array = Items<'py>;
+    type Object = Metered<'py, Dict<'py>>;
+    type Array = Metered<'py, List<'py>>;
     type Number = PlainNumber<'py>;
 
-    fn as_object(&self) -> Option<Members<'py>> {
+    fn as_object(&self) -> Option<Self::Object> {
         self.meter.visit();
         if self.meter.is_exhausted() {
             return None;
         }
-        self.node.as_object().map(|members| Members { members, meter: self.meter })
+        self.node.as_object().map(|members| self.part(members))
     }
 
-    fn as_array(&self) -> Option<Items<'py>> {
+    fn as_array(&self) -> Option<Self::Array> {
         self.meter.visit();
         if self.meter.is_exhausted() {
             return None;
         }
-        self.node.as_array().map(|items| Items { items, meter: self.meter })
+        self.node.as_array().map(|items| self.part(items))
     }
 
     fn as_string(&self) -> Option<Cow<'py, str>> {
@@ -202,68 +211,51 @@ fn is_short(float: f64) -> bool {
     float == 0.0 || (1e-4..1e15).contains(&float.abs())
 }
 
-/// The members of a dictionary.
-#[derive(Debug)]
-pub(crate) struct Members<'py> {
-    members: Borrowed<'py, 'py, PyDict>,
-    meter: &'py Meter,
-}
-
-impl<'py> Object<'py, InPlace> for Members<'py> {
+impl<'py> Object<'py, InPlace> for Metered<'py, Dict<'py>> {
     type Node = Metered<'py>;
     type MemberName = Cow<'py, str>;
     type MembersIter = MembersIter<'py>;
 
     fn len(&self) -> usize {
-        Object::<Pyo3>::len(&self.members)
+        Object::<Pyo3>::len(&self.node)
     }
 
     fn get(&self, key: &Py<PyString>) -> Option<Metered<'py>> {
         self.meter.visit();
-        let node = Object::<Pyo3>::get(&self.members, key)?;
-        Some(Metered { node, meter: self.meter })
+        Object::<Pyo3>::get(&self.node, key).map(|member| self.part(member))
     }
 
     fn members(&self) -> MembersIter<'py> {
-        MembersIter { members: Object::<Pyo3>::members(&self.members), meter: self.meter }
+        MembersIter(self.part(Object::<Pyo3>::members(&self.node)))
     }
 }
 
-/// An iterator over the members of a dictionary, until the meter is exhausted.
-pub(crate) struct MembersIter<'py> {
-    members: <Borrowed<'py, 'py, PyDict> as Object<'py, Pyo3>>::MembersIter,
-    meter: &'py Meter,
-}
+/// The members of a dictionary, until the meter is exhausted.
+pub(crate) struct MembersIter<'py>(Metered<'py, <Dict<'py> as Object<'py, Pyo3>>::MembersIter>);
 
 impl<'py> Iterator for MembersIter<'py> {
     type Item = (Cow<'py, str>, Metered<'py>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (name, node) = self.members.next()?;
-        self.meter.name(&name);
-        if self.meter.is_exhausted() {
+        let (name, member) = self.0.node.next()?;
+        self.0.meter.name(&name);
+        if self.0.meter.is_exhausted() {
             return None;
         }
-        Some((name, Metered { node, meter: self.meter }))
+        Some((name, self.0.part(member)))
     }
 }
 
-/// The items of a list.
-pub(crate) struct Items<'py> {
-    items: List<'py>,
-    meter: &'py Meter,
-}
-
-impl<'py> Array<'py, InPlace> for Items<'py> {
+impl<'py> Array<'py, InPlace> for Metered<'py, List<'py>> {
     type Node = Metered<'py>;
     type ElementsIter = ItemsIter<'py>;
 
     fn len(&self) -> usize {
-        self.items.len()
+        self.node.len()
     }
 
     fn elements(&self) -> ItemsIter<'py> {
-        ItemsIter { items: self.items.elements(), meter: self.meter }
+        ItemsIter(self.part(self.node.elements()))
     }
 
     fn is_unique(&self) -> bool {
@@ -276,21 +268,17 @@ impl<'py> Array<'py, InPlace> for Items<'py> {
     }
 }
 
-/// An iterator over the items of a list, until the meter is exhausted.
-pub(crate) struct ItemsIter<'py> {
-    items: <List<'py> as Array<'py, Pyo3>>::ElementsIter,
-    meter: &'py Meter,
-}
+/// The items of a list, until the meter is exhausted.
+pub(crate) struct ItemsIter<'py>(Metered<'py, <List<'py> as Array<'py, Pyo3>>::ElementsIter>);
 
 impl<'py> Iterator for ItemsIter<'py> {
     type Item = Metered<'py>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.meter.visit();
-        if self.meter.is_exhausted() {
+        self.0.meter.visit();
+        if self.0.meter.is_exhausted() {
             return None;
         }
-        let node = self.items.next()?;
-        Some(Metered { node, meter: self.meter })
+        self.0.node.next().map(|item| self.0.part(item))
     }
 }

@@ -5,8 +5,8 @@
 use pyo3::{prelude::*, sync::PyOnceLock, types::PyDict};
 
 /// The levels of records, as `logging` defines them.
-const INFO: u8 = 20;
-const WARNING: u8 = 30;
+pub(crate) const INFO: u8 = 20;
+pub(crate) const WARNING: u8 = 30;
 
 /// The logger of one area: `toolweave.<area>`.
 pub(crate) struct Log {
@@ -22,46 +22,28 @@ impl Log {
     /// Log a decision, if its level is enabled; `fields` adds the details.
     ///
     /// An exception of a handler is reported as unraisable and does not change the decision.
-    pub(crate) fn info<'py>(
-        &self,
-        py: Python<'py>,
-        message: &str,
-        fields: impl FnOnce(&Bound<'py, PyDict>) -> PyResult<()>,
-    ) {
-        self.record(py, INFO, message, fields).unwrap_or_else(|err| err.write_unraisable(py, None));
-    }
-
-    /// Log a warning, as [`info`](Self::info) does.
-    pub(crate) fn warning<'py>(
-        &self,
-        py: Python<'py>,
-        message: &str,
-        fields: impl FnOnce(&Bound<'py, PyDict>) -> PyResult<()>,
-    ) {
-        let logged = self.record(py, WARNING, message, fields);
-        logged.unwrap_or_else(|err| err.write_unraisable(py, None));
-    }
-
-    fn record<'py>(
+    pub(crate) fn record<'py>(
         &self,
         py: Python<'py>,
         level: u8,
         message: &str,
         fields: impl FnOnce(&Bound<'py, PyDict>) -> PyResult<()>,
-    ) -> PyResult<()> {
-        let logger = self.logger.get_or_try_init(py, || {
-            let name = format!("toolweave.{}", self.area);
-            py.import("logging")?.call_method1("getLogger", (name,)).map(Bound::unbind)
-        })?;
-        let logger = logger.bind(py);
-        if !logger.call_method1("isEnabledFor", (level,))?.is_truthy()? {
-            return Ok(());
-        }
-        let extra = PyDict::new(py);
-        fields(&extra)?;
-        let options = PyDict::new(py);
-        options.set_item("extra", extra)?;
-        logger.call_method("log", (level, message), Some(&options))?;
-        Ok(())
+    ) {
+        let log = || {
+            let logger = self.logger.get_or_try_init(py, || {
+                let name = format!("toolweave.{}", self.area);
+                py.import("logging")?.call_method1("getLogger", (name,)).map(Bound::unbind)
+            })?;
+            let logger = logger.bind(py);
+            if !logger.call_method1("isEnabledFor", (level,))?.is_truthy()? {
+                return Ok(());
+            }
+            let extra = PyDict::new(py);
+            fields(&extra)?;
+            let options = PyDict::new(py);
+            options.set_item("extra", extra)?;
+            logger.call_method("log", (level, message), Some(&options)).map(drop)
+        };
+        log().unwrap_or_else(|err: PyErr| err.write_unraisable(py, None));
     }
 }

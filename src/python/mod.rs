@@ -44,53 +44,38 @@ fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
 #[pymodule(name = "_core")]
 mod core {
     #[pymodule_export]
-    use super::class::rebuild;
-    #[pymodule_export]
-    use super::consolidate::{PyConsolidator, consolidated, parse_history};
-    #[pymodule_export]
-    use super::contract::PyFunctionContract;
-    #[pymodule_export]
-    use super::convert::copy_json;
-    #[pymodule_export]
-    use super::diagnostic::PyDiagnostic;
-    #[pymodule_export]
-    use super::endpoint::{
-        PyChunkReader, PyHttpBatch, PyHttpClient, PyHttpLargeEvents, PyHttpReply, PyHttpWakeup,
-        without_keys,
+    use super::{
+        class::rebuild,
+        consolidate::{PyConsolidator, consolidated, parse_history},
+        contract::PyFunctionContract,
+        convert::copy_json,
+        diagnostic::PyDiagnostic,
+        endpoint::{
+            PyChunkReader, PyHttpBatch, PyHttpClient, PyHttpLargeEvents, PyHttpReply, PyHttpWakeup,
+            without_keys,
+        },
+        lifecycle::{PyStreamReducer, check_stream_event},
+        message::{
+            PyFinishUpdate, PyJoinProblem, PyJoinedReply, PyJoiner, PyMessageBase,
+            PyReasoningDelta, PyReasoningMessage, PyRepair, PyTextDelta, PyTextMessage,
+            PyToolAggregateMessage, PyToolCall, PyToolCallMessage, PyToolCallUpdate, PyToolResult,
+            PyToolResultMessage, PyUnknownMessage, PyUsageMessage, PyUsageUpdate, from_anthropic,
+            from_openai, message_from_dict, message_from_json, to_anthropic, to_openai,
+        },
+        meter::PyJsonMeter,
+        parser::{
+            PyDiscarded, PyEventStream, PyFabricatedResult, PyInvalidToolCall, PyLimits, PyParser,
+            PyToolCallDelta, PyToolCallStart, parse,
+        },
+        prompt::{render_contracts, system_prompt},
+        registry::{PyOrigin, PyRegistrySnapshot, PyToolEntry, supertypes, type_name},
+        repair::repair_json,
+        reply::PyUpdateReader,
+        search::PySearchIndex,
+        selection::{PyRanking, PyRankingResult, PyReplyReader, PyScoredReply},
+        template::{PyPromptTemplate, structure_schema},
+        validator::{PyValidator, PyViolation},
     };
-    #[pymodule_export]
-    use super::lifecycle::{PyStreamReducer, check_stream_event};
-    #[pymodule_export]
-    use super::message::{
-        PyFinishUpdate, PyJoinProblem, PyJoinedReply, PyJoiner, PyMessageBase, PyReasoningDelta,
-        PyReasoningMessage, PyRepair, PyTextDelta, PyTextMessage, PyToolAggregateMessage,
-        PyToolCall, PyToolCallMessage, PyToolCallUpdate, PyToolResult, PyToolResultMessage,
-        PyUnknownMessage, PyUsageMessage, PyUsageUpdate, from_anthropic, from_openai,
-        message_from_dict, message_from_json, to_anthropic, to_openai,
-    };
-    #[pymodule_export]
-    use super::meter::PyJsonMeter;
-    #[pymodule_export]
-    use super::parser::{
-        PyDiscarded, PyEventStream, PyFabricatedResult, PyInvalidToolCall, PyLimits, PyParser,
-        PyToolCallDelta, PyToolCallStart, parse,
-    };
-    #[pymodule_export]
-    use super::prompt::{render_contracts, system_prompt};
-    #[pymodule_export]
-    use super::registry::{PyOrigin, PyRegistrySnapshot, PyToolEntry, supertypes, type_name};
-    #[pymodule_export]
-    use super::repair::repair_json;
-    #[pymodule_export]
-    use super::reply::PyUpdateReader;
-    #[pymodule_export]
-    use super::search::PySearchIndex;
-    #[pymodule_export]
-    use super::selection::{PyRanking, PyRankingResult, PyReplyReader, PyScoredReply};
-    #[pymodule_export]
-    use super::template::{PyPromptTemplate, structure_schema};
-    #[pymodule_export]
-    use super::validator::{PyValidator, PyViolation};
 
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

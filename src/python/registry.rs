@@ -31,12 +31,9 @@ use crate::{
 #[pyclass(name = "ToolEntry", module = "toolweave", frozen, eq)]
 pub(crate) struct PyToolEntry {
     tool: Arc<Tool>,
-    /// The scoring prompt for a model, with placeholders.
     // Derived values, created on first use: most tools of a file never need them.
     prompt: OnceLock<Box<Template>>,
-    /// The JSON Schema of a reply: that of `return_struc`, with a score.
     schema: OnceLock<Box<Value>>,
-    /// The reader of replies to the prompt. The same object each time.
     reader: PyOnceLock<Py<PyReplyReader>>,
 }
 
@@ -184,6 +181,7 @@ impl PyToolEntry {
         PyTuple::new(py, self.tool.examples.iter().map(|example| &**example))
     }
 
+    /// The scoring prompt for a model, with placeholders.
     #[getter]
     fn prompt(&self) -> Option<&str> {
         self.tool.prompt.as_deref()
@@ -213,6 +211,7 @@ impl PyToolEntry {
         template::render(self.template(), values)
     }
 
+    /// The JSON Schema of a reply: that of `return_struc`, with a score.
     #[getter]
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, self.reply_schema())
@@ -224,6 +223,7 @@ impl PyToolEntry {
         to_python(py, &structure::parameter_schema(self.reply_schema()))
     }
 
+    /// The reader of replies to the prompt. The same object each time.
     #[getter]
     fn reader<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyReplyReader>> {
         let make = || Py::new(py, PyReplyReader(ReplyReader::new(self.reply_schema())?));
@@ -334,7 +334,6 @@ pub(crate) struct PyRegistrySnapshot {
     registry: Registry,
     /// The tools as Python objects, each created on first use.
     tool_entries: Vec<PyOnceLock<Py<PyToolEntry>>>,
-    /// All tools in document order, disabled ones as well.
     entries: PyOnceLock<Py<PyTuple>>,
     cache: Mutex<LookupCache>,
 }
@@ -444,6 +443,7 @@ impl PyRegistrySnapshot {
         Ok(Self::new(self.registry.with(tools_of(entries)?)?))
     }
 
+    /// All tools in document order, disabled ones as well.
     #[getter]
     fn entries<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let make = || self.tuple(py, 0..self.tool_entries.len()).map(Bound::unbind);

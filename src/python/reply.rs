@@ -9,7 +9,7 @@ use pyo3::{
 
 use super::{
     error::wrong_type,
-    log::Log,
+    log::{Log, WARNING},
     message::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},
     parser::{
         Collector, IdFactory, OpenIds, PyParser, PyToolCallDelta, Tools, ending, single_event,
@@ -108,12 +108,12 @@ impl PyUpdateReader {
 fn record(py: Python<'_>, problem: FragmentProblem<'_>, open: &OpenIds) {
     match problem {
         FragmentProblem::Late { id, .. } => {
-            LOG.warning(py, "a fragment came after its call", |fields| {
+            LOG.record(py, WARNING, "a fragment came after its call", |fields| {
                 fields.set_item("tool_call_id", id)
             });
         }
         FragmentProblem::Renamed { call, id, name, other } => {
-            LOG.warning(py, "a native call was renamed", |fields| {
+            LOG.record(py, WARNING, "a native call was renamed", |fields| {
                 match open.get(call) {
                     Some(id) => fields.set_item("tool_call_id", id)?,
                     None => fields.set_item("tool_call_id", id)?,

@@ -9,7 +9,7 @@ use pyo3::{
 };
 
 use super::{
-    class::record,
+    class::{self, Record, record},
     convert::{object_to_python, to_json, to_json_object},
     lock,
     message::PyRepair,
@@ -25,19 +25,19 @@ use crate::selection::{Policy, Ranking, RankingError, ReplyReader, ScoreError, S
 #[derive(Debug)]
 pub(crate) struct PyScoredReply(ScoredReply);
 
+impl Record for PyScoredReply {
+    const FIELDS: &'static [&'static str] = &["score", "parameters", "error"];
+}
+
 #[pymethods]
 impl PyScoredReply {
     #[classattr]
     fn __match_args__(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
-        PyTuple::new(py, ["score", "parameters", "error"])
+        PyTuple::new(py, Self::FIELDS)
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let mut parts = Vec::new();
-        for name in ["score", "parameters", "error"] {
-            parts.push(format!("{name}={}", slf.getattr(name)?.repr()?));
-        }
-        Ok(format!("ScoredReply({})", parts.join(", ")))
+        class::repr(slf)
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {

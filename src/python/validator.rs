@@ -66,7 +66,7 @@ impl PyViolation {
 pub(crate) struct Compiled {
     in_place: jsonschema::Validator<InPlace>,
     /// The validator of the core, for explanations and for what cannot be validated in place.
-    core: Validator,
+    pub(crate) core: Validator,
 }
 
 impl Compiled {
@@ -75,11 +75,6 @@ impl Compiled {
             core: Validator::with_resources(schema, resources)?,
             in_place: compile(schema, resources)?,
         })
-    }
-
-    /// Return the validator of the core.
-    pub(crate) fn core(&self) -> &Validator {
-        &self.core
     }
 
     /// Parse `text` into an object; the error is a sentence.

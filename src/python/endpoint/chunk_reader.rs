@@ -38,7 +38,7 @@ impl PyChunkReader {
         Self { reader: ChunkReader::new(None), objects: ObjectBuilder::default() }
     }
 
-    /// The finish reason as the server sent it; None before that.
+    /// Finish reason as the server sent it; None before that.
     #[getter]
     fn reason(&self) -> Option<&str> {
         self.reader.reason.as_deref()

@@ -14,12 +14,12 @@ use crate::{
     calls::CallOutcome,
     endpoint::Event,
     python::{
-        convert::{string, tuple},
+        convert::{PeriodicYield, object, string, tuple},
         lock,
         message::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},
         parser::{
             CallEnd, OpenIds, PyDiscarded, PyToolCallDelta, PyToolCallStart, Tools,
-            fabricated_result, outcome_to_python,
+            fabricated_result,
         },
     },
 };
@@ -50,7 +50,9 @@ impl PyHttpLargeEvents {
         let prepared = std::mem::take(&mut *lock(&self.0));
         let objects = prepared.into_iter().map(|event| match event {
             Prepared::Object(object) => Ok(object.into_bound(py)),
-            Prepared::Deferred(call_end, outcome) => call_end.event_yielding(py, outcome),
+            Prepared::Deferred(call_end, outcome) => {
+                call_end.event_of_core(py, outcome, &mut PeriodicYield::default())
+            }
         });
         tuple(py, objects)
     }
@@ -94,7 +96,7 @@ impl ObjectBuilder {
         if events.iter().any(is_large) {
             let prepared: Vec<_> =
                 events.into_iter().map(|event| self.prepare(py, event)).collect::<PyResult<_>>()?;
-            return Bound::new(py, PyHttpLargeEvents(Mutex::new(prepared))).map(Bound::into_any);
+            return object(py, PyHttpLargeEvents(Mutex::new(prepared)));
         }
         tuple(py, events.into_iter().map(|event| self.object(py, event))).map(Bound::into_any)
     }
@@ -126,39 +128,32 @@ impl ObjectBuilder {
     fn object<'py>(&mut self, py: Python<'py>, event: Event) -> PyResult<Bound<'py, PyAny>> {
         let string = |text: &str| string(py, text);
         Ok(match event {
-            Event::Text(text) => bound(py, PyTextDelta { text: string(&text) })?,
-            Event::Reasoning(text) => bound(py, PyReasoningDelta { text: string(&text) })?,
-            Event::Fragment(update) => bound(py, PyToolCallUpdate::from_core(py, &update))?,
+            Event::Text(text) => object(py, PyTextDelta { text: string(&text) })?,
+            Event::Reasoning(text) => object(py, PyReasoningDelta { text: string(&text) })?,
+            Event::Fragment(update) => object(py, PyToolCallUpdate::from_core(py, &update))?,
             Event::Start { index, id, name } => {
                 let id = match id {
                     Some(id) => string(&id),
                     None => self.id(py, index)?,
                 };
                 self.open.insert(index, id.clone_ref(py));
-                bound(py, PyToolCallStart { index, id, name: string(&name) })?
+                object(py, PyToolCallStart { index, id, name: string(&name) })?
             }
             Event::Delta { index, fragment } => {
-                bound(py, PyToolCallDelta { index, fragment: string(&fragment) })?
+                object(py, PyToolCallDelta { index, fragment: string(&fragment) })?
             }
             Event::End { index, name, raw, outcome } => {
-                self.call_end(py, index, &name, &raw)?.event(py, outcome_to_python(py, outcome))?
+                self.call_end(py, index, &name, &raw)?.event_of_core(py, outcome, &mut ())?
             }
             Event::Discarded { raw, reason } => {
                 let reason = PyString::intern(py, reason.as_str()).unbind();
-                bound(py, PyDiscarded { raw: string(&raw), reason })?
+                object(py, PyDiscarded { raw: string(&raw), reason })?
             }
             Event::Fabricated { name, raw } => {
                 fabricated_result(py, name.as_deref(), string(&raw))?
             }
-            Event::Usage(usage) => bound(py, PyUsageUpdate::from_core(&usage))?,
-            Event::Finish(reason) => bound(py, PyFinishUpdate { reason })?,
+            Event::Usage(usage) => object(py, PyUsageUpdate::from_core(&usage))?,
+            Event::Finish(reason) => object(py, PyFinishUpdate { reason })?,
         })
     }
-}
-
-fn bound<T>(py: Python<'_>, event: T) -> PyResult<Bound<'_, PyAny>>
-where
-    T: pyo3::PyClass + Into<pyo3::PyClassInitializer<T>>,
-{
-    Bound::new(py, event).map(Bound::into_any)
 }

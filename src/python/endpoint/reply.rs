@@ -27,10 +27,6 @@ pub(crate) struct PyHttpReply {
     key: u64,
     /// True if all events have been taken.
     exhausted: bool,
-    /// The failure of the reply, if it failed, once all events have been taken.
-    ///
-    /// A tuple of the message, the HTTP status, the seconds to wait, True if a retry may help, and
-    /// the parameter that the server rejects.
     failure: Option<Failure>,
 }
 
@@ -94,8 +90,10 @@ impl PyHttpReply {
         self.objects.convert(py, found.events).map(Some)
     }
 
-    /// The failure of the reply, if it failed: message, HTTP status, seconds to wait, whether a
-    /// retry may help, and the parameter that the server rejects.
+    /// The failure of the reply, if it failed, once all events have been taken.
+    ///
+    /// A tuple of the message, the HTTP status, the seconds to wait, True if a retry may help, and
+    /// the parameter that the server rejects.
     #[getter]
     fn failure(&self) -> Option<FailureTuple<'_>> {
         self.failure.as_ref().map(failure_tuple)

@@ -130,25 +130,42 @@ impl PyHttpWakeup {
     }
 }
 
-/// The two ends of a socket.
+/// A socket; other systems than Unix have no pairs of them.
 #[cfg(unix)]
+type Socket = std::os::unix::net::UnixStream;
+#[cfg(not(unix))]
+type Socket = std::net::TcpStream;
+
+/// The two ends of a socket.
 #[derive(Debug)]
 struct SocketPair {
-    reader: std::os::unix::net::UnixStream,
-    writer: std::os::unix::net::UnixStream,
+    reader: Socket,
+    writer: Socket,
 }
 
-#[cfg(unix)]
 impl SocketPair {
+    #[cfg(unix)]
     fn new() -> PyResult<Self> {
-        let (reader, writer) = std::os::unix::net::UnixStream::pair()?;
+        let (reader, writer) = Socket::pair()?;
         reader.set_nonblocking(true)?;
         writer.set_nonblocking(true)?;
         Ok(Self { reader, writer })
     }
 
+    #[cfg(not(unix))]
+    fn new() -> PyResult<Self> {
+        let message = "this system has no pairs of sockets";
+        Err(pyo3::exceptions::PyNotImplementedError::new_err(message))
+    }
+
+    #[cfg(unix)]
     fn fileno(&self) -> i32 {
         std::os::fd::AsRawFd::as_raw_fd(&self.reader)
+    }
+
+    #[cfg(not(unix))]
+    fn fileno(&self) -> i32 {
+        -1
     }
 
     fn signal(&self) {
@@ -158,30 +175,5 @@ impl SocketPair {
 
     fn drain(&self) {
         let _ = std::io::Read::read(&mut &self.reader, &mut [0]);
-    }
-}
-
-/// A placeholder for systems without pairs of sockets.
-#[cfg(not(unix))]
-#[derive(Debug)]
-enum SocketPair {}
-
-#[cfg(not(unix))]
-impl SocketPair {
-    fn new() -> PyResult<Self> {
-        let message = "this system has no pairs of sockets";
-        Err(pyo3::exceptions::PyNotImplementedError::new_err(message))
-    }
-
-    fn fileno(&self) -> i32 {
-        match *self {}
-    }
-
-    fn signal(&self) {
-        match *self {}
-    }
-
-    fn drain(&self) {
-        match *self {}
     }
 }

@@ -13,6 +13,7 @@ use crate::{
     python::{
         class::{data_class, record},
         convert::{object_to_python, string, to_json, to_json_object, to_python, tuple},
+        error::wrong_type,
     },
 };
 
@@ -266,33 +267,27 @@ pub(super) fn tuple_of<'py, T: pyo3::PyTypeInfo>(
     parameter: &str,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = items.py();
-    let wrong = |actual: &Bound<'py, PyAny>, what: &str| {
-        let wanted = T::type_object(py);
-        let (wanted, actual) = (wanted.name()?, actual.get_type());
-        let actual = actual.name()?;
-        PyResult::Ok(PyTypeError::new_err(format!(
-            "{parameter} must be an iterable of {wanted}{what} {actual}"
-        )))
-    };
-    if items.is_instance_of::<PyString>() || items.is_instance_of::<PyDict>() {
-        return Err(wrong(items, ", got")?);
-    }
-    let Ok(iterator) = items.try_iter() else {
-        return Err(wrong(items, ", got")?);
+    let requirement = || {
+        let class = T::type_object(py);
+        PyResult::Ok(format!("{parameter} must be an iterable of {}", class.name()?))
     };
     if let Ok(tuple) = items.cast_exact::<PyTuple>()
         && tuple.iter_borrowed().all(|item| item.is_instance_of::<T>())
     {
         return Ok(tuple.clone());
     }
-    tuple(
-        py,
-        iterator.enumerate().map(|(position, item)| {
-            let item = item?;
-            if item.is_instance_of::<T>() {
-                return Ok(item);
-            }
-            Err(wrong(&item, &format!("; item {position} is"))?)
-        }),
-    )
+    let is_single = items.is_instance_of::<PyString>() || items.is_instance_of::<PyDict>();
+    let Some(iterator) = items.try_iter().ok().filter(|_| !is_single) else {
+        return Err(wrong_type(requirement()?, items));
+    };
+    let checked = iterator.enumerate().map(|(position, item)| {
+        let item = item?;
+        if item.is_instance_of::<T>() {
+            return Ok(item);
+        }
+        let class = item.get_type();
+        let message = format!("{}; item {position} is {}", requirement()?, class.name()?);
+        Err(PyTypeError::new_err(message))
+    });
+    tuple(py, checked)
 }

@@ -28,11 +28,6 @@ pub(crate) enum Detail<'a> {
 /// Extract a conversation from a `str` (one text of the user), or from an iterable of messages,
 /// strings, wire dicts (those with a `kind`), and `OpenAI`'s dicts and response objects. Errors
 /// name the position.
-pub(crate) fn extract_messages(messages: &Bound<'_, PyAny>) -> PyResult<Vec<Message>> {
-    extract(messages, Detail::Full)
-}
-
-/// Return a conversation as [`extract_messages`] does, with these parts of each message.
 pub(crate) fn extract(messages: &Bound<'_, PyAny>, detail: Detail<'_>) -> PyResult<Vec<Message>> {
     if let Ok(text) = messages.cast::<PyString>() {
         return Ok(vec![user_text(text)?]);

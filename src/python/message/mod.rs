@@ -18,7 +18,7 @@ pub(crate) use self::{
         PyToolResultMessage, PyUnknownMessage, PyUsageMessage,
     },
     convert::{message_from_dict, message_from_json, messages_to_python},
-    extract::{Detail, extract, extract_messages},
+    extract::{Detail, extract},
     joiner::{PyJoinProblem, PyJoinedReply, PyJoiner, try_update},
     provider::{from_anthropic, from_openai, to_anthropic, to_openai},
     update::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},

@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::{
     calls::{CallOutcome, InvalidKind},
     python::{
-        convert::{PeriodicYield, Yielding, string, to_python, to_python_yielding, tuple},
-        log::Log,
+        convert::{Yielding, convert, object, string, tuple},
+        log::{INFO, Log},
         message::{PyRepair, PyToolCall},
         validator::PyViolation,
     },
@@ -28,26 +28,33 @@ pub(crate) struct CallEnd {
 }
 
 impl CallEnd {
-    /// Return the event for its outcome.
-    pub(crate) fn event<'py>(
+    /// Return the event for an outcome of the core.
+    pub(crate) fn event_of_core<'py>(
         self,
         py: Python<'py>,
-        outcome: CallOutcome<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        self.build_event(py, outcome, &mut ())
-    }
-
-    /// Return the event for an outcome of the core. The interpreter is released in between.
-    pub(crate) fn event_yielding(
-        self,
-        py: Python<'_>,
         outcome: CallOutcome<Value>,
-    ) -> PyResult<Bound<'_, PyAny>> {
-        let outcome = with_arguments(py, outcome, |value| to_python_yielding(py, value));
-        self.build_event(py, outcome, &mut PeriodicYield::default())
+        yielding: &mut impl Yielding,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let outcome = match outcome {
+            CallOutcome::Call { arguments, repairs } => match convert(py, &arguments, yielding) {
+                Ok(arguments) => CallOutcome::Call { arguments, repairs },
+                // A number has more digits than Python reads.
+                Err(err) => CallOutcome::Invalid {
+                    kind: InvalidKind::InvalidJson,
+                    violations: vec![Violation::invalid_json(&err.value(py))],
+                    arguments: None,
+                },
+            },
+            CallOutcome::Invalid { kind, violations, arguments } => {
+                let arguments = arguments.and_then(|value| convert(py, &value, yielding).ok());
+                CallOutcome::Invalid { kind, violations, arguments }
+            }
+        };
+        self.event(py, outcome, yielding)
     }
 
-    fn build_event<'py>(
+    /// Return the event for its outcome.
+    pub(crate) fn event<'py>(
         self,
         py: Python<'py>,
         outcome: CallOutcome<Bound<'py, PyAny>>,
@@ -58,7 +65,7 @@ impl CallEnd {
             CallOutcome::Call { arguments, repairs } => {
                 if !repairs.is_empty() {
                     let kinds: Vec<_> = repairs.iter().map(|repair| repair.kind.as_str()).collect();
-                    LOG.info(py, "repaired a tool call", |fields| {
+                    LOG.record(py, INFO, "repaired a tool call", |fields| {
                         fields.set_item("tool", &name)?;
                         fields.set_item("call_id", &id)?;
                         fields.set_item("repairs", kinds)
@@ -70,11 +77,10 @@ impl CallEnd {
                 });
                 let repairs = tuple(py, repairs)?.unbind();
                 let arguments = arguments.unbind();
-                let call = PyToolCall { id, name, arguments, raw, index, repairs };
-                Bound::new(py, call).map(Bound::into_any)
+                object(py, PyToolCall { id, name, arguments, raw, index, repairs })
             }
             CallOutcome::Invalid { kind, violations, arguments } => {
-                LOG.info(py, "refused a tool call", |fields| {
+                LOG.record(py, INFO, "refused a tool call", |fields| {
                     fields.set_item("tool", &name)?;
                     fields.set_item("call_id", &id)?;
                     fields.set_item("kind", kind.as_str())?;
@@ -84,38 +90,8 @@ impl CallEnd {
                 let kind = PyString::intern(py, kind.as_str()).unbind();
                 let arguments = arguments.map(Bound::unbind);
                 let call = PyInvalidToolCall { index, id, name, kind, raw, violations, arguments };
-                Bound::new(py, call).map(Bound::into_any)
+                object(py, call)
             }
-        }
-    }
-}
-
-/// Convert the arguments of an outcome of the core to Python objects.
-pub(crate) fn outcome_to_python(
-    py: Python<'_>,
-    outcome: CallOutcome<Value>,
-) -> CallOutcome<Bound<'_, PyAny>> {
-    with_arguments(py, outcome, |value| to_python(py, value))
-}
-
-fn with_arguments<'py>(
-    py: Python<'py>,
-    outcome: CallOutcome<Value>,
-    convert: impl FnOnce(&Value) -> PyResult<Bound<'py, PyAny>>,
-) -> CallOutcome<Bound<'py, PyAny>> {
-    match outcome {
-        CallOutcome::Call { arguments, repairs } => match convert(&arguments) {
-            Ok(arguments) => CallOutcome::Call { arguments, repairs },
-            // A number has more digits than Python reads.
-            Err(err) => CallOutcome::Invalid {
-                kind: InvalidKind::InvalidJson,
-                violations: vec![Violation::invalid_json(&err.value(py))],
-                arguments: None,
-            },
-        },
-        CallOutcome::Invalid { kind, violations, arguments } => {
-            let arguments = arguments.and_then(|arguments| convert(&arguments).ok());
-            CallOutcome::Invalid { kind, violations, arguments }
         }
     }
 }
@@ -126,9 +102,9 @@ pub(crate) fn fabricated_result<'py>(
     name: Option<&str>,
     raw: Py<PyString>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    LOG.info(py, "set aside a result that the model made up", |fields| {
+    LOG.record(py, INFO, "set aside a result that the model made up", |fields| {
         fields.set_item("tool", name)
     });
     let name = name.map(|name| string(py, name));
-    Bound::new(py, PyFabricatedResult { name, raw }).map(Bound::into_any)
+    object(py, PyFabricatedResult { name, raw })
 }

@@ -7,7 +7,7 @@ use pyo3::{
     types::{PyDict, PyString, PyTuple},
 };
 
-use crate::python::class::{data_class, record};
+use crate::python::{class::data_class, error::wrong_type};
 
 data_class! {
     /// The start of a call; a `ToolCall` or an `InvalidToolCall` of the same index follows.
@@ -50,50 +50,41 @@ data_class! {
     }
 }
 
-/// An invalid call.
-///
-/// Attributes:
-///     index: The position among the calls of the reply.
-///     id: The id, unique within the reply.
-///     name: The tool's name, as the model wrote it if it is unknown.
-///     kind: ``unknown_tool``, ``invalid_json``, ``schema_violation``, ``unclosed`` (the reply
-///         ended inside the call), ``too_large`` or ``too_many``.
-///     raw: The whole span, tags and fences included.
-///     violations: The violations, at least one. If the arguments violate the schema, those that
-///         remain after repair.
-///     arguments: The arguments that violate the schema, repaired as far as possible; None for
-///         other kinds.
-#[pyclass(name = "InvalidToolCall", module = "toolweave", frozen, get_all)]
-#[derive(Debug)]
-pub(crate) struct PyInvalidToolCall {
-    pub(crate) index: usize,
-    pub(crate) id: Py<PyString>,
-    pub(crate) name: Py<PyString>,
-    pub(crate) kind: Py<PyString>,
-    pub(crate) raw: Py<PyString>,
-    pub(crate) violations: Py<PyTuple>,
-    pub(crate) arguments: Option<Py<PyAny>>,
-}
-
-record!(PyInvalidToolCall {
-        fields: [index, id, name, kind, raw, violations, arguments],
-        hashed: [index, id, name, kind, raw, violations],
-    }
-    #[new]
-    #[pyo3(signature = (index, id, name, kind, raw, violations, arguments=None))]
-    fn new(
+data_class! {
+    /// An invalid call.
+    ///
+    /// Attributes:
+    ///     index: The position among the calls of the reply.
+    ///     id: The id, unique within the reply.
+    ///     name: The tool's name, as the model wrote it if it is unknown.
+    ///     kind: ``unknown_tool``, ``invalid_json``, ``schema_violation``, ``unclosed`` (the reply
+    ///         ended inside the call), ``too_large`` or ``too_many``.
+    ///     raw: The whole span, tags and fences included.
+    ///     violations: The violations, at least one. If the arguments violate the schema, those that
+    ///         remain after repair.
+    ///     arguments: The arguments that violate the schema, repaired as far as possible; None for
+    ///         other kinds.
+    "InvalidToolCall", PyInvalidToolCall(index, id, name, kind, raw, violations, arguments=None) {
         index: usize,
         id: Py<PyString>,
         name: Py<PyString>,
         kind: Py<PyString>,
         raw: Py<PyString>,
         violations: Py<PyTuple>,
-        arguments: Option<Py<PyDict>>,
-    ) -> Self {
-        let arguments = arguments.map(Py::into_any);
-        Self { index, id, name, kind, raw, violations, arguments }
+        arguments: Option<Py<PyAny>>,
     }
-);
+    hashed: [index, id, name, kind, raw, violations]
+    check: check_arguments
+}
+
+fn check_arguments(call: &PyInvalidToolCall) -> PyResult<()> {
+    Python::attach(|py| match call.arguments.as_ref().map(|arguments| arguments.bind(py)) {
+        Some(other) if !other.is_instance_of::<PyDict>() => {
+            Err(wrong_type("arguments must be a dict or None", other))
+        }
+        _ => Ok(()),
+    })
+}
 
 data_class! {
     /// A tool's result written by the model itself. It is never mixed with real results.

@@ -8,7 +8,10 @@ use pyo3::{
     types::{PyDict, PyString},
 };
 
-use crate::python::{error::wrong_type, log::Log};
+use crate::python::{
+    error::wrong_type,
+    log::{Log, WARNING},
+};
 
 static LOG: Log = Log::new("parser");
 
@@ -110,7 +113,7 @@ impl IdFactory {
              surrogates; another id is used",
             self.option
         );
-        LOG.warning(py, &message, |fields: &Bound<'_, PyDict>| {
+        LOG.record(py, WARNING, &message, |fields: &Bound<'_, PyDict>| {
             fields.set_item("returned", id.repr()?)?;
             fields.set_item("tool_call_id", &counted)
         });

@@ -8,7 +8,7 @@ mod sink;
 mod stream;
 
 pub(crate) use self::{
-    call_end::{CallEnd, fabricated_result, outcome_to_python},
+    call_end::{CallEnd, fabricated_result},
     events::{
         PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
     },

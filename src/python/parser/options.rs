@@ -10,60 +10,39 @@ use super::ids::IdFactory;
 use crate::{
     calls::RepairMode,
     parser::{Dialect, InCode, Limits, Options},
-    python::{class::record, error::wrong_type},
+    python::{class::data_class, error::wrong_type},
 };
 
-/// Bounds on what a parser accepts and buffers.
-///
-/// Attributes:
-///     max_depth: Maximum nesting depth of a call's arguments; the object itself is level 1. At
-///         most 128.
-///     max_argument_bytes: Maximum size of the payload of one call, in bytes.
-///     max_repair_bytes: Maximum size of an invalid payload that is repaired, in bytes.
-///     max_tag_bytes: Maximum size of a tag, of white space next to a payload, of the first line
-///         of a fence, and of a body that is not JSON, in bytes. At least 16.
-///     max_calls: Maximum number of calls in a reply.
-#[pyclass(name = "Limits", module = "toolweave", frozen, get_all, skip_from_py_object)]
-#[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_field_names, reason = "the names that users write")]
-pub(crate) struct PyLimits {
-    max_depth: usize,
-    max_argument_bytes: usize,
-    max_repair_bytes: usize,
-    max_tag_bytes: usize,
-    max_calls: usize,
-}
-
-record!(PyLimits {
-        fields: [max_depth, max_argument_bytes, max_repair_bytes, max_tag_bytes, max_calls]
-    }
-    #[new]
-    #[pyo3(signature = (
-        *,
-        max_depth=128,
-        max_argument_bytes=1 << 20,
-        max_repair_bytes=1 << 20,
-        max_tag_bytes=512,
-        max_calls=1000,
-    ))]
-    #[pyo3(text_signature = "(*, max_depth=128, max_argument_bytes=1048576, \
-        max_repair_bytes=1048576, max_tag_bytes=512, max_calls=1000)")]
-    fn new(
+data_class! {
+    /// Bounds on what a parser accepts and buffers.
+    ///
+    /// Attributes:
+    ///     max_depth: Maximum nesting depth of a call's arguments; the object itself is level 1. At
+    ///         most 128.
+    ///     max_argument_bytes: Maximum size of the payload of one call, in bytes.
+    ///     max_repair_bytes: Maximum size of an invalid payload that is repaired, in bytes.
+    ///     max_tag_bytes: Maximum size of a tag, of white space next to a payload, of the first line
+    ///         of a fence, and of a body that is not JSON, in bytes. At least 16.
+    ///     max_calls: Maximum number of calls in a reply.
+    "Limits", PyLimits(
+        *, max_depth=128, max_argument_bytes=1_048_576, max_repair_bytes=1_048_576, max_tag_bytes=512,
+        max_calls=1000
+    ) {
         max_depth: usize,
         max_argument_bytes: usize,
         max_repair_bytes: usize,
         max_tag_bytes: usize,
         max_calls: usize,
-    ) -> PyResult<Self> {
-        let limits =
-            Self { max_depth, max_argument_bytes, max_repair_bytes, max_tag_bytes, max_calls };
-        limits.to_core().check().map_err(|err| PyValueError::new_err(err.to_string()))?;
-        Ok(limits)
     }
-);
+    check: check_limits
+}
+
+fn check_limits(limits: &PyLimits) -> PyResult<()> {
+    limits.to_core().check().map_err(|err| PyValueError::new_err(err.to_string()))
+}
 
 impl PyLimits {
-    fn to_core(self) -> Limits {
+    fn to_core(&self) -> Limits {
         Limits {
             max_depth: self.max_depth,
             max_argument_bytes: self.max_argument_bytes,

@@ -17,7 +17,7 @@ use crate::{
     calls::{Backend, CallValidator, JsonValues},
     parser::{FoundCall, Frame, Sink},
     python::{
-        convert::string,
+        convert::{PeriodicYield, object, string},
         message::{PyReasoningDelta, PyTextDelta},
         validator::Compiled,
     },
@@ -50,7 +50,7 @@ impl Tools {
     /// Return the validator for values of the core.
     pub(crate) fn core_validator(&self) -> Arc<CallValidator<Validator>> {
         let made = self.core_validator.get_or_init(|| {
-            Arc::new(self.validator.with(|compiled: &Compiled| compiled.core().clone()))
+            Arc::new(self.validator.with(|compiled: &Compiled| compiled.core.clone()))
         });
         Arc::clone(made)
     }
@@ -245,7 +245,7 @@ impl<'a, 'py> Collector<'a, 'py> {
     where
         T: pyo3::PyClass + Into<pyo3::PyClassInitializer<T>>,
     {
-        self.push_object(Bound::new(self.py, event).map(Bound::into_any));
+        self.push_object(object(self.py, event));
     }
 
     fn push_object(&mut self, event: PyResult<Bound<'py, PyAny>>) {
@@ -292,9 +292,10 @@ impl<'a, 'py> Collector<'a, 'py> {
             // Other threads can use the interpreter meanwhile.
             let validator = self.tools.core_validator();
             let outcome = py.detach(|| validator.validate(&JsonValues, found));
-            call_end.event_yielding(py, outcome)
+            call_end.event_of_core(py, outcome, &mut PeriodicYield::default())
         } else {
-            call_end.event(py, self.tools.validator.validate(&PythonValues(py), found))
+            let outcome = self.tools.validator.validate(&PythonValues(py), found);
+            call_end.event(py, outcome, &mut ())
         };
         self.push_object(event);
         Ok(())
