@@ -76,6 +76,7 @@ def test_an_event_survives_pickling_and_copying(event: Any) -> None:
         assert repr(back) == repr(event)
     assert copy.copy(event) == event
     assert copy.deepcopy(event) == event
+    assert event.__replace__() == event
 
 
 @EVENT
