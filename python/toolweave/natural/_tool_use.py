@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .._checks import check_callable, check_text
 from .._core import FinishUpdate
 from ..executor._journal import check_journal
-from ..models import as_messages
+from ..models import as_messages, as_model
 from ._options import resolve_executor, split_options
 from ._parser import NaturalToolUseParser
 from ._parts import ReplyEnvelope
@@ -265,6 +265,7 @@ class NaturalToolUse(FunctionCalling):
         stop: bool = True,
         **options: Unpack[ToolUseOptions],
     ) -> None:
+        model = as_model(model)
         parser_options, executor_options = split_options(options)
         executor = resolve_executor(tools, handlers, executor, executor_options)
         parser = NaturalToolUseParser(
