@@ -22,13 +22,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from .._core import ChunkReader
 from .._extras import require
-from ..models._clients import ProviderModel, checked_key, client_settings
+from ..models._clients import ClientOptions, ProviderModel, checked_key, client_settings
 from ..models._errors import failure, server_label
 from ..models._requests import build_request
 from ..models._streaming import closing, read_reply
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Generator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Generator, Sequence
+
+    from typing_extensions import Unpack
 
     from .._core import FinishUpdate, FunctionContract
     from .._messages import Message, Update
@@ -68,33 +70,17 @@ class LiteLLMModel(ProviderModel):
         *,
         base_url: str | None = None,
         api_key: str | None = None,
-        timeout: float | None = None,
-        max_retries: int | None = None,
-        name: str | None = None,
         provider: str | None = None,
-        native_tools: bool = True,
-        strict: bool = False,
-        extra: Mapping[str, Any] | None = None,
+        **options: Unpack[ClientOptions],
     ) -> None:
-        super().__init__(
-            model,
-            base_url=base_url,
-            timeout=timeout,
-            max_retries=max_retries,
-            name=name,
-            provider=provider,
-            native_tools=native_tools,
-            strict=strict,
-            extra=extra,
-        )
+        super().__init__(model, base_url=base_url, provider=provider, **options)
         self.provider = provider or (model.partition("/")[0] if "/" in model else "litellm")
         self._litellm = _import_litellm()
         self._settings = client_settings(
             None,
             api_base=base_url,
             api_key=checked_key(api_key),
-            timeout=timeout,
-            max_retries=max_retries,
+            **self._limits,
         )
         self._key = api_key
         self._server = None if base_url is None else server_label(base_url)

@@ -6,7 +6,7 @@ import asyncio
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypedDict, TypeVar, cast
 
 from .._aio.loops import running_loop
 from .._checks import (
@@ -41,6 +41,23 @@ class Closable(Protocol):
 C = TypeVar("C", bound=Closable)
 
 
+class ClientOptions(TypedDict, total=False):
+    """Options of all adapters of provider clients."""
+
+    timeout: float | None
+    """Maximum seconds between two reads."""
+    max_retries: int | None
+    """Maximum number of retries before the reply begins."""
+    name: str | None
+    """Name of the model in traces; defaults to that of the model."""
+    native_tools: bool
+    """True if the model makes native calls."""
+    strict: bool
+    """If true, the provider enforces the schemas of tools and replies."""
+    extra: Mapping[str, Any] | None
+    """Further arguments of every request."""
+
+
 class ProviderModel(ABC):
     """A model that a client library sends requests to. See the adapters for the options."""
 
@@ -49,13 +66,13 @@ class ProviderModel(ABC):
         model: str,
         *,
         base_url: str | None,
-        timeout: float | None,
-        max_retries: int | None,
-        name: str | None,
         provider: str | None,
-        native_tools: bool,
-        strict: bool,
-        extra: Mapping[str, Any] | None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+        name: str | None = None,
+        native_tools: bool = True,
+        strict: bool = False,
+        extra: Mapping[str, Any] | None = None,
     ) -> None:
         check_text("model", model, empty=False)
         for option, text in {"base_url": base_url, "name": name, "provider": provider}.items():
@@ -68,6 +85,7 @@ class ProviderModel(ABC):
         self._model = model
         self._strict = strict
         self._extra = dict(checked_extra(extra or {}))
+        self._limits: dict[str, float | None] = {"timeout": timeout, "max_retries": max_retries}
         self.name: str = model if name is None else name
         """Name of the model in traces."""
         self.provider: str = provider or ""

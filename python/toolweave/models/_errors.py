@@ -59,8 +59,7 @@ def failure(
             return error
         return ModelError(message, error.provider, error.status, error.retry_after, error.transient)
     body: object = getattr(error, "body", None)
-    if isinstance(body, Mapping):
-        body = field(body, "error") or cast("object", body)
+    body = field(body, "error") or body
     status: object = getattr(error, "status_code", None)
     if no_response:
         status = None

@@ -25,15 +25,16 @@ from .._core import (
     to_anthropic,
 )
 from .._extras import require
-from ._clients import ClientModel, Stream, checked_key, client_settings, items
+from ._clients import ClientModel, ClientOptions, Stream, checked_key, client_settings, items
 from ._errors import failure
 from ._requests import checked_extra, checked_tool_choice
 from ._streaming import field, read_reply, text
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from anthropic import AsyncAnthropic
+    from typing_extensions import Unpack
 
     from .._core import FunctionContract
     from .._messages import Message, Update
@@ -103,32 +104,15 @@ class AnthropicModel(ClientModel["AsyncAnthropic"]):
         base_url: str | None = None,
         api_key: str | None = None,
         max_tokens: int = 4096,
-        timeout: float | None = None,
-        max_retries: int | None = None,
-        name: str | None = None,
         provider: str = "anthropic",
-        native_tools: bool = True,
-        strict: bool = False,
-        extra: Mapping[str, Any] | None = None,
+        **options: Unpack[ClientOptions],
     ) -> None:
-        super().__init__(
-            model,
-            base_url=base_url,
-            timeout=timeout,
-            max_retries=max_retries,
-            name=name,
-            provider=provider,
-            native_tools=native_tools,
-            strict=strict,
-            extra=extra,
-        )
+        super().__init__(model, base_url=base_url, provider=provider, **options)
         check_count("max_tokens", max_tokens, 1)
         check_methods("client", client, "an AsyncAnthropic", "copy", none=True)
         api_key = checked_key(api_key)
         anthropic = require("anthropic", "anthropic")
-        settings = client_settings(
-            client, base_url=base_url, api_key=api_key, timeout=timeout, max_retries=max_retries
-        )
+        settings = client_settings(client, base_url=base_url, api_key=api_key, **self._limits)
 
         def make() -> AsyncAnthropic:
             created = cast("AsyncAnthropic", anthropic.AsyncAnthropic(**settings))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .._checks import check_flag, check_methods, check_text
 from .._core import ChunkReader
 from .._extras import require
-from ._clients import ClientModel, Stream, checked_key, client_settings, items
+from ._clients import ClientModel, ClientOptions, Stream, checked_key, client_settings, items
 from ._errors import failure, provider_for_url
 from ._requests import build_request, log_unsupported, unsupported_parameter, without_parameters
 from ._streaming import read_reply
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
 
     from openai import AsyncOpenAI
+    from typing_extensions import Unpack
 
     from .._core import FunctionContract
     from .._messages import Message, Update
@@ -80,26 +81,11 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
         api_key: str | None = None,
         azure_endpoint: str | None = None,
         api_version: str | None = None,
-        timeout: float | None = None,
-        max_retries: int | None = None,
-        name: str | None = None,
         provider: str | None = None,
-        native_tools: bool = True,
-        strict: bool = False,
         send_reasoning: bool = False,
-        extra: Mapping[str, Any] | None = None,
+        **options: Unpack[ClientOptions],
     ) -> None:
-        super().__init__(
-            model,
-            base_url=base_url,
-            timeout=timeout,
-            max_retries=max_retries,
-            name=name,
-            provider=provider,
-            native_tools=native_tools,
-            strict=strict,
-            extra=extra,
-        )
+        super().__init__(model, base_url=base_url, provider=provider, **options)
         check_text("azure_endpoint", azure_endpoint, none=True)
         check_text("api_version", api_version, none=True)
         check_flag("send_reasoning", send_reasoning)
@@ -113,8 +99,7 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
             api_key=api_key,
             azure_endpoint=azure_endpoint,
             api_version=api_version,
-            timeout=timeout,
-            max_retries=max_retries,
+            **self._limits,
         )
         if azure_endpoint is not None and base_url is not None:
             raise ValueError("base_url must not be combined with azure_endpoint")

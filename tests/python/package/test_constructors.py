@@ -27,6 +27,7 @@ from toolweave import (
 from toolweave._options import ParserOptions
 from toolweave.costs import Price, PriceTable
 from toolweave.limits import RateLimit
+from toolweave.models._clients import ClientOptions
 from toolweave.models.recording import RecordedReply
 from toolweave.natural._options import ExecutorOptions, ToolUseOptions
 from toolweave.scenes import SceneManager
@@ -39,11 +40,11 @@ MADE_HERE = frozenset(
     """
     AgentResult AgentRun AsyncChatEvents Chat ChatEvents CostDelta ExecutedTool HandlerRun History
     HttpError MCPTools MessageCollector MessageReceipt ModelRequest Outbox ParsedReply
-    PendingResult PurgeResult RawText RegistryWatch Reload ReplyRun Request ResponderRun RoutedTool
-    RunRecord SceneContext SceneOutcome SceneResult SceneRun SceneStep Score ScorerReply
-    ScorerRequest Selection ShortenedConversation StoredMessage StoredPendingInput StoreProblem
-    Tool ToolApproval ToolApprovalRequested ToolContext ToolDeferred ToolProblem ToolProgress
-    ToolQuestion ToolRun ToolRunner ToolStarted Turn Watch WriteResult
+    PendingResult PurgeResult RawText RecordedReply RegistryWatch Reload ReplyRun Request
+    ResponderRun RoutedTool RunRecord SceneContext SceneOutcome SceneResult SceneRun SceneStep
+    Score ScorerReply ScorerRequest Selection ShortenedConversation StoredMessage StoredPendingInput
+    StoreProblem Tool ToolApproval ToolApprovalRequested ToolContext ToolDeferred ToolProblem
+    ToolProgress ToolQuestion ToolRun ToolRunner ToolStarted Turn Watch WriteResult
     """.split()  # noqa: SIM905 - shorter than a list
 )
 """Records, events and handles that the package creates itself, many of them for each call: checks
@@ -74,7 +75,7 @@ ONE_ARGUMENT = frozenset(
 ELSEWHERE = frozenset(
     """
     LangChainModel NaturalChatModel NaturalToolUseModel ToolSelector configure connect_http
-    connect_stdio load_handler make_selector serve_http serve_stdio
+    connect_stdio load load_handler make_selector save serve_http serve_stdio
     """.split()  # noqa: SIM905 - as above
 )
 """Callables that take objects of other packages, open resources, or only pass their arguments on;
@@ -104,7 +105,8 @@ CHECKED_BY_THE_CORE = {
 ``not JSON at /a/0``, instead of the name of the parameter."""
 
 OPTIONS: dict[str, Any] = {
-    each.__name__: each for each in (ExecutorOptions, ParserOptions, ToolOptions, ToolUseOptions)
+    each.__name__: each
+    for each in (ClientOptions, ExecutorOptions, ParserOptions, ToolOptions, ToolUseOptions)
 }
 
 CLIENTS = {
