@@ -200,9 +200,7 @@ async def _run_call(
         async for event in run:
             if isinstance(event, ToolQuestion):
                 await _answer(executor, event, call.name, on_question)
-    if run.aggregate is None:
-        raise RuntimeError("the run of the tool has ended without a result")
-    return run.aggregate
+        return await run.wait()
 
 
 async def _answer(

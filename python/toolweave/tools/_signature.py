@@ -299,7 +299,7 @@ def _parameters(function: Callable[..., Any], tool: str) -> dict[str, inspect.Pa
         ) from error
     # Keyword arguments of a partial are fixed, so the model does not set them.
     is_partial = isinstance(function, functools.partial)
-    fixed: Mapping[str, Any] = function.keywords if is_partial else {}
+    fixed: Mapping[str, Any] = getattr(function, "keywords", {}) if is_partial else {}
     return {name: parameter for name, parameter in found.items() if name not in fixed}
 
 
