@@ -198,6 +198,10 @@ fn read_number(
     Ok(Some(number))
 }
 
+/// The kinds of events that belong to a message.
+const OF_MESSAGES: [&str; 6] =
+    ["text", "reasoning", "tools_call_update", "tools_call", "tools_aggregate", "usage"];
+
 /// Parse the body; return `None` if the kind is unknown.
 fn read_body(
     kind: &str,
@@ -205,42 +209,29 @@ fn read_body(
     fields: &mut Fields,
     leftovers: &mut Map<String, Value>,
 ) -> Result<Option<EventBody>, MessageError> {
-    let of_message = |fields: &Fields| match head.message_id {
-        None => Err(fields.missing("messageId", "a string")),
-        Some(_) => Ok(()),
-    };
+    if OF_MESSAGES.contains(&kind) && head.message_id.is_none() {
+        return Err(fields.missing("messageId", "a string"));
+    }
     Ok(Some(match kind {
-        "text" => {
-            of_message(fields)?;
-            EventBody::Text(TextStreamEvent { delta: fields.text("delta")? })
-        }
-        "reasoning" => {
-            of_message(fields)?;
-            EventBody::Reasoning(ReasoningStreamEvent { delta: fields.text("delta")? })
-        }
+        "text" => EventBody::Text(TextStreamEvent { delta: fields.text("delta")? }),
+        "reasoning" => EventBody::Reasoning(ReasoningStreamEvent { delta: fields.text("delta")? }),
         "raw" => EventBody::Raw(RawStreamEvent { delta: fields.text("delta")? }),
         "tools_call_update" => {
-            of_message(fields)?;
             let updates = read_all(fields, UPDATES, read_update)?;
             let tool_call_updates = split(updates, UPDATES, leftovers);
             EventBody::ToolsCallUpdate(ToolsCallUpdateStreamEvent { tool_call_updates })
         }
         "tools_call" => {
-            of_message(fields)?;
             let calls = read_all(fields, CALLS, read_reported)?;
             let tool_calls = split(calls, CALLS, leftovers);
             EventBody::ToolsCall(ToolsCallStreamEvent { tool_calls })
         }
         "tool_result" => EventBody::ToolResult(read_tool_result(head, fields)?),
         "tools_aggregate" => {
-            of_message(fields)?;
             let (tool_calls, tool_results) = read_exchange(fields, leftovers)?;
             EventBody::ToolsAggregate(ToolsAggregateEvent { tool_calls, tool_results })
         }
-        "usage" => {
-            of_message(fields)?;
-            EventBody::Usage(read_usage(fields)?)
-        }
+        "usage" => EventBody::Usage(read_usage(fields)?),
         "error" => EventBody::Error(ErrorStreamEvent {
             message: fields.text("message")?,
             code: fields.optional_text("code")?,
