@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{escape, fragment::Fragment};
-use crate::parser::{Discard, Ending, Excess, FoundCall, Frame, Outcome, Parser, Sink};
+use crate::parser::{Discard, Ending, Excess, Frame, Outcome, Parser, Sink};
 
 /// The native calls of one reply, by id and by index.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(super) struct NativeCalls {
     by_id: HashMap<String, usize>,
     by_index: HashMap<usize, usize>,
     /// Number of bytes of arguments, those of ended calls included.
-    bytes: usize,
+    pub(super) bytes: usize,
 }
 
 impl NativeCalls {
@@ -29,16 +29,6 @@ impl NativeCalls {
         }
         // The fragment continues the latest call, unless a name begins a new one.
         if fragment.name.is_some() { None } else { self.calls.len().checked_sub(1) }
-    }
-
-    /// Return the number of bytes of arguments so far.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Count bytes of arguments.
-    pub(super) fn count_bytes(&mut self, bytes: usize) {
-        self.bytes += bytes;
     }
 
     /// Add a call with this index in the reply.
@@ -163,7 +153,7 @@ impl Call {
             let ends = (room + 1..text.len()).find(|&end| text.is_char_boundary(end));
             let taken = ends.unwrap_or(text.len());
             self.arguments.push_str(&text[..taken]);
-            self.end_by_size(reporting, sink);
+            self.end_as(CallState::TooLarge, Ending::Truncated, reporting, sink);
             if taken < text.len() {
                 sink.take(Frame::Discarded { raw: &text[taken..], reason: Discard::TooLarge });
             }
@@ -191,22 +181,25 @@ impl Call {
 
     /// End the call.
     pub(super) fn end(&mut self, ending: Ending, reporting: Reporting<'_>, sink: &mut impl Sink) {
-        self.begin(reporting, sink);
-        self.report(reporting, self.arguments.len(), sink);
-        self.state = CallState::Finished;
-        let arguments = std::mem::take(&mut self.arguments);
-        let found = reporting.parser.native(self.index, &self.name, &arguments, ending);
-        sink.take(Frame::CallEnd(found));
+        self.end_as(CallState::Finished, ending, reporting, sink);
     }
 
-    fn end_by_size(&mut self, reporting: Reporting<'_>, sink: &mut impl Sink) {
+    fn end_as(
+        &mut self,
+        state: CallState,
+        ending: Ending,
+        reporting: Reporting<'_>,
+        sink: &mut impl Sink,
+    ) {
         self.begin(reporting, sink);
         self.report(reporting, self.arguments.len(), sink);
-        self.state = CallState::TooLarge;
+        self.state = state;
         let arguments = std::mem::take(&mut self.arguments);
-        let found = reporting.parser.native(self.index, &self.name, &arguments, Ending::Truncated);
-        let outcome = Outcome::TooLarge(Excess::Bytes);
-        sink.take(Frame::CallEnd(FoundCall { outcome, ..found }));
+        let mut found = reporting.parser.native(self.index, &self.name, &arguments, ending);
+        if state == CallState::TooLarge {
+            found.outcome = Outcome::TooLarge(Excess::Bytes);
+        }
+        sink.take(Frame::CallEnd(found));
     }
 
     fn begin(&mut self, reporting: Reporting<'_>, sink: &mut impl Sink) {

@@ -50,7 +50,7 @@ impl Reader {
 
     /// Return an upper bound on the bytes that are buffered for incomplete calls.
     pub fn buffered(&self) -> usize {
-        self.parser.buffered().max(self.native.bytes())
+        self.parser.buffered().max(self.native.bytes)
     }
 
     /// Read the next text and report the events that are now certain.
@@ -106,7 +106,7 @@ impl Reader {
             self.calls += 1;
             self.native.add(self.calls - 1)
         };
-        self.native.count_bytes(fragment.arguments.map_or(0, str::len));
+        self.native.bytes += fragment.arguments.map_or(0, str::len);
         let call = self.native.identify(at, &fragment);
         if !call.is_open() {
             let too_large = call.is_too_large();
