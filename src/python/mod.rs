@@ -7,6 +7,8 @@
 #![allow(
     clippy::doc_link_with_quotes,
     clippy::doc_markdown,
+    rustdoc::broken_intra_doc_links,
+    rustdoc::invalid_html_tags,
     reason = "doc comments have the markup of docstrings"
 )]
 
