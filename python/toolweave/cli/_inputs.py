@@ -13,7 +13,7 @@ from .._core import FunctionContract, Parser
 from ..exceptions import ContractError, RegistryError, SchemaError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from io import BufferedReader
 
     from .._core import RegistrySnapshot
@@ -122,7 +122,7 @@ def stream_text(path: str) -> Iterator[str]:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[BufferedReader]:
+def _opened(path: str) -> Generator[BufferedReader, None, None]:
     """Open a file or standard input, and report that it cannot be read."""
     try:
         if path == STDIN:

@@ -161,19 +161,9 @@ def _print_text(checked: Iterable[CheckedFile]) -> None:
 
 
 def _json_line(name: str, found: Diagnostic) -> str:
-    return json.dumps(
-        {
-            "file": name,
-            "line": found.line,
-            "column": found.column,
-            "length": found.length,
-            "severity": found.severity,
-            "code": found.code,
-            "message": found.message,
-            "hint": found.hint,
-        },
-        ensure_ascii=False,
-    )
+    fields = ("line", "column", "length", "severity", "code", "message", "hint")
+    shown = {"file": name, **{field: getattr(found, field) for field in fields}}
+    return json.dumps(shown, ensure_ascii=False)
 
 
 def _github_line(name: str, found: Diagnostic) -> str:

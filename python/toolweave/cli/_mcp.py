@@ -163,7 +163,9 @@ def _warn(registry: ToolRegistry, options: argparse.Namespace) -> None:
 def _all_tools(module: ModuleType) -> list[Any]:
     from ..tools import Tool
 
-    tools = {found.name: found for found in vars(module).values() if isinstance(found, Tool)}
+    tools: dict[str, Any] = {
+        found.name: found for found in vars(module).values() if isinstance(found, Tool)
+    }
     if not tools:
         raise InputError(
             f"module {module.__name__!r} has no tools: decorate functions with @tool, "

@@ -149,13 +149,10 @@ def _line(line: str, number: int, path: str) -> object:
         data: object = json.loads(line)
     except (ValueError, RecursionError) as err:
         raise InputError(f"{where} is not JSON: {err}") from None
-    if _is_conversation(data):
+    is_conversation = isinstance(data, dict) and "messages" in data
+    if is_conversation:
         raise InputError(f"{where} is a whole conversation; expected one message a line")
     return data
-
-
-def _is_conversation(data: object) -> bool:
-    return isinstance(data, dict) and "messages" in data
 
 
 def _turns(text: str, path: str) -> Iterator[TextMessage]:

@@ -42,13 +42,16 @@ _edited_hierarchy: tuple[Mapping[str, Sequence[str]], TypeHierarchy] = (RELEASED
 
 def is_enabled() -> bool:
     """Return True unless NLWeb's configuration disables tool selection."""
-    enabled = getattr(_config(), "is_tool_selection_enabled", None)
-    return bool(enabled()) if callable(enabled) else True
+    return _is_on("is_tool_selection_enabled")
 
 
 def is_aggregated() -> bool:
     """Return True unless NLWeb's configuration disables aggregation over all sites."""
-    enabled = getattr(_config(), "is_aggregation_enabled", None)
+    return _is_on("is_aggregation_enabled")
+
+
+def _is_on(setting: str) -> bool:
+    enabled = getattr(_config(), setting, None)
     return bool(enabled()) if callable(enabled) else True
 
 

@@ -6,11 +6,13 @@ would only have to recognise it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from .._core import ToolEntry, UsageUpdate, type_name
+from ._calls import add_usage
 from ._candidates import Candidates
 from ._policy import SelectionPolicy
 from ._rounds import best_by_words
@@ -158,7 +160,7 @@ async def measure(
         right=sum(is_right(query, selection) for query, selection in made),
         calls=sum(selection.calls for selection in selections),
         prompt_chars=counting.chars,
-        usage=_total([selection.usage for selection in selections]),
+        usage=functools.reduce(add_usage, [each.usage for each in selections], None),
         seconds=sum(selection.duration for selection in selections),
         ties=sum(bool(selection.ties) for selection in selections),
         fallbacks=sum(selection.fallback for selection in selections),
@@ -230,14 +232,3 @@ class _CountingScorer:
     async def ask(self, request: ScorerRequest) -> ScorerReply:
         self.chars += len(request.prompt)
         return await self._scorer.ask(request)
-
-
-def _total(usages: Sequence[UsageUpdate | None]) -> UsageUpdate | None:
-    known = [usage for usage in usages if usage is not None]
-    if not known:
-        return None
-    return UsageUpdate(
-        sum(usage.input_tokens for usage in known),
-        sum(usage.output_tokens for usage in known),
-        sum(usage.cached_input_tokens for usage in known),
-    )

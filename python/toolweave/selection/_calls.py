@@ -162,12 +162,7 @@ class CallScheduler:
         if number not in self._pending:
             return
         if usage is not None:
-            before = self.usage or UsageUpdate()
-            self.usage = UsageUpdate(
-                before.input_tokens + usage.input_tokens,
-                before.output_tokens + usage.output_tokens,
-                before.cached_input_tokens + usage.cached_input_tokens,
-            )
+            self.usage = add_usage(self.usage, usage)
         self._complete(number, (content, None))
 
     def on_error(self, number: int, error: str) -> None:
@@ -351,3 +346,14 @@ class TaskTransport:
     def _end(self, number: int) -> None:
         if self._tasks.pop(number, None) is not None:
             self._listener.on_end(number)
+
+
+def add_usage(first: UsageUpdate | None, second: UsageUpdate | None) -> UsageUpdate | None:
+    """Return the tokens of both; None if neither is known."""
+    if first is None or second is None:
+        return first or second
+    return UsageUpdate(
+        first.input_tokens + second.input_tokens,
+        first.output_tokens + second.output_tokens,
+        first.cached_input_tokens + second.cached_input_tokens,
+    )

@@ -36,31 +36,20 @@ class WordScorer:
 
     async def ask(self, request: ScorerRequest) -> ScorerReply:
         """Answer a request of any strategy."""
-        scores = [score(request.query, tool) for tool in request.tools]
-        content: dict[str, Any]
-        match request.strategy:
-            case "type":
-                best = max(range(len(scores)), key=scores.__getitem__, default=None)
-                fits = best is not None and scores[best] > 0
-                content = {
-                    "item_type": request.tools[best].type if best is not None and fits else ROOT
-                }
-            case "each":
-                content = _about(request.tools[0], scores[0], request.query)
-            case "batch":
-                content = {
-                    tool.name: _about(tool, score, request.query)
-                    for tool, score in zip(request.tools, scores, strict=True)
-                }
-            case "choose":
-                best = max(range(len(scores)), key=scores.__getitem__)
-                about = _about(request.tools[best], scores[best], request.query)
-                del about["score"]
-                content = {
-                    "tool": request.tools[best].name,
-                    "score": scores[best],
-                    "parameters": about,
-                }
+        query = request.query
+        scored = [(score(query, tool), tool) for tool in request.tools]
+        most, best = max(scored, key=lambda one: one[0], default=(0, None))
+        content: dict[str, Any] = {}
+        if request.strategy == "type":
+            content["item_type"] = ROOT if best is None or most == 0 else best.type
+        elif request.strategy == "batch":
+            for percent, tool in scored:
+                content[tool.name] = {"score": percent, **_parameters(tool, query)}
+        elif best is not None:
+            parameters = _parameters(best, query)
+            content = {"score": most, **parameters}
+            if request.strategy == "choose":
+                content = {"tool": best.name, "score": most, "parameters": parameters}
         return ScorerReply(content)
 
 
@@ -76,9 +65,9 @@ def score(query: str, tool: ToolEntry) -> int:
     return round(100 * len(asked & known) / len(asked))
 
 
-def _about(tool: ToolEntry, score: int, query: str) -> dict[str, Any]:
+def _parameters(tool: ToolEntry, query: str) -> dict[str, Any]:
     properties: dict[str, Any] = tool.parameters.get("properties") or {}
-    return {"score": score, **({"search_query": query} if "search_query" in properties else {})}
+    return {"search_query": query} if "search_query" in properties else {}
 
 
 def _words(text: str) -> set[str]:
