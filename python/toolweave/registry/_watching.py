@@ -141,7 +141,7 @@ class RegistryWatch:
                 await asyncio.get_running_loop().create_future()
             changes = self._awatch(
                 *sorted(folders),
-                watch_filter=lambda _, path: self._is_relevant(Path(path)),
+                watch_filter=self._is_relevant,
                 recursive=False,
             )
             async with contextlib.aclosing(changes):
@@ -160,7 +160,8 @@ class RegistryWatch:
             await asyncio.sleep(seconds)
             await self._read()
 
-    def _is_relevant(self, path: Path) -> bool:
+    def _is_relevant(self, _change: object, name: str) -> bool:
+        path = Path(name)
         # Links between the path and the file may have other names.
         if path.is_symlink() or any(path.name in (f.name, f.resolve().name) for f in self._files):
             return True
