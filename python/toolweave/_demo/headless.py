@@ -62,25 +62,22 @@ async def play(settings: Settings, model: ChatModel | None, out: TextIO) -> int:
         ServerError: The server cannot start.
     """
     settings = replace(settings, speed=SPEED if model is None else None)
-    with PlainScreen(out) as screen:
-        view = View(screen)
-        async with serving(settings, model) as server:
-            played = "" if model is not None else f", replies {pace(settings.speed)}"
-            view.write(LineKind.TITLE, f"one conversation over {server.url}{played}")
-            conversation = HeadlessConversation(server.url, view)
-            try:
-                await asyncio.to_thread(conversation.run)
-                found = await check(server.store, conversation.chat_id, conversation.events)
-            except ChatRequestError as err:
-                found = [str(err)]
-        for problem in found:
-            view.write(LineKind.FAILED, problem)
-        if not found:
-            view.write(
-                LineKind.END,
-                f"received {len(conversation.events)} events over HTTP, each once and in order, "
-                "as stored",
-            )
+    view = View(PlainScreen(out))
+    async with serving(settings, model) as server:
+        played = "" if model is not None else f", replies {pace(settings.speed)}"
+        view.write(LineKind.TITLE, f"one conversation over {server.url}{played}")
+        conversation = HeadlessConversation(server.url, view)
+        try:
+            await asyncio.to_thread(conversation.run)
+            found = await check(server.store, conversation.chat_id, conversation.events)
+        except ChatRequestError as err:
+            found = [str(err)]
+    for problem in found:
+        view.write(LineKind.FAILED, problem)
+    if not found:
+        count = len(conversation.events)
+        text = f"received {count} events over HTTP, each once and in order, as stored"
+        view.write(LineKind.END, text)
     return 1 if found else 0
 
 
@@ -121,7 +118,8 @@ class HeadlessConversation:
         """Read some events and drop the connection, in the middle of the run."""
         with contextlib.closing(self._read(client)) as events:
             for _ in range(DROPPED_AFTER):
-                last = next(events)["sequenceNumber"]
+                next(events)
+        last = self.events[-1]["sequenceNumber"]
         self._view.write(
             LineKind.NOTE, f"the connection is dropped; the next resumes after event {last}"
         )
@@ -285,13 +283,8 @@ class View:
         self.write(LineKind.NOTE, f"{name} {': '.join(parts)}")
 
     def _show_result(self, event: Mapping[str, Any]) -> None:
-        kind = (
-            LineKind.FAILED
-            if event["isError"]
-            else LineKind.RESULT
-            if event["done"]
-            else LineKind.WORKS
-        )
+        kind = LineKind.RESULT if event["done"] else LineKind.WORKS
+        kind = LineKind.FAILED if event["isError"] else kind
         self.write(kind, f"{self._name(event)}  {_short(event['result'])}")
 
     def _show_aggregate(self, event: Mapping[str, Any]) -> None:
