@@ -273,7 +273,7 @@ class RunningCall(ScheduledCall):
             return
         self.progressed = True
         self.last_progress = value
-        for each in self._timed_calls():
+        for each in self.self_and_ancestors():
             each._reset_idle()
         self.run.emit(ToolProgress(self.call.id, value), self)
 
