@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from encoded_runs import encode, framed
-from toolweave.web._encoders.ag_ui import AgUiEncoder
-from toolweave.web._encoders.ai_sdk import AiSdkEncoder
 from toolweave.web._sse import to_json
+from toolweave.web.encoders._ag_ui import AgUiEncoder
+from toolweave.web.encoders._ai_sdk import AiSdkEncoder
 from web_clients import AG_UI, AI_SDK, Shown, ag_ui_calls, node, ui_calls
 from web_scenarios import SCENARIOS, Scenario
 

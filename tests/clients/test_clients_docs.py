@@ -6,7 +6,7 @@ import json
 import re
 
 from paths import DOCS
-from toolweave.web._encoders.requests import VERSION_HEADER
+from toolweave.web.encoders._requests import VERSION_HEADER
 from web_clients import AG_UI, AI_SDK, PROJECT
 
 PAGE = (DOCS / "clients.md").read_text("utf-8")

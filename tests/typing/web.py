@@ -27,8 +27,8 @@ from toolweave.web import (
     ask_in_chat,
     chat_app,
 )
-from toolweave.web._encoders.ag_ui import AgUiEncoder
-from toolweave.web._encoders.ai_sdk import AiSdkEncoder
+from toolweave.web.encoders._ag_ui import AgUiEncoder
+from toolweave.web.encoders._ai_sdk import AiSdkEncoder
 
 approver: Approver = ask_in_chat
 

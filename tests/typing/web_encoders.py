@@ -7,10 +7,10 @@ from typing import TypedDict
 
 from typing_extensions import assert_type
 
-from toolweave.web._encoders import Encoder
-from toolweave.web._encoders.ag_ui import AgUiEncoder
-from toolweave.web._encoders.ai_sdk import AiSdkEncoder, AiSdkVersion
-from toolweave.web._encoders.requests import (
+from toolweave.web.encoders import Encoder
+from toolweave.web.encoders._ag_ui import AgUiEncoder
+from toolweave.web.encoders._ai_sdk import AiSdkEncoder, AiSdkVersion
+from toolweave.web.encoders._requests import (
     AgUiRequest,
     AiSdkRequest,
     read_ag_ui_request,

@@ -25,13 +25,13 @@ for _module in ("starlette", "sse_starlette"):
 from .._public import claim_exports  # noqa: E402
 from ._app import chat_app  # noqa: E402 - after the check of what is installed
 from ._approvals import ask_in_chat  # noqa: E402
-from ._encoders import Encoder  # noqa: E402
 from ._errors import HttpError  # noqa: E402
 from ._limits import WebLimits  # noqa: E402
 from ._pages import Page, Suggestion  # noqa: E402
 from ._responders import AgentResponder, Responder, ResponderRun, SceneResponder, Turn  # noqa: E402
 from ._security import Authenticate  # noqa: E402
 from ._streams import ENCODERS  # noqa: E402
+from .encoders import Encoder  # noqa: E402
 
 __all__ = [
     "ENCODERS",

@@ -12,14 +12,6 @@ from starlette.routing import BaseRoute, Route
 from ..kinds import Outcome
 from ._bodies import BodyReader, check_fields, flag_of, id_of, is_id, number_of, text_of
 from ._channels import ChatChannels
-from ._encoders.ag_ui import AgUiEncoder
-from ._encoders.ai_sdk import AiSdkEncoder
-from ._encoders.requests import (
-    VERSION_HEADER,
-    read_ag_ui_request,
-    read_ai_sdk_request,
-    read_ai_sdk_version,
-)
 from ._errors import HttpError
 from ._input import UserInput, decision
 from ._redaction import client_view, redact_line
@@ -27,6 +19,14 @@ from ._runs import ChatRuns
 from ._sse import one_line
 from ._streams import EventStreams
 from ._user_chats import UserChats, public_id, titles
+from .encoders._ag_ui import AgUiEncoder
+from .encoders._ai_sdk import AiSdkEncoder
+from .encoders._requests import (
+    VERSION_HEADER,
+    read_ag_ui_request,
+    read_ai_sdk_request,
+    read_ai_sdk_version,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from ..store import Chat, MessageStore, RunRecord, StoredMessage
-    from ._encoders.requests import ClientRequest, SubmittedAnswer
     from ._input import AnswerOutcome
     from ._limits import WebLimits
     from ._redaction import ErrorText
     from ._responders import Responder
     from ._security import AccessControl, Client
     from ._streams import Encoders
+    from .encoders._requests import ClientRequest, SubmittedAnswer
 
     Endpoint = Callable[[Request, Client, Chat], Awaitable[Response]]
 

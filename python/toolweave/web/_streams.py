@@ -10,13 +10,13 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from ._bodies import cursor_of, query_flag
-from ._encoders import Encoder
-from ._encoders.ag_ui import AgUiEncoder
-from ._encoders.ai_sdk import AiSdkEncoder
-from ._encoders.requests import VERSION_HEADER, read_ai_sdk_version
 from ._errors import HttpError
 from ._security import ConcurrencyLimiter
 from ._sse import frame, retry
+from .encoders import Encoder
+from .encoders._ag_ui import AgUiEncoder
+from .encoders._ai_sdk import AiSdkEncoder
+from .encoders._requests import VERSION_HEADER, read_ai_sdk_version
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -12,9 +12,9 @@ import pytest
 from encoded_runs import EventLog
 from loop_watchdog import Watchdog, many
 from toolweave import StreamReducer
-from toolweave.web._encoders import Encoder
-from toolweave.web._encoders.ag_ui import AgUiEncoder
-from toolweave.web._encoders.ai_sdk import AiSdkEncoder
+from toolweave.web.encoders import Encoder
+from toolweave.web.encoders._ag_ui import AgUiEncoder
+from toolweave.web.encoders._ai_sdk import AiSdkEncoder
 
 
 def many_pieces() -> EventLog:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from encoded_runs import EventLog, call, chunks, encode, types
-from toolweave.web._encoders import Encoder
-from toolweave.web._encoders.ag_ui import AgUiEncoder
-from toolweave.web._encoders.ai_sdk import AiSdkEncoder
+from toolweave.web.encoders import Encoder
+from toolweave.web.encoders._ag_ui import AgUiEncoder
+from toolweave.web.encoders._ai_sdk import AiSdkEncoder
 
 STARTED = EventLog().started().events
 FINISHED = EventLog().finished().events

@@ -18,8 +18,8 @@ from toolweave import Agent
 from toolweave.lifecycle import StreamEvent, StreamEventMapper
 from toolweave.testing import ScriptedModel
 from toolweave.tools import Toolset
-from toolweave.web._encoders.ag_ui import AgUiEncoder
-from toolweave.web._encoders.ai_sdk import AiSdkEncoder, AiSdkVersion
+from toolweave.web.encoders._ag_ui import AgUiEncoder
+from toolweave.web.encoders._ai_sdk import AiSdkEncoder, AiSdkVersion
 
 
 def echo(**arguments: Any) -> Any:

@@ -34,8 +34,8 @@ from toolweave import Agent, Deferred
 from toolweave.lifecycle import StreamReducer
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
-from toolweave.web._encoders.ag_ui import AgUiEncoder
-from toolweave.web._encoders.ai_sdk import AiSdkEncoder, AiSdkVersion
+from toolweave.web.encoders._ag_ui import AgUiEncoder
+from toolweave.web.encoders._ai_sdk import AiSdkEncoder, AiSdkVersion
 
 
 def model_of(*script: Any, is_native: bool) -> ScriptedModel:

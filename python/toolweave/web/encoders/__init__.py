@@ -5,7 +5,7 @@ events. It does no I/O and uses no clock: the same events always give the same p
 stream, the server encodes the run again from its start, and omits what the client already has.
 
 Example:
-    >>> from toolweave.web._encoders.ai_sdk import AiSdkEncoder
+    >>> from toolweave.web.encoders._ai_sdk import AiSdkEncoder
     >>> encoder = AiSdkEncoder()
     >>> text = {"kind": "text", "messageId": "g.0", "runId": "r", "delta": "Hi", "done": True}
     >>> for payload in [*encoder.encode(text), *encoder.close()]:
@@ -22,6 +22,6 @@ Example:
 
 from __future__ import annotations
 
-from .encoder import Encoder
+from ._encoder import Encoder
 
 __all__ = ["Encoder"]

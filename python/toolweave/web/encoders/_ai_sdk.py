@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from .._sse import to_json
-from .calls import generation_of
-from .encoder import RunEncoder
-from .events import RunOutcome, failure_message, is_error, number_of, payload, pick, text_of
+from ._calls import generation_of
+from ._encoder import RunEncoder
+from ._events import RunOutcome, failure_message, is_error, number_of, payload, pick, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from .calls import TrackedCall
+    from ._calls import TrackedCall
 
 AiSdkVersion: TypeAlias = Literal[5, 6, 7]
 """Major version of the package `ai`."""

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, cast
 
 from ...exceptions import MessageError
 from .._bodies import json_type
-from .ai_sdk import AI_SDK_VERSIONS
-from .events import text_of
+from ._ai_sdk import AI_SDK_VERSIONS
+from ._events import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .ai_sdk import AiSdkVersion
+    from ._ai_sdk import AiSdkVersion
 
 VERSION_HEADER = "x-ai-sdk-version"
 """Name of the optional header with the client's major version of `ai`."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from .._sse import to_json
-from .calls import generation_of
-from .encoder import RunEncoder
-from .events import (
+from ._calls import generation_of
+from ._encoder import RunEncoder
+from ._events import (
     RunOutcome,
     failure_message,
     fields_of,
@@ -26,7 +26,7 @@ from .events import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .calls import TrackedCall
+    from ._calls import TrackedCall
 
 _COUNTS = ("inputTokens", "outputTokens", "cachedInputTokens", "cost")
 # States of calls that wait for the user.

@@ -5,14 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from .calls import CallTracker, generation_of
-from .events import CUT_OFF, fields_of, is_progress, items_of, outcome_of, payload, pick, text_of
+from ._calls import CallTracker, generation_of
+from ._events import CUT_OFF, fields_of, is_progress, items_of, outcome_of, payload, pick, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from .calls import TrackedCall
-    from .events import RunOutcome
+    from ._calls import TrackedCall
+    from ._events import RunOutcome
 
 
 class Encoder(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .events import is_progress, items_of, text_of
+from ._events import is_progress, items_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
