@@ -8,9 +8,9 @@ import pytest
 
 from encoded_runs import encode, framed
 from toolweave.exceptions import MessageError
-from toolweave.web.encoders._ag_ui import AgUiEncoder
-from toolweave.web.encoders._ai_sdk import AiSdkEncoder
-from toolweave.web.encoders._requests import (
+from toolweave.web.encoders import (
+    AgUiEncoder,
+    AiSdkEncoder,
     SubmittedAnswer,
     read_ag_ui_request,
     read_ai_sdk_request,

@@ -8,8 +8,7 @@ import pytest
 
 from encoded_runs import encode, framed
 from toolweave.web._sse import to_json
-from toolweave.web.encoders._ag_ui import AgUiEncoder
-from toolweave.web.encoders._ai_sdk import AiSdkEncoder
+from toolweave.web.encoders import AgUiEncoder, AiSdkEncoder
 from web_clients import AG_UI, AI_SDK, Shown, ag_ui_calls, node, ui_calls
 from web_scenarios import SCENARIOS, Scenario
 

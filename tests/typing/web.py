@@ -27,8 +27,7 @@ from toolweave.web import (
     ask_in_chat,
     chat_app,
 )
-from toolweave.web.encoders._ag_ui import AgUiEncoder
-from toolweave.web.encoders._ai_sdk import AiSdkEncoder
+from toolweave.web.encoders import AgUiEncoder, AiSdkEncoder
 
 approver: Approver = ask_in_chat
 

@@ -7,12 +7,13 @@ from typing import TypedDict
 
 from typing_extensions import assert_type
 
-from toolweave.web.encoders import Encoder
-from toolweave.web.encoders._ag_ui import AgUiEncoder
-from toolweave.web.encoders._ai_sdk import AiSdkEncoder, AiSdkVersion
-from toolweave.web.encoders._requests import (
+from toolweave.web.encoders import (
+    AgUiEncoder,
     AgUiRequest,
+    AiSdkEncoder,
     AiSdkRequest,
+    AiSdkVersion,
+    Encoder,
     read_ag_ui_request,
     read_ai_sdk_request,
     read_ai_sdk_version,

@@ -12,9 +12,7 @@ import pytest
 from encoded_runs import EventLog
 from loop_watchdog import Watchdog, many
 from toolweave import StreamReducer
-from toolweave.web.encoders import Encoder
-from toolweave.web.encoders._ag_ui import AgUiEncoder
-from toolweave.web.encoders._ai_sdk import AiSdkEncoder
+from toolweave.web.encoders import AgUiEncoder, AiSdkEncoder, Encoder
 
 
 def many_pieces() -> EventLog:

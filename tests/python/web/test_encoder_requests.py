@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolweave.exceptions import MessageError
-from toolweave.web.encoders._requests import (
+from toolweave.web.encoders import (
     SubmittedAnswer,
     read_ag_ui_request,
     read_ai_sdk_request,

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from encoded_runs import EventLog, call, chunks, encode, types
-from toolweave.web.encoders import Encoder
-from toolweave.web.encoders._ag_ui import AgUiEncoder
-from toolweave.web.encoders._ai_sdk import AiSdkEncoder
+from toolweave.web.encoders import AgUiEncoder, AiSdkEncoder, Encoder
 
 STARTED = EventLog().started().events
 FINISHED = EventLog().finished().events

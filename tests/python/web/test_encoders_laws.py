@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from encoded_runs import EventLog, call, encode
 from protocol_grammars import AgUiStream, UiMessageStream
-from toolweave.web.encoders import Encoder
-from toolweave.web.encoders._ag_ui import AgUiEncoder
-from toolweave.web.encoders._ai_sdk import AiSdkEncoder
+from toolweave.web.encoders import AgUiEncoder, AiSdkEncoder, Encoder
 
 words = st.text(st.characters(codec="utf-8"), max_size=12)
 names = st.sampled_from(["get_weather", "add", "<b>", "ünicode"])

@@ -18,8 +18,7 @@ from toolweave import Agent
 from toolweave.lifecycle import StreamEvent, StreamEventMapper
 from toolweave.testing import ScriptedModel
 from toolweave.tools import Toolset
-from toolweave.web.encoders._ag_ui import AgUiEncoder
-from toolweave.web.encoders._ai_sdk import AiSdkEncoder, AiSdkVersion
+from toolweave.web.encoders import AgUiEncoder, AiSdkEncoder, AiSdkVersion
 
 
 def echo(**arguments: Any) -> Any:

@@ -18,9 +18,7 @@ from encoded_runs import EventLog, call
 from toolweave import Agent
 from toolweave.testing import ScriptedModel
 from toolweave.web._sse import frame, to_json
-from toolweave.web.encoders import Encoder
-from toolweave.web.encoders._ag_ui import AgUiEncoder
-from toolweave.web.encoders._ai_sdk import AiSdkEncoder
+from toolweave.web.encoders import AgUiEncoder, AiSdkEncoder, Encoder
 
 # All separators of `str.splitlines`, which random text would rarely contain.
 SEPARATORS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"

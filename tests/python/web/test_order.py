@@ -34,8 +34,7 @@ from toolweave import Agent, Deferred
 from toolweave.lifecycle import StreamReducer
 from toolweave.store import MessageStore
 from toolweave.testing import ScriptedModel
-from toolweave.web.encoders._ag_ui import AgUiEncoder
-from toolweave.web.encoders._ai_sdk import AiSdkEncoder, AiSdkVersion
+from toolweave.web.encoders import AgUiEncoder, AiSdkEncoder, AiSdkVersion
 
 
 def model_of(*script: Any, is_native: bool) -> ScriptedModel:

@@ -5,7 +5,7 @@ events. It does no I/O and uses no clock: the same events always give the same p
 stream, the server encodes the run again from its start, and omits what the client already has.
 
 Example:
-    >>> from toolweave.web.encoders._ai_sdk import AiSdkEncoder
+    >>> from toolweave.web.encoders import AiSdkEncoder
     >>> encoder = AiSdkEncoder()
     >>> text = {"kind": "text", "messageId": "g.0", "runId": "r", "delta": "Hi", "done": True}
     >>> for payload in [*encoder.encode(text), *encoder.close()]:
@@ -22,6 +22,30 @@ Example:
 
 from __future__ import annotations
 
+from ..._public import claim_exports
+from ._ag_ui import AgUiEncoder
+from ._ai_sdk import AiSdkEncoder, AiSdkVersion
 from ._encoder import Encoder
+from ._requests import (
+    AgUiRequest,
+    AiSdkRequest,
+    SubmittedAnswer,
+    read_ag_ui_request,
+    read_ai_sdk_request,
+    read_ai_sdk_version,
+)
 
-__all__ = ["Encoder"]
+__all__ = [
+    "AgUiEncoder",
+    "AgUiRequest",
+    "AiSdkEncoder",
+    "AiSdkRequest",
+    "AiSdkVersion",
+    "Encoder",
+    "SubmittedAnswer",
+    "read_ag_ui_request",
+    "read_ai_sdk_request",
+    "read_ai_sdk_version",
+]
+
+claim_exports(globals())
