@@ -72,13 +72,27 @@ fn merge(known: &mut Map<String, Value>, newer: Map<String, Value>) {
 #[derive(Clone, Debug, Default)]
 struct UniqueValues {
     values: Vec<Value>,
-    /// The strings among them.
+    /// The strings among them, once there are many.
     known: HashSet<String>,
 }
 
 impl UniqueValues {
+    /// The number of values up to which a linear search is used.
+    const FEW: usize = 8;
+
     fn add(&mut self, value: Value) {
-        if value.as_str().is_none_or(|text| self.known.insert(text.to_owned())) {
+        if self.values.len() == Self::FEW {
+            let texts = self.values.iter().filter_map(Value::as_str);
+            self.known.extend(texts.map(str::to_owned));
+        }
+        let is_new = match &value {
+            Value::String(text) if self.values.len() >= Self::FEW => {
+                self.known.insert(text.clone())
+            }
+            Value::String(_) => !self.values.contains(&value),
+            _ => true,
+        };
+        if is_new {
             self.values.push(value);
         }
     }
