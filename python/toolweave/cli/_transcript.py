@@ -146,11 +146,10 @@ def _is_json(line: str) -> bool:
 def _line(line: str, number: int, path: str) -> object:
     where = f"{name_of(path)}, line {number}"
     try:
-        data: object = json.loads(line)
+        data: Any = json.loads(line)
     except (ValueError, RecursionError) as err:
         raise InputError(f"{where} is not JSON: {err}") from None
-    is_conversation = isinstance(data, dict) and "messages" in data
-    if is_conversation:
+    if isinstance(data, dict) and "messages" in data:
         raise InputError(f"{where} is a whole conversation; expected one message a line")
     return data
 
