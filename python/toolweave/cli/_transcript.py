@@ -151,7 +151,7 @@ def _line(line: str, number: int, path: str) -> object:
         raise InputError(f"{where} is not JSON: {err}") from None
     if isinstance(data, dict) and "messages" in data:
         raise InputError(f"{where} is a whole conversation; expected one message a line")
-    return data
+    return cast("object", data)
 
 
 def _turns(text: str, path: str) -> Iterator[TextMessage]:
