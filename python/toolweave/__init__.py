@@ -345,6 +345,9 @@ __all__ = [
     "type_name",
 ]
 
+# Defined in private modules.
+ParserOptions.__module__ = parse_stream.__module__ = __name__
+
 # Log records go to `toolweave.<area>`; the application decides how they are handled.
 _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 

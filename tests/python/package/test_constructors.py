@@ -38,13 +38,14 @@ from toolweave.web import AgentResponder, Page, chat_app
 
 MADE_HERE = frozenset(
     """
-    AgentResult AgentRun AsyncChatEvents Chat ChatEvents CostDelta ExecutedTool HandlerRun History
-    HttpError MCPTools MessageCollector MessageReceipt ModelRequest Outbox ParsedReply
-    PendingResult PurgeResult RawText RecordedReply RegistryWatch Reload ReplyRun Request
-    ResponderRun RoutedTool RunRecord SceneContext SceneOutcome SceneResult SceneRun SceneStep
-    Score ScorerReply ScorerRequest Selection ShortenedConversation StoredMessage StoredPendingInput
-    StoreProblem Tool ToolApproval ToolApprovalRequested ToolContext ToolDeferred ToolProblem
-    ToolProgress ToolQuestion ToolRun ToolRunner ToolStarted Turn Watch WriteResult
+    AgUiRequest AgentResult AgentRun AiSdkRequest AsyncChatEvents CapturedModel Chat ChatEvents
+    CostDelta ExecutedTool HandlerRun History HttpError MCPTools MessageCollector MessageReceipt
+    ModelRequest Outbox ParsedReply PendingResult PurgeResult RawText RecordedReply
+    RegistryWatch Reload ReplyRun Request ResponderRun RoutedTool RunRecord SceneContext
+    SceneOutcome SceneResult SceneRun SceneStep Score ScorerReply ScorerRequest Selection
+    ShortenedConversation StoreProblem StoredMessage StoredPendingInput SubmittedAnswer Tool
+    ToolApproval ToolApprovalRequested ToolContext ToolDeferred ToolProblem ToolProgress
+    ToolQuestion ToolRun ToolRunner ToolStarted Turn Watch WriteResult
     """.split()  # noqa: SIM905 - shorter than a list
 )
 """Records, events and handles that the package creates itself, many of them for each call: checks
@@ -66,16 +67,16 @@ ANYTHING = {
 ONE_ARGUMENT = frozenset(
     """
     as_messages as_model check_stream_event closing estimate_tokens from_langchain from_openai
-    message_from_dict message_from_json repair_json structure_schema supertypes to_langchain
-    type_name
+    message_from_dict message_from_json read_ag_ui_request read_ai_sdk_request
+    read_ai_sdk_version repair_json structure_schema supertypes to_langchain type_name
     """.split()  # noqa: SIM905 - as above
 )
 """Functions of a single argument, so that an error cannot be about another one."""
 
 ELSEWHERE = frozenset(
     """
-    LangChainModel NaturalChatModel NaturalToolUseModel ToolSelector configure connect_http
-    connect_stdio load load_handler make_selector save serve_http serve_stdio
+    LangChainModel NaturalChatModel NaturalToolUseModel ToolSelector capture_content configure
+    connect_http connect_stdio load load_handler main make_selector save serve_http serve_stdio
     """.split()  # noqa: SIM905 - as above
 )
 """Callables that take objects of other packages, open resources, or only pass their arguments on;
@@ -109,14 +110,6 @@ OPTIONS: dict[str, Any] = {
     for each in (ClientOptions, ExecutorOptions, ParserOptions, ToolOptions, ToolUseOptions)
 }
 
-CLIENTS = {
-    "toolweave.models.anthropic": "AnthropicModel",
-    "toolweave.models.fallback": "FallbackModel",
-    "toolweave.models.openai": "OpenAIModel",
-    "toolweave.models.replay": "ReplayModel",
-}
-"""Modules without `__all__`, and the public name of each."""
-
 
 def public() -> Iterator[tuple[str, str, Any]]:
     """Yield all public classes and functions, with their modules and names."""
@@ -126,8 +119,7 @@ def public() -> Iterator[tuple[str, str, Any]]:
     seen: set[int] = set()
     for module in sorted(["toolweave", *modules], key=lambda name: (name.count("."), name)):
         place = importlib.import_module(module)
-        names = [CLIENTS[module]] if module in CLIENTS else getattr(place, "__all__", ())
-        for name in names:
+        for name in place.__all__:
             value = getattr(place, name)
             if id(value) not in seen and (inspect.isclass(value) or inspect.isroutine(value)):
                 seen.add(id(value))

@@ -54,5 +54,6 @@ def __getattr__(name: str) -> object:
             raise ImportError(
                 "AnswerInvalidCalls needs LangChain's agents: pip install langchain"
             ) from err
+        AnswerInvalidCalls.__module__ = __name__
         return AnswerInvalidCalls
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

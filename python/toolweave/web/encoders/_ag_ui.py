@@ -6,9 +6,11 @@ Events that the protocol does not define are sent as `CUSTOM`: `tool-progress`, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from ..._checks import check_flag, check_items, check_text
 from .._sse import to_json
 from ._calls import generation_of
 from ._encoder import RunEncoder
@@ -24,7 +26,7 @@ from ._events import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from ._calls import TrackedCall
 
@@ -70,6 +72,12 @@ class AgUiEncoder(RunEncoder):
         protocol_version: str | None = None,
         echo: bool = False,
     ) -> None:
+        check_text("thread_id", thread_id, none=True)
+        check_text("run_id", run_id, none=True)
+        check_text("protocol_version", protocol_version, none=True)
+        check_flag("echo", echo)
+        if history is not None:
+            history = check_items("history", history, Mapping, "a sequence of mappings")
         self._snapshot = None if history is None else MessageSnapshot(history)
         super().__init__(() if self._snapshot is None else self._snapshot.known_calls())
         self._thread_id = thread_id

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
+from ..._checks import check_items, check_text
 from .._sse import to_json
 from ._calls import generation_of
 from ._encoder import RunEncoder
@@ -68,6 +69,8 @@ class AiSdkEncoder(RunEncoder):
     ) -> None:
         if version not in AI_SDK_VERSIONS:
             raise ValueError(f"version must be 5, 6 or 7, got {version!r}")
+        check_text("message_id", message_id, none=True)
+        known_calls = check_items("known_calls", known_calls, str, "a collection of strings")
         super().__init__(known_calls)
         self._version = version
         self._message_id = message_id
