@@ -10,7 +10,7 @@ from typing import Any
 def claim_exports(namespace: dict[str, Any]) -> None:
     """Set `__module__` of the names in `__all__` to the package that exports them.
 
-    Names of public modules keep theirs. Annotations of classes are evaluated first, since
+    Names of public modules keep their module. Annotations of classes are evaluated first, since
     `typing.get_type_hints` looks their names up in `__module__`; those that need an import that
     only type checkers make stay text.
 

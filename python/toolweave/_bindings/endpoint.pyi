@@ -29,7 +29,7 @@ class HttpWakeup:
     def close(self) -> None:
         """Close the socket. Later wakeups are ignored."""
 
-class _ClientOptions(TypedDict):
+class _HttpClientOptions(TypedDict):
     """Options of all requests of a client."""
 
     connect_timeout: float
@@ -59,7 +59,7 @@ class HttpClient:
     """
 
     def __new__(
-        cls, name: str, *, roots: bytes | None, **options: Unpack[_ClientOptions]
+        cls, name: str, *, roots: bytes | None, **options: Unpack[_HttpClientOptions]
     ) -> HttpClient: ...
     @staticmethod
     def check(url: str, headers: Mapping[str, str]) -> None:
