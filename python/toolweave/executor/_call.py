@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..tracing import Span
     from ._failure import CallFailure
     from ._plan import Plan
-    from ._state import RunState
+    from ._state import ToolRunState
 
 _log = logging.getLogger("toolweave.executor")
 
@@ -94,7 +94,7 @@ class RunningCall(ScheduledCall):
 
     def __init__(
         self,
-        run: RunState,
+        run: ToolRunState,
         plan: Plan,
         call: ToolCall,
         arguments: dict[str, Any] | None,

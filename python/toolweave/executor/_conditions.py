@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .._aio.single_flight import Leader
     from ._failure import CallFailure
     from ._scheduler import ScheduledCall
-    from ._state import RunState
+    from ._state import ToolRunState
 
 _log = logging.getLogger("toolweave.executor")
 
@@ -31,7 +31,7 @@ class Refused(Exception):  # noqa: N818 - an outcome
         self.failure = failure
 
 
-async def approve(call: ScheduledCall, run: RunState) -> None:
+async def approve(call: ScheduledCall, run: ToolRunState) -> None:
     """Wait for the approval of a call, if it needs one.
 
     Raises:
@@ -63,7 +63,7 @@ def _needs_approval(call: ScheduledCall) -> bool:
         return True
 
 
-async def look_up(call: ScheduledCall, run: RunState) -> ToolResult | Leader[ToolResult] | None:
+async def look_up(call: ScheduledCall, run: ToolRunState) -> ToolResult | Leader[ToolResult] | None:
     """Look for an identical call that has finished or is running.
 
     Returns:
@@ -94,7 +94,7 @@ async def look_up(call: ScheduledCall, run: RunState) -> ToolResult | Leader[Too
     return own if call.parent is not None else truncate_for_journal(run.journal, call.call, own)
 
 
-async def take_token(call: ScheduledCall, run: RunState) -> None:
+async def take_token(call: ScheduledCall, run: ToolRunState) -> None:
     """Wait for the rate limit of the tool, if it has one.
 
     Raises:

@@ -20,7 +20,7 @@ from ..kinds import ErrorCode
 from . import _failure as failure
 from ._execution import Execution, TracedExecution
 from ._ids import CallIds
-from ._state import RunState
+from ._state import ToolRunState
 
 if TYPE_CHECKING:
     from ..protocols import Journal
@@ -57,7 +57,7 @@ class ToolRun(Run["ToolEvent"]):
         chat_id: str | None = None,
         journal: Journal | None = None,
     ) -> None:
-        self._state = RunState(
+        self._state = ToolRunState(
             executor, plans, keep_events=keep_events, chat_id=chat_id, journal=journal
         )
         self._ids = CallIds(executor.defaults.id_factory)

@@ -77,7 +77,7 @@ class ExecutorState:
         task.add_done_callback(self._abandoned.discard)
 
 
-class RunState:
+class ToolRunState:
     """The calls of one run with their results, their events, and what they need to run.
 
     Args:
