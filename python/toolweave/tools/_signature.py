@@ -8,7 +8,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, cast, get_args, get_origin
 
 from ..exceptions import ToolDefinitionError
 from ._context import ToolContext
@@ -298,8 +298,9 @@ def _parameters(function: Callable[..., Any], tool: str) -> dict[str, inspect.Pa
             tool,
         ) from error
     # Keyword arguments of a partial are fixed, so the model does not set them.
-    is_partial = isinstance(function, functools.partial)
-    fixed: Mapping[str, Any] = getattr(function, "keywords", {}) if is_partial else {}
+    fixed: Mapping[str, Any] = {}
+    if isinstance(function, functools.partial):
+        fixed = cast("functools.partial[Any]", function).keywords
     return {name: parameter for name, parameter in found.items() if name not in fixed}
 
 
