@@ -8,7 +8,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, cast, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin
 
 from ..exceptions import ToolDefinitionError
 from ._context import ToolContext
@@ -300,7 +300,7 @@ def _parameters(function: Callable[..., Any], tool: str) -> dict[str, inspect.Pa
     # Keyword arguments of a partial are fixed, so the model does not set them.
     fixed: Mapping[str, Any] = {}
     if isinstance(function, functools.partial):
-        fixed = cast("functools.partial[Any]", function).keywords
+        fixed = function.keywords
     return {name: parameter for name, parameter in found.items() if name not in fixed}
 
 
