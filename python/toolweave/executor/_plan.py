@@ -68,7 +68,9 @@ class Plan:
         Raises:
             ValidationError: As `prepare_arguments`.
         """
-        return None if has_long_arguments(call) else self.prepare_arguments(call.arguments)
+        if len(call.raw) > _LONG_ARGUMENTS:
+            return None
+        return self.prepare_arguments(call.arguments)
 
     def prepare_arguments(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Validate arguments and return the keyword arguments of the function.

@@ -90,14 +90,9 @@ class ToolRun(Run["ToolEvent"]):
         state = self._state
         if state.is_closed:
             raise RuntimeError("the run is closed; open another for the calls of another reply")
-        if isinstance(call, InvalidToolCall):
-            named = ToolCall(call.id, call.name, {}, call.raw, call.index)
-            self._refuse(self._with_id(named), self._failure_of(call), given=call)
+        if not isinstance(call, ToolCall):
+            self._refuse_invalid(call)
             return
-        if not isinstance(cast("object", call), ToolCall):
-            raise TypeError(
-                f"call must be a ToolCall or an InvalidToolCall, got {type(call).__name__}"
-            )
         call = self._with_id(call)
         plan = state.plans.get(call.name)
         if state.interrupted:
@@ -181,10 +176,16 @@ class ToolRun(Run["ToolEvent"]):
         _log.info("a call has a new id", extra={"tool_call_id": unique, "given": call.id})
         return call.__replace__(id=unique)
 
-    def _failure_of(self, call: InvalidToolCall) -> CallFailure:
+    def _refuse_invalid(self, call: InvalidToolCall) -> None:
+        if not isinstance(cast("object", call), InvalidToolCall):
+            raise TypeError(
+                f"call must be a ToolCall or an InvalidToolCall, got {type(call).__name__}"
+            )
         plans = self._state.plans
         plan = plans.get(call.name)
-        return failure.invalid_call(call, plans, None if plan is None else plan.tool)
+        refused = failure.invalid_call(call, plans, None if plan is None else plan.tool)
+        named = ToolCall(call.id, call.name, {}, call.raw, call.index)
+        self._refuse(self._with_id(named), refused, given=call)
 
     def _refuse(
         self,

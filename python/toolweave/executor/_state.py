@@ -124,9 +124,10 @@ class ToolRunState:
         """True if there is a reader or an observer."""
         self.is_closed = False
         self._calls: list[ToolCall] = []
-        # By the ids of the calls; unfinished and deferred calls have no result.
-        self._results: dict[str, ToolResult] = {}
-        self._running: set[ScheduledCall] = set()
+        # By position; unfinished and deferred calls have no result.
+        self._results: list[ToolResult | None] = []
+        # Unfinished calls with their positions; nested calls have none.
+        self._running: dict[ScheduledCall, int | None] = {}
         self._end_waiters: list[asyncio.Future[None]] = []
         self._approvals: dict[str, dict[str, Any]] = {}
         # Keys of deferred calls, by the ids of the calls.
@@ -139,15 +140,18 @@ class ToolRunState:
 
     def start(self, call: ScheduledCall) -> None:
         """Start the next call of the reply, or a nested call, as soon as the limits allow."""
+        position = None
         if call.parent is None:
+            position = len(self._calls)
             self._calls.append(call.call)
-        self._running.add(call)
+            self._results.append(None)
+        self._running[call] = position
         self.scheduler.add(call)
 
     def refuse(self, call: ToolCall, result: ToolResult, given: ToolCall | InvalidToolCall) -> None:
         """Add the next call of the reply with its result, without running it."""
         self._calls.append(call)
-        self._results[call.id] = result
+        self._results.append(result)
         self.publish(result, given)
 
     def finish(self, call: ScheduledCall, result: ToolResult | None) -> None:
@@ -158,11 +162,12 @@ class ToolRunState:
             result: The result; None if it is deferred.
         """
         if result is not None:
-            if call.parent is None:
-                self._results[call.call.id] = result
+            position = self._running.get(call)
+            if position is not None:
+                self._results[position] = result
             if self.has_subscribers:
                 self.emit(result, call)
-        self._running.discard(call)
+        self._running.pop(call, None)
         if self.is_closed and not self._running:
             self._end()
 
@@ -278,14 +283,13 @@ class ToolRunState:
 
     def _end(self) -> None:
         self.deadlines.close()
-        results = [self._results[call.id] for call in self._calls if call.id in self._results]
+        results = [result for result in self._results if result is not None]
         metadata: dict[str, Any] = {}
         if self._approvals:
             metadata[APPROVALS] = self._approvals
         if self._deferred_keys:
             metadata[DEFERRED] = self._deferred_keys
-        if any(result.is_error for result in results):
-            metadata = add_references(metadata, results)
+        metadata = add_references(metadata, results)
         aggregate = ToolAggregateMessage(self._calls, results, metadata=metadata or None)
         # With a journal, results resolved meanwhile must be written first; the next run does so.
         if self._deferred_keys and self.journal is None:
