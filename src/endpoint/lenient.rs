@@ -104,6 +104,14 @@ impl<'de, T: Lenient<'de>> Visitor<'de> for Read<T> {
         Ok(T::integer(number.into()))
     }
 
+    fn visit_u128<E: Error>(self, number: u128) -> Result<T, E> {
+        Ok(i128::try_from(number).map_or_else(|_| T::default(), T::integer))
+    }
+
+    fn visit_i128<E: Error>(self, number: i128) -> Result<T, E> {
+        Ok(T::integer(number))
+    }
+
     fn visit_f64<E: Error>(self, _: f64) -> Result<T, E> {
         Ok(T::default())
     }

@@ -12,6 +12,7 @@ use serde::{
     },
     forward_to_deserialize_any,
 };
+use serde_json::Number;
 
 use super::objects::ObjectBuilder;
 use crate::{
@@ -92,10 +93,13 @@ impl<'de> Deserializer<'de> for Parsed<'_> {
         } else if let Ok(truth) = object.cast::<PyBool>() {
             visitor.visit_bool(truth.is_true())
         } else if object.is_instance_of::<PyInt>() {
-            match object.extract::<i64>() {
-                Ok(number) => visitor.visit_i64(number),
-                Err(_) => visitor.visit_f64(object.extract().map_err(Error::custom)?),
+            if let Ok(number) = object.extract::<i64>() {
+                return visitor.visit_i64(number);
             }
+            // All of its digits, as in JSON text.
+            let digits = object.str().map_err(Error::custom)?;
+            let number = Number::from_string_unchecked(digits.to_string_lossy().into_owned());
+            number.deserialize_any(visitor).map_err(Error::custom)
         } else if let Ok(float) = object.cast::<PyFloat>() {
             visitor.visit_f64(float.value())
         } else if let Ok(mapping) = object.cast::<PyMapping>() {

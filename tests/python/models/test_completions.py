@@ -142,6 +142,12 @@ def test_the_fragments_of_every_server_give_the_same_calls(fragments: list[Any])
     assert calls(*fragments) == AB
 
 
+def test_arguments_given_as_objects_keep_all_digits() -> None:
+    arguments = {"big": 10**400, "negative": -(10**25), "float": 1e300, "items": [2**64, None]}
+    made = calls(fragment(0, "c1", "A", arguments))
+    assert made[0][2] == arguments
+
+
 def test_calls_without_ids_are_distinguished_by_index_or_name() -> None:
     expected = [
         (f"call_{number}", name, arguments) for number, (_, name, arguments) in enumerate(AB)
