@@ -43,6 +43,8 @@ mod fragments;
 mod http;
 mod http_errors;
 mod lenient;
+#[cfg(test)]
+mod notify;
 mod peer;
 #[cfg(any(test, feature = "python"))]
 mod queue;

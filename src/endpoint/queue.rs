@@ -21,7 +21,7 @@ use shuttle::sync::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 #[cfg(test)]
-use super::tests::queue::Notify;
+use super::notify::Notify;
 use super::{
     event::Event,
     failure::{Failure, FailureKind},

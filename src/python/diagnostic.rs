@@ -2,7 +2,7 @@
 
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyTuple};
 
-use super::{class::data_class, convert::tuple};
+use super::class::data_class;
 use crate::registry;
 
 data_class! {
@@ -54,5 +54,5 @@ pub(crate) fn diagnostics<'py>(
     py: Python<'py>,
     diagnostics: &[registry::Diagnostic],
 ) -> PyResult<Bound<'py, PyTuple>> {
-    tuple(py, diagnostics.iter().map(|diagnostic| Ok(PyDiagnostic::from(diagnostic))))
+    PyTuple::new(py, diagnostics.iter().map(PyDiagnostic::from))
 }

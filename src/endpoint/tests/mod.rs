@@ -4,7 +4,7 @@ mod bodies;
 mod calls;
 mod documents;
 mod laws;
-pub(super) mod queue;
+mod queue;
 mod secrets;
 
 use bytes::Bytes;

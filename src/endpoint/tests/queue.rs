@@ -1,49 +1,16 @@
 //! The queue under all interleavings of a request and its reader.
 
-use std::{
-    future::{Future, poll_fn},
-    mem::take,
-    sync::Arc,
-    task::{Poll, Waker},
-};
+use std::{future::poll_fn, sync::Arc, task::Poll};
 
-use shuttle::{check_dfs, check_pct, check_random, future, rand::Rng, sync::Mutex};
+use shuttle::{check_dfs, check_pct, check_random, future, rand::Rng};
 
 use super::super::{
     event::Event,
     failure::{Failure, FailureKind},
+    notify::Notify,
     queue::{Capacity, EventQueue, Wake},
 };
 use crate::message::{FinishReason, UsageUpdate};
-
-/// A single permit and its waiter, like `tokio::sync::Notify` with one task, but with a lock that is
-/// a scheduling point of the model checker.
-#[derive(Default)]
-pub(in super::super) struct Notify(Mutex<(bool, Option<Waker>)>);
-
-impl Notify {
-    pub(in super::super) fn notify_one(&self) {
-        let waker = {
-            let mut permit = self.0.lock().unwrap();
-            permit.0 = true;
-            permit.1.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    pub(in super::super) fn notified(&self) -> impl Future<Output = ()> + Send {
-        poll_fn(|context| {
-            let mut permit = self.0.lock().unwrap();
-            if take(&mut permit.0) {
-                return Poll::Ready(());
-            }
-            permit.1 = Some(context.waker().clone());
-            Poll::Pending
-        })
-    }
-}
 
 /// The way in which a request stops using a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
