@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from package_logs import package_records
 from toolweave import FunctionContract, ToolCall
 from toolweave.executor._approval import ApprovalRecord, decide
 from toolweave.executor._events import ToolApproval
@@ -245,7 +246,7 @@ def test_cancelling_the_caller_cancels_the_approver(kind: str) -> None:
 def test_every_decision_is_logged_without_the_arguments(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "toolweave")
     ask(lambda _call, _contract: Approval.deny("no"))
-    (record,) = caplog.records
+    (record,) = package_records(caplog)
     assert (record.name, record.getMessage()) == (
         "toolweave.executor",
         "approval of a call: denied",

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from executor_events import call, codes, kinds
+from package_logs import package_records
 from toolweave import ToolAggregateMessage, ToolCall, ToolResult
 from toolweave.executor import ToolEvent, ToolExecutor, ToolStarted
 from toolweave.tools import ToolContext, tool
@@ -129,7 +130,7 @@ def test_a_tool_that_suppresses_cancellation_is_abandoned_and_logged(
     with caplog.at_level(logging.ERROR, "toolweave.executor"):
         run(main())
     assert log[0] == "swallowed"
-    assert [record.__dict__["tool"] for record in caplog.records] == ["stubborn"]
+    assert [record.__dict__["tool"] for record in package_records(caplog)] == ["stubborn"]
 
 
 def test_a_caller_that_is_cancelled_twice_still_waits_for_its_tools() -> None:

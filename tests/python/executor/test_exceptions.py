@@ -9,6 +9,7 @@ import pickle
 
 import pytest
 
+from package_logs import package_records
 from toolweave import (
     ToolAggregateMessage,
     ToolCall,
@@ -60,7 +61,7 @@ def test_an_exception_is_logged_with_its_traceback_under_the_reference_of_the_re
 ) -> None:
     [result] = run(caplog, ToolCall("c", "divide", {"a": 1, "b": 0})).tool_results
     assert isinstance(result.exception, ZeroDivisionError)
-    [record] = [each for each in caplog.records if each.exc_info]
+    [record] = [each for each in package_records(caplog) if each.exc_info]
     assert record.levelno == logging.WARNING
     assert record.exc_info is not None
     assert record.exc_info[1] is result.exception
@@ -99,7 +100,7 @@ def test_a_tool_error_is_not_logged_as_a_warning(caplog: pytest.LogCaptureFixtur
     assert isinstance(result.exception, ToolFailed)
     assert result.reference is None
     assert "references" not in aggregate.metadata
-    assert max(record.levelno for record in caplog.records) == logging.INFO
+    assert max(record.levelno for record in package_records(caplog)) == logging.INFO
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -118,7 +119,7 @@ def test_a_call_that_is_destroyed_with_its_event_loop_is_not_logged_as_a_failure
     serving.get_coro().close()  # as the garbage collector does
     del running, serving, loop
     gc.collect()
-    assert not [each for each in caplog.records if "failed" in each.getMessage()]
+    assert not [each for each in package_records(caplog) if "failed" in each.getMessage()]
 
 
 def test_the_failure_of_a_nested_call_is_logged_once(
@@ -127,7 +128,7 @@ def test_the_failure_of_a_nested_call_is_logged_once(
     nested, explained = run(
         caplog, ToolCall("c", "delegate", {}), ToolCall("d", "explain", {})
     ).tool_results
-    logged = [each.__dict__["reference"] for each in caplog.records if each.exc_info]
+    logged = [each.__dict__["reference"] for each in package_records(caplog) if each.exc_info]
     assert len(logged) == 2
     assert nested.reference in logged
     assert explained.reference is None

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from package_logs import package_records
 from toolweave import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolResult
 from toolweave.executor._events import ToolApproval, ToolProgress, ToolStarted
 from toolweave.executor._observers import Observers
@@ -253,9 +254,11 @@ def test_an_observer_that_raises_is_logged_once_for_each_method(
         await observers.drain()
 
     run(main())
-    warnings = [(record.name, vars(record)["observer_method"]) for record in caplog.records]
+    warnings = [
+        (record.name, vars(record)["observer_method"]) for record in package_records(caplog)
+    ]
     assert warnings == [("toolweave.executor", "on_progress"), ("toolweave.executor", "on_result")]
-    assert caplog.records[0].exc_info is not None
+    assert package_records(caplog)[0].exc_info is not None
 
 
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt])
@@ -299,7 +302,7 @@ def test_an_observer_that_is_too_slow_misses_progress_and_nothing_else(
         [2],
         [3],
     ]
-    (record,) = caplog.records
+    (record,) = package_records(caplog)
     assert "too slow and misses progress" in record.getMessage()
 
 

@@ -11,6 +11,7 @@ import pytest
 from pydantic import AfterValidator
 
 from executor_events import call, codes, events_of, kinds, only, result_of, texts
+from package_logs import package_records
 from toolweave import (
     ErrorCode,
     InvalidToolCall,
@@ -319,7 +320,7 @@ def test_log_records_identify_calls_without_arguments_or_results(
 
     with caplog.at_level(logging.DEBUG, "toolweave.executor"):
         run(ToolExecutor([reveal]).execute([call("reveal", {"secret": "hunter2"})]))
-    [record] = caplog.records
+    [record] = package_records(caplog)
     facts = {**record.__dict__}
     assert facts["tool_call_id"] == "reveal"
     assert facts["error_type"] == "ValueError"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from executor_events import call, codes, events_of, kinds, only, texts
+from package_logs import package_records
 from toolweave import ToolAggregateMessage
 from toolweave.exceptions import ModelRetry, TransientToolError
 from toolweave.executor import ToolEvent, ToolExecutor, ToolProgress, ToolQuestion
@@ -98,7 +99,7 @@ def test_a_tool_that_ignores_its_timeout_is_abandoned(caplog: pytest.LogCaptureF
         await asyncio.sleep(2)
 
     run(main())
-    assert len(caplog.records) == 1
+    assert len(package_records(caplog)) == 1
 
 
 def test_progress_restarts_the_idle_timeout() -> None:
