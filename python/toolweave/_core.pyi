@@ -102,6 +102,7 @@ __all__ = [
     "__version__",
     "_copy_json",
     "_is_debug_build",
+    "_is_html_element",
     "_rebuild",
     "_without_keys",
     "check_stream_event",
@@ -129,5 +130,6 @@ __version__: Final[str]
 _is_debug_build: Final[bool]
 
 def _copy_json(value: Any) -> Any: ...
+def _is_html_element(name: str) -> bool: ...
 def _rebuild(class_: type[_T], fields: dict[str, Any], /) -> _T: ...
 def _without_keys(text: str, keys: list[str]) -> str: ...

@@ -45,6 +45,7 @@ pub use self::{
     dialect::{Dialect, Form, NameRule, PayloadRule},
     frame::{Discard, Excess, FoundCall, Frame, Outcome, Sink},
     grammar::{GrammarError, InCode, Options, REASONING_TAGS},
+    html::is_element as is_html_element,
     limits::{LimitError, Limits},
     machine::{Ending, Plain},
 };

@@ -67,7 +67,7 @@ mod core {
         meter::PyJsonMeter,
         parser::{
             PyDiscarded, PyEventStream, PyFabricatedResult, PyInvalidToolCall, PyLimits, PyParser,
-            PyToolCallDelta, PyToolCallStart, parse,
+            PyToolCallDelta, PyToolCallStart, is_html_element, parse,
         },
         prompt::{render_contracts, system_prompt},
         registry::{PyOrigin, PyRegistrySnapshot, PyToolEntry, supertypes, type_name},

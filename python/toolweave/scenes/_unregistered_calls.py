@@ -17,7 +17,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .._core import Discarded, FunctionContract, InvalidToolCall, Parser, TextDelta, ToolCall
+from .._core import (
+    Discarded,
+    FunctionContract,
+    InvalidToolCall,
+    Parser,
+    TextDelta,
+    ToolCall,
+    _is_html_element,
+)
 from ..exceptions import ContractError
 
 if TYPE_CHECKING:
@@ -36,19 +44,6 @@ _MAX_COMPARED = 200
 # A short name is similar to many unrelated ones.
 _SHORT_NAME = 5
 _MAX_SPLITS = 16
-
-_HTML_NAMES = """
-a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body
-br button canvas caption center cite code col colgroup data datalist dd del details dfn dialog
-dir div dl dt em embed fencedframe fieldset figcaption figure font footer form frame frameset h1
-h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input ins kbd label legend li link main
-map mark marquee math menu meta meter nav nobr noframes noscript object ol optgroup option
-output p param picture plaintext pre progress q rp rt ruby s samp script search section select
-selectedcontent slot small source span strike strong style sub summary sup svg table tbody td
-template textarea tfoot th thead time title tr track tt u ul var video wbr xmp
-"""
-# Including obsolete elements.
-_HTML_ELEMENTS = frozenset(_HTML_NAMES.split())
 
 
 @dataclass(frozen=True)
@@ -113,9 +108,9 @@ class NameMatcher:
     def _near(self, name: str) -> str | None:
         if name in self._known:
             return name
-        folded = name.casefold()
-        if folded in _HTML_ELEMENTS:
+        if _is_html_element(name):
             return None
+        folded = name.casefold()
         if folded in self._folded:
             return self._folded[folded]
         if self._compared >= _MAX_COMPARED:

@@ -30,7 +30,7 @@ use pyo3::{
 use self::{options::Settings, sink::Events};
 use crate::{
     calls::{CallValidator, Tool},
-    parser::{Ending, Parser, Plain},
+    parser::{self, Ending, Parser, Plain},
     python::{
         contract::extract_contracts,
         error::{in_tool, wrong_type},
@@ -294,6 +294,12 @@ impl PyParser {
             self.parser.buffered()
         )
     }
+}
+
+/// Return true if HTML has an element of this name, in any case.
+#[pyfunction(name = "_is_html_element")]
+pub(crate) fn is_html_element(name: &str) -> bool {
+    parser::is_html_element(name)
 }
 
 /// Parse a whole reply.
