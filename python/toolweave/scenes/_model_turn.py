@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from ..kinds import ErrorCode, FinishReason, SceneStatus, SceneStopReason
 from ..models.fallback import CapturedModel, capture_model
 from ._ends import StopRun
 from ._reply_texts import ReplyOutline, ReplyTexts, TextHoldback, merge
+from ._unregistered_calls import find_possible_call, split_calls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -85,7 +87,8 @@ class ModelTurn:
         self._executes = executes
         self._with_tools = with_tools
         self._should_refuse = should_refuse
-        self._names: NameMatcher | None = None
+        # The text of a model with native calls is only text.
+        self._finds_calls = emits and not use.parser.native
         # None until the reply is complete; then True if its calls may run.
         self._is_admitted: bool | None = None
         self._answered_by = CapturedModel()
@@ -138,9 +141,7 @@ class ModelTurn:
     async def _request(self, messages: Sequence[Message], options: ModelOptions | None) -> ReplyRun:
         """Send one request."""
         state = self._state
-        if self._emits and not self._use.parser.native:
-            self._names = state.scenes.name_matcher(self._use, with_tools=self._with_tools)
-        self._holdback = TextHoldback(self._names) if state.streaming else None
+        self._holdback = TextHoldback(self._find_call) if state.streaming else None
         state.costs.requests += 1
         # The request runs in a copy of this context.
         with capture_model() as self._answered_by:
@@ -220,6 +221,22 @@ class ModelTurn:
             for call in self.aggregate.tool_calls:
                 if call.id in results:
                     self._state.add_executed(self._scene.name, call, results[call.id])
+
+    # Unregistered calls. Most texts have no tag, and need no names.
+
+    @functools.cached_property
+    def _names(self) -> NameMatcher:
+        return self._state.scenes.name_matcher(self._use, with_tools=self._with_tools)
+
+    def _find_call(self, text: str) -> tuple[int, bool]:
+        if not (self._finds_calls and "<" in text):
+            return len(text), False
+        return find_possible_call(text, self._names)
+
+    def _split_calls(self, text: str) -> Sequence[str | UnregisteredCall]:
+        if not (self._finds_calls and "<" in text):
+            return [text]
+        return split_calls(text, self._names)
 
     # Steps.
 
@@ -334,7 +351,7 @@ class ModelTurn:
             self._texts = ReplyTexts(
                 reply,
                 self._outline,
-                self._names,
+                self._split_calls,
                 should_refuse=self._should_refuse if self._is_admitted and complete else None,
                 refusal=lambda call: state.scenes.refusal(call, self._names, self._scene),
             )

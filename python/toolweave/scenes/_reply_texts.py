@@ -16,7 +16,7 @@ from .._core import (
 from ..executor._ids import CallIds
 from ..kinds import ErrorCode
 from ..natural._parts import PartNumbers, calls_id
-from ._unregistered_calls import UnregisteredCall, find_possible_call, split_calls
+from ._unregistered_calls import UnregisteredCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from .._core import InvalidToolCall
     from .._messages import Message
     from ..natural import ReplyRun
-    from ._unregistered_calls import NameMatcher
 
 _MAX_NAMED = 5
 
@@ -132,11 +131,12 @@ class TextHoldback:
     """A buffer that passes text up to a tag of a possible unregistered call, and holds the rest.
 
     Args:
-        names: The names of possible calls; None to hold nothing back.
+        find_call: Function that returns the start of a possible call in text that continues, or the
+            length of the text, and True if it is certain.
     """
 
-    def __init__(self, names: NameMatcher | None) -> None:
-        self._names = names
+    def __init__(self, find_call: Callable[[str], tuple[int, bool]]) -> None:
+        self._find_call = find_call
         self._message_id: str | None = None
         self._pending = ""
         # Leading white space. A text of white space only is not a message.
@@ -164,9 +164,7 @@ class TextHoldback:
             return
         self._pending += "".join([*self._leading, text])
         self._leading.clear()
-        end = len(self._pending)
-        if self._names is not None and "<" in self._pending:
-            end, self._closed = find_possible_call(self._pending, self._names)
+        end, self._closed = self._find_call(self._pending)
         yield from self._emit(end)
 
     def close(self) -> Iterator[tuple[str, str]]:
@@ -205,7 +203,7 @@ class ReplyTexts:
     Args:
         reply: The reply.
         outline: The order of its texts and calls.
-        names: The names of possible calls in text; None if there are no such calls.
+        split_calls: Function that splits a text into pieces of text and calls.
         should_refuse: Function that returns True for a call that is refused; None to leave all
             calls in the text.
         refusal: Function that returns the error.
@@ -215,7 +213,7 @@ class ReplyTexts:
         self,
         reply: ReplyRun,
         outline: ReplyOutline,
-        names: NameMatcher | None,
+        split_calls: Callable[[str], Sequence[str | UnregisteredCall]],
         *,
         should_refuse: Callable[[UnregisteredCall], bool] | None,
         refusal: Callable[[UnregisteredCall], str],
@@ -233,7 +231,7 @@ class ReplyTexts:
                 continue
             kept: list[str] = []
             refused: list[UnregisteredCall] = []
-            for part in [message.text] if names is None else split_calls(message.text, names):
+            for part in split_calls(message.text):
                 if isinstance(part, str):
                     kept.append(part)
                 elif should_refuse is not None and should_refuse(part):

@@ -159,7 +159,7 @@ class SceneSet:
         return NameMatcher(here, [*self._tools(), *self._scenes])
 
     def refusal(
-        self, unregistered: UnregisteredCall, names: NameMatcher | None, scene: BaseScene | None
+        self, unregistered: UnregisteredCall, names: NameMatcher, scene: BaseScene | None
     ) -> str:
         """Return the error that the model reads about a call in text of an unavailable tool.
 
@@ -170,7 +170,7 @@ class SceneSet:
         """
         if scene is None and unregistered.nearest in self._scenes:
             return self.unknown_scene_text(unregistered.name)
-        offered = () if names is None else names.offered
+        offered = names.offered
         text = f"Tool '{unregistered.name[:_MAX_SHOWN]}' not found."
         if unregistered.nearest in offered:
             text += f" Did you mean '{unregistered.nearest}'?"
