@@ -60,7 +60,11 @@ async def run_scene(
             *_plan_texts(state, queue, entry),
         )
         loop = _SceneLoop(state, scene, system, None if resumed else _nudge(scene, entry))
-        return await loop.run()
+        answer = await loop.run()
+    if answer is None:
+        # Raised outside of the span, since it is not a failure.
+        raise PauseRun
+    return answer
 
 
 class _SceneLoop:
@@ -73,7 +77,8 @@ class _SceneLoop:
         self._nudge = [] if nudge is None else [user(nudge)]
         self._start = len(state.messages)
 
-    async def run(self) -> str:
+    async def run(self) -> str | None:
+        """Return the answer, or None if the client has to run tools."""
         state, scene = self._state, self._scene
         loop = ReplyLoop(state.settings.max_iterations, state.settings.max_repeats)
         refused = False
@@ -91,7 +96,7 @@ class _SceneLoop:
             stop = await loop.stop_reason(turn.aggregate)
             if stop is StopReason.DEFERRED:
                 state.waiting = tuple(self._interactions(turn.aggregate, use))
-                raise PauseRun
+                return None
         return await self._stop_at_limit(stop)
 
     def _messages(self) -> list[Message]:

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
 
 import toolweave as tw
-from calculator_scenes import ADD, ENTER, manager_of, result_of
+from calculator_scenes import ADD, ENTER, call, manager_of, result_of
 from coroutine_tests import on_a_loop
 from toolweave.models import complete
 from toolweave.testing import ScriptedModel
@@ -63,6 +64,21 @@ async def test_a_run_that_failed_is_a_span_that_failed(spans: Any) -> None:
     assert not workflow.status.is_ok
     assert workflow.attributes["error.type"] == "ModelError"
     assert "down" not in str(workflow.status.description)
+
+
+@on_a_loop
+async def test_a_scene_that_pauses_for_its_client_has_not_failed(spans: Any) -> None:
+    manager = tw.SceneManager(ScriptedModel(ENTER, call("Locate"), call("Locate")))
+    manager.scene("Calculator").client_tool("Locate", {"type": "object"})
+    manager.scene("Weather Report")
+    result = await result_of(manager, "Where am I?")
+    assert result.stop_reason == "awaiting_client"
+    found = {span.name: span for span in spans.get_finished_spans()}
+    agent = found["invoke_agent Calculator"]
+    assert (agent.status.status_code, agent.attributes.get("error.type")) == (
+        StatusCode.UNSET,
+        None,
+    )
 
 
 @on_a_loop
