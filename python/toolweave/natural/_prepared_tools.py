@@ -14,6 +14,7 @@ from .._core import (
     ToolResultMessage,
     system_prompt,
 )
+from ..exceptions import ContractError
 from ..tools import Toolset
 from ..tools._search import found_tool_names, search_tool
 
@@ -199,7 +200,9 @@ def _named(name: str, tool: object) -> FunctionContract:
         fields = cast("Mapping[str, Any]", tool)
         if not any(key in fields for key in _DEFINITION):
             return FunctionContract(name, parameters=fields)
-        if "function" not in fields and "name" not in fields:
-            fields = {**fields, "name": name}
-        return FunctionContract.from_openai(fields)
-    return _contract(tool)
+        tool = fields if "function" in fields else {"name": name, **fields}
+    contract = _contract(tool)
+    if contract.name != name:
+        found = contract.name
+        raise ContractError(f"the key of tool {found!r} must be its name, got {name!r}", found)
+    return contract
