@@ -113,7 +113,8 @@ impl ChunkReader {
                 reason = FinishReason::ToolCalls;
             }
         }
-        sink.put(Event::Finish(reason));
+        let unknown = self.reason.take().filter(|_| reason == FinishReason::Missing);
+        sink.put(Event::Finish { reason, unknown });
     }
 
     /// Finish a reply that broke off. Calls that are still open are incomplete.

@@ -64,7 +64,12 @@ pub enum Event {
     /// Tokens that the request has used so far.
     Usage(UsageUpdate),
     /// The end of the reply. Emitted once, as the last event.
-    Finish(FinishReason),
+    Finish {
+        /// The reason.
+        reason: FinishReason,
+        /// The word of the server, if it is not a known reason.
+        unknown: Option<String>,
+    },
 }
 
 /// Settings for parsing and validating the calls of a reply.

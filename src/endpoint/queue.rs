@@ -183,7 +183,7 @@ impl QueueState {
     }
 
     fn push(&mut self, event: Event) {
-        if matches!(event, Event::Finish(_)) {
+        if matches!(event, Event::Finish { .. }) {
             // The request keeps running for a short time, to make its connection reusable.
             self.end.get_or_insert(Ok(()));
         }
@@ -244,6 +244,7 @@ fn weight(event: &Event) -> usize {
             Event::End { name, raw, .. } => name.len() + 4 * raw.len(),
             Event::Discarded { raw, .. } => raw.len(),
             Event::Fabricated { name, raw } => length(name) + raw.len(),
-            Event::Usage(_) | Event::Finish(_) => 0,
+            Event::Usage(_) => 0,
+            Event::Finish { unknown, .. } => length(unknown),
         }
 }

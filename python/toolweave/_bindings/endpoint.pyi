@@ -143,6 +143,7 @@ class HttpBatch:
             int,
             str,
             str | None,
+            str | None,
             UsageUpdate | None,
             tuple[str, int | None, float | None, bool, str | None] | None,
         ]
@@ -152,8 +153,9 @@ class HttpBatch:
         The wakeup socket is signalled for the next one, and when the last request has ended.
 
         Returns:
-            The number, the text so far, the finish reason if the reply ended, the usage if it is
-            known, and the failure, if any, in the form of `HttpReply.failure`.
+            The number, the text so far, the finish reason if the reply ended, the word of the
+            server if that is not a known reason, the usage if it is known, and the failure, if any,
+            in the form of `HttpReply.failure`.
 
         Raises:
             RuntimeError: The batch belongs to the parent of this forked process.
@@ -216,6 +218,9 @@ class HttpReply:
         A tuple of the message, the HTTP status, the seconds to wait, True if a retry may help, and
         the parameter that the server rejects.
         """
+    @property
+    def unknown_reason(self) -> str | None:
+        """The finish reason as the server sent it, if it is unknown, once all events have been taken."""
     def take(self, limit: int) -> tuple[Event | Update, ...] | HttpLargeEvents | None:
         """Return the events that have arrived, at most `limit`; None after the last one.
 

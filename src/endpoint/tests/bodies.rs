@@ -14,7 +14,7 @@ fn errors_after_the_finish_reason_are_ignored() {
         let body = body(&[text_chunk("Hi"), chunk(&json!({}), Some("stop"))]) + rest;
         let (events, done) = joined(&[body.as_bytes()], LIMITS, None);
         assert_eq!(done, Ok(()));
-        assert_eq!(events[1..], [Event::Finish(FinishReason::Stop)]);
+        assert_eq!(events[1..], [Event::Finish { reason: FinishReason::Stop, unknown: None }]);
     }
 }
 
@@ -23,7 +23,7 @@ fn nothing_is_read_after_the_end_marker() {
     let body = body(&[text_chunk("Hi")]) + "data: [DONE]\n\ndata: {\n\n";
     let (events, done) = joined(&[body.as_bytes()], LIMITS, None);
     assert_eq!(done, Ok(()));
-    assert_eq!(events[1..], [Event::Finish(FinishReason::Missing)]);
+    assert_eq!(events[1..], [Event::Finish { reason: FinishReason::Missing, unknown: None }]);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_body_without_events_is_not_a_reply() {
     for body in ["", "\n", ": waiting\n\n:\n\n", ":\r\r:x\r\n", "event: ping\n\n", "data\n\n"] {
         let (events, done) = joined(&[body.as_bytes()], LIMITS, None);
         assert_eq!(done, Ok(()), "{body:?}");
-        assert_eq!(events, [Event::Finish(FinishReason::Missing)]);
+        assert_eq!(events, [Event::Finish { reason: FinishReason::Missing, unknown: None }]);
     }
 }
 

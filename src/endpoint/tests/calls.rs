@@ -32,14 +32,14 @@ fn calls_are_found_in_text_and_judged() {
     };
     assert_eq!((name.as_str(), raw.as_str()), ("Add", "<Add>{'a': 1}</Add>"));
     assert_eq!((arguments, repairs.is_empty()), (&json!({"a": 1}), false));
-    assert_eq!(finish, &Event::Finish(FinishReason::ToolCalls));
+    assert_eq!(finish, &Event::Finish { reason: FinishReason::ToolCalls, unknown: None });
 }
 
 #[test]
 fn text_stays_text_where_calls_are_not_inline() {
     let body = body(&[text_chunk("<Add>{}</Add>"), chunk(&json!({}), Some("stop"))]);
     let (events, _) = joined(&[body.as_bytes()], LIMITS, Some(parsing(false)));
-    let finish = Event::Finish(FinishReason::Stop);
+    let finish = Event::Finish { reason: FinishReason::Stop, unknown: None };
     assert_eq!(events, [Event::Text("<Add>{}</Add>".to_owned()), finish]);
 }
 
@@ -59,7 +59,7 @@ fn native_calls_are_judged_as_well() {
         panic!("{events:?}")
     };
     assert_eq!(arguments, &json!({"a": 1}));
-    assert_eq!(events[3], Event::Finish(FinishReason::ToolCalls));
+    assert_eq!(events[3], Event::Finish { reason: FinishReason::ToolCalls, unknown: None });
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_call_that_the_reply_ends_in_is_unclosed() {
                 panic!("{events:?}")
             };
             assert_eq!(kind, &InvalidKind::Unclosed);
-            assert_eq!(finish, &Event::Finish(reason));
+            assert_eq!(finish, &Event::Finish { reason, unknown: None });
         }
     }
 }

@@ -81,7 +81,7 @@ proptest! {
         let (same, same_done) = joined(&cut(&body, &widths), limits, parsing());
         prop_assert_eq!(&events, &same);
         prop_assert_eq!(done.as_ref().err().map(|f| f.kind), same_done.err().map(|f| f.kind));
-        let finishes = events.iter().filter(|event| matches!(event, Event::Finish(_))).count();
+        let finishes = events.iter().filter(|event| matches!(event, Event::Finish { .. })).count();
         prop_assert_eq!(finishes, usize::from(done.is_ok()));
     }
 

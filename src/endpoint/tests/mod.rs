@@ -77,7 +77,7 @@ fn written(event: &Event) -> Value {
         Event::Usage(usage) => {
             json!({"usage": [usage.input_tokens, usage.output_tokens, usage.cached_input_tokens]})
         }
-        Event::Finish(reason) => json!({"finish": reason}),
+        Event::Finish { reason, .. } => json!({"finish": reason}),
         other => json!(format!("{other:?}")),
     }
 }

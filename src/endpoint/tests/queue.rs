@@ -67,7 +67,7 @@ async fn request(queue: Arc<EventQueue>, scenario: Scenario) {
     }
     match scenario.shutdown {
         Shutdown::Finish => {
-            queue.put(Event::Finish(FinishReason::Stop));
+            queue.put(Event::Finish { reason: FinishReason::Stop, unknown: None });
             queue.end(Ok(()));
         }
         Shutdown::Failure => queue.end(Err(broken())),
@@ -118,7 +118,7 @@ fn run_scenario(scenario: Scenario) {
     }
     let end = match scenario.shutdown {
         Shutdown::Finish => {
-            expected.push(Event::Finish(FinishReason::Stop));
+            expected.push(Event::Finish { reason: FinishReason::Stop, unknown: None });
             Ok(())
         }
         Shutdown::Failure => Err(FailureKind::Protocol),

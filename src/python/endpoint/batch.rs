@@ -55,6 +55,7 @@ struct Finished {
     number: usize,
     text: String,
     finish: Option<FinishReason>,
+    unknown: Option<String>,
     usage: Option<UsageUpdate>,
     failure: Option<Failure>,
 }
@@ -143,8 +144,9 @@ impl EventSink for Collector {
                 usage.cached_input_tokens =
                     usage.cached_input_tokens.max(update.cached_input_tokens);
             }
-            Event::Finish(reason) => {
+            Event::Finish { reason, unknown } => {
                 reply.finish = Some(reason);
+                reply.unknown = unknown;
                 // The request continues until its connection can be reused.
                 self.end(None);
             }
@@ -272,8 +274,9 @@ impl PyHttpBatch {
     /// The wakeup socket is signalled for the next one, and when the last request has ended.
     ///
     /// Returns:
-    ///     The number, the text so far, the finish reason if the reply ended, the usage if it is
-    ///     known, and the failure, if any, in the form of `HttpReply.failure`.
+    ///     The number, the text so far, the finish reason if the reply ended, the word of the
+    ///     server if that is not a known reason, the usage if it is known, and the failure, if any,
+    ///     in the form of `HttpReply.failure`.
     ///
     /// Raises:
     ///     RuntimeError: The batch belongs to the parent of this forked process.
@@ -286,7 +289,7 @@ impl PyHttpBatch {
             let usage = one.usage.map(|usage| PyUsageUpdate::from_core(&usage));
             let finish = one.finish.map(FinishReason::as_str);
             let failure = one.failure.as_ref().map(failure_tuple);
-            list.append((one.number, one.text, finish, usage, failure))?;
+            list.append((one.number, one.text, finish, one.unknown, usage, failure))?;
         }
         Ok(list)
     }

@@ -153,7 +153,7 @@ impl ObjectBuilder {
                 fabricated_result(py, name.as_deref(), string(&raw))?
             }
             Event::Usage(usage) => object(py, PyUsageUpdate::from_core(&usage))?,
-            Event::Finish(reason) => object(py, PyFinishUpdate { reason })?,
+            Event::Finish { reason, .. } => object(py, PyFinishUpdate { reason })?,
         })
     }
 }

@@ -10,7 +10,7 @@ use super::{
     process::Owned,
     runtime::{awaitable, has_ended},
 };
-use crate::endpoint::{EventQueue, Failure};
+use crate::endpoint::{Event, EventQueue, Failure};
 
 /// A request that has been sent, with its reply. Dropping it aborts the request.
 ///
@@ -28,6 +28,9 @@ pub(crate) struct PyHttpReply {
     /// True if all events have been taken.
     exhausted: bool,
     failure: Option<Failure>,
+    /// The finish reason as the server sent it, if it is unknown, once all events have been taken.
+    #[pyo3(get)]
+    unknown_reason: Option<String>,
 }
 
 /// The task of a request, and the queue that it fills.
@@ -55,7 +58,14 @@ impl Drop for PyHttpReply {
 
 impl PyHttpReply {
     pub(super) fn new(request: RequestTask, objects: ObjectBuilder, key: u64) -> Self {
-        Self { request: Owned::new(request), objects, key, exhausted: false, failure: None }
+        Self {
+            request: Owned::new(request),
+            objects,
+            key,
+            exhausted: false,
+            failure: None,
+            unknown_reason: None,
+        }
     }
 
     fn request(&self) -> PyResult<&RequestTask> {
@@ -80,6 +90,9 @@ impl PyHttpReply {
             return Ok(None);
         }
         let found = queue.take(limit);
+        if let Some(Event::Finish { unknown, .. }) = found.events.last() {
+            self.unknown_reason.clone_from(unknown);
+        }
         if let Some(end) = found.end {
             self.exhausted = true;
             self.failure = end.err();

@@ -84,7 +84,7 @@ fn text(events: &[Event]) -> String {
 
 fn finish(events: &[Event]) -> Option<FinishReason> {
     match events.last() {
-        Some(Event::Finish(reason)) => Some(*reason),
+        Some(Event::Finish { reason, .. }) => Some(*reason),
         _ => None,
     }
 }

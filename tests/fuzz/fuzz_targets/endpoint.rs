@@ -82,9 +82,9 @@ fuzz_target!(|data: &[u8]| {
 
 /// Check that a reply ends once, and so does each of its calls.
 fn ends(events: &[Event], done: &Result<(), Failure>) {
-    let finishes = events.iter().filter(|event| matches!(event, Event::Finish(_))).count();
+    let finishes = events.iter().filter(|event| matches!(event, Event::Finish { .. })).count();
     assert_eq!(finishes, usize::from(done.is_ok()));
-    assert_eq!(done.is_ok(), matches!(events.last(), Some(Event::Finish(_))));
+    assert_eq!(done.is_ok(), matches!(events.last(), Some(Event::Finish { .. })));
     if let Err(failure) = done {
         assert!(failure.message.starts_with("m ") && failure.message.chars().count() < 1000);
         assert!(!failure.message.contains(char::is_control));

@@ -168,6 +168,12 @@ def test_a_reply_without_a_reason_is_taken_as_cut_off(caplog: pytest.LogCaptureF
         assert "reply of m ended without a finish reason; it is taken as cut off" in caplog.messages
 
 
+def test_an_unknown_finish_reason_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    assert streamed(delta("abort"), DONE) == [FinishUpdate("missing")]
+    [message] = [text for text in caplog.messages if "reply of m" in text]
+    assert message == "reply of m ended with the finish reason 'abort'; it is taken as cut off"
+
+
 @pytest.mark.parametrize(
     ("wrote", "reason"),
     [

@@ -154,18 +154,22 @@ async def test_base_exceptions_are_raised() -> None:
     assert limiter.free == 2
 
 
+@pytest.mark.parametrize(
+    ("ending", "how"),
+    [([], "without a finish reason"), ([delta("abort")], "with the finish reason 'abort'")],
+)
 @on_a_loop
-async def test_a_reply_without_a_finish_reason_is_cut_off_and_logged(
-    caplog: pytest.LogCaptureFixture,
+async def test_a_reply_without_a_known_finish_reason_is_cut_off_and_logged(
+    ending: list[bytes], how: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with (
-        serving(Answer([delta(content=named("search"))])) as served,
+        serving(Answer([delta(content=named("search")), *ending])) as served,
         HttpModel(f"{served.url}/v1", "m") as model,
     ):
         selection = await ToolSelector(ITEMS, model).select("x")
     assert selection.errors[0].error == "ModelError: the reply was cut off (missing)"
     messages = [record.getMessage() for record in caplog.records]
-    assert "reply of m ended without a finish reason; it is taken as cut off" in messages
+    assert f"reply of m ended {how}; it is taken as cut off" in messages
 
 
 @on_a_loop

@@ -81,7 +81,7 @@ class RequestBatch:
     def take(self) -> list[BatchResult]:
         """Return the results since the previous call, except those of stopped requests."""
         results: list[BatchResult] = []
-        for number, text, finish, usage, failure in self._batch.take():
+        for number, text, finish, unknown, usage, failure in self._batch.take():
             request = self._pending.pop(number, None)
             if request is None:
                 continue
@@ -93,7 +93,7 @@ class RequestBatch:
             reason = FinishReason.MISSING if finish is None else FinishReason(finish)
             if error is None:
                 self._endpoint.remember_unsupported(request.unsupported)
-                warn_if_missing(reason, self._endpoint.name)
+                warn_if_missing(reason, self._endpoint.name, unknown)
             results.append(BatchResult(number, text, reason, usage, error))
         return results
 

@@ -324,6 +324,6 @@ class HttpModel(ClosedAtExit):
                 )
             endpoint.remember_unsupported(omitted)
             if isinstance(last, FinishUpdate):
-                warn_if_missing(last.reason, self.name)
+                warn_if_missing(last.reason, self.name, reply.unknown_reason)
         finally:
             wakeup.close()
