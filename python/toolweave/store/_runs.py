@@ -48,6 +48,7 @@ class RunStore(StoreBase):
         lease: float = 30.0,
         events: Iterable[Mapping[str, Any]] = (),
         messages: Iterable[Message] = (),
+        none_since: int | None = None,
     ) -> RunRecord:
         """Start a run, and write its first events and messages in the same transaction.
 
@@ -59,11 +60,14 @@ class RunStore(StoreBase):
             lease: Seconds after which the lease expires unless the owner renews it.
             events: As for `write`.
             messages: Messages that the run answers, which must be new in the chat.
+            none_since: Sequence number of an event after which no run of the chat may have started,
+                even if it has ended since.
 
         Raises:
             ChatBusyError: Another run of the chat is active, and its lease has not expired.
             ChatNotFoundError: The chat does not exist.
-            StoreError: The id of the run, or of a message, is already used.
+            StoreError: The id of the run, or of a message, is already used, or a run has started
+                since ``none_since``.
         """
         checked_id(run_id, "run_id")
         checked_id(owner, "owner")
@@ -72,7 +76,7 @@ class RunStore(StoreBase):
         runs = self._tables.runs
 
         async def work(locked: LockedChat) -> RunRecord:
-            await self._check_startable(locked, run_id, draft)
+            await self._check_startable(locked, run_id, draft, none_since)
             row: dict[str, Any] = {
                 "id": run_id,
                 "chat_id": chat_id,
@@ -99,8 +103,10 @@ class RunStore(StoreBase):
         await self._recover(active)
         return await self._transact(chat_id, work, len(draft.events))
 
-    async def _check_startable(self, locked: LockedChat, run_id: str, draft: Draft) -> None:
-        """Raise if another run is active, or if the id of the run or of a message is used."""
+    async def _check_startable(
+        self, locked: LockedChat, run_id: str, draft: Draft, none_since: int | None
+    ) -> None:
+        """Raise if another run is active or has started since, or if an id is used."""
         runs, messages = self._tables.runs, self._tables.messages
         active = await self._find(locked.connection, *self._is_active(locked.chat_id))
         if active is not None:
@@ -110,6 +116,14 @@ class RunStore(StoreBase):
                 locked.chat_id,
                 active.run_id,
             )
+        if none_since is not None:
+            is_later = (runs.c.chat_id == locked.chat_id, runs.c.first_event > none_since)
+            later = await self._find(locked.connection, *is_later)
+            if later is not None:
+                raise StoreError(
+                    f"the run {later.run_id!r} of the chat {locked.chat_id!r} has started since "
+                    f"event {none_since}"
+                )
         known = await locked.connection.execute(select(runs.c.id).where(runs.c.id == run_id))
         if known.first() is not None:
             raise StoreError(f"the run id {run_id!r} was used before; it must be unique")

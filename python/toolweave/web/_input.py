@@ -153,6 +153,7 @@ class UserInput:
                 open.
         """
         value = await self._with_decider(chat_id, key, value, awaited, user_id)
+        last_event = await self._store.last_event(chat_id)
         outcome = await self._store.resolve(key, value, chat_id=chat_id, is_error=is_error)
         _log.info(
             "an answer was received",
@@ -162,7 +163,8 @@ class UserInput:
             return AnswerOutcome(outcome)
         if awaited.kind == "deferred":
             await self._runs.publish_late_results(chat_id, [awaited.call.id])
-            return AnswerOutcome(outcome, await self._runs.resume(chat_id, user_id))
+            run_id = await self._runs.resume(chat_id, user_id, none_since=last_event)
+            return AnswerOutcome(outcome, run_id)
         await self._runs.poll(chat_id)
         return AnswerOutcome(outcome, awaited.run_id)
 

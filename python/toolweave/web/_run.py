@@ -61,6 +61,7 @@ class ChatRun:
     ) -> None:
         self.chat_id = record.chat_id
         self.run_id = record.run_id
+        self.first_event = record.first_event
         self.user_id = record.user_id
         self.stop_reason: str | None = None
         """Stop reason of the run; None until it has ended."""

@@ -81,6 +81,7 @@ class ChatRuns:
         user_id: str | None,
         *,
         quota_key: str | None = None,
+        none_since: int | None = None,
     ) -> RunRecord:
         """Start a run, and return it as it is stored.
 
@@ -89,10 +90,12 @@ class ChatRuns:
             messages: The user's new messages; empty to continue from the history.
             user_id: Id of the user that owns the run.
             quota_key: The key whose limits count; None for a run that the server starts by itself.
+            none_since: As for `Store.start_run`.
 
         Raises:
             ChatBusyError: A run is active in the chat.
             HttpError: There are too many runs, or the server is shutting down.
+            StoreError: A run has started since ``none_since``.
         """
         if self._closing:
             raise unavailable("closing", "The server is shutting down.")
@@ -109,6 +112,7 @@ class ChatRuns:
                 lease=self._limits.lease,
                 events=[*mapper.map_messages(messages), *mapper.run_started()],
                 messages=messages,
+                none_since=none_since,
             )
             channel.publish(record.written.events)
             run = ChatRun(self._store, channel, self._responder, record, messages, self._limits)
@@ -135,7 +139,8 @@ class ChatRuns:
         except StoreError as error:
             _log.error("a late result cannot be published", exc_info=error)
         if run.stop_reason == "deferred" or awaiting_resume:
-            await self.resume(run.chat_id, run.user_id)
+            # An answer may have resumed the chat already, in a run that has ended.
+            await self.resume(run.chat_id, run.user_id, none_since=run.first_event)
 
     async def stop(self, run_id: str) -> bool:
         """Stop a run, in whichever process it is.
@@ -149,8 +154,15 @@ class ChatRuns:
             return True
         return await self._store.request_stop(run_id)
 
-    async def resume(self, chat_id: str, user_id: str | None) -> str | None:
+    async def resume(
+        self, chat_id: str, user_id: str | None, *, none_since: int | None = None
+    ) -> str | None:
         """Start a run in a chat whose last deferred result has come, unless the chat is busy.
+
+        Args:
+            chat_id: Id of the chat.
+            user_id: Id of the user that owns the run.
+            none_since: As for `Store.start_run`: a run that started since then has the result.
 
         Returns:
             Id of the new run; None if none was started.
@@ -159,7 +171,7 @@ class ChatRuns:
             pending = await self._store.pending(chat_id)
             if any(each.kind == "deferred" for each in pending):
                 return None
-            return (await self.start(chat_id, (), user_id)).run_id
+            return (await self.start(chat_id, (), user_id, none_since=none_since)).run_id
         except (StoreError, HttpError) as error:
             if isinstance(error, ChatBusyError) and error.run_id in self._runs:
                 # A run of this process resumes the chat when it ends.

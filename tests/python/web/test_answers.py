@@ -25,6 +25,7 @@ from chat_servers import (
 )
 from toolweave import Agent, Deferred, Message, ToolContext, tool
 from toolweave.web import ask_in_chat
+from toolweave.web._runs import ChatRuns
 
 WAYS = ["here", "elsewhere"]
 
@@ -301,6 +302,38 @@ async def test_a_result_that_comes_while_another_server_answers_starts_no_furthe
             "started",
             "finished",
         ] * 4
+
+
+@on_a_server
+async def test_a_result_that_comes_right_after_a_run_starts_one_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The check that follows the run is late: the answer's own run has ended by then."""
+    late, checked = asyncio.Event(), asyncio.Event()
+    resume = ChatRuns.resume
+
+    async def resume_late(runs: ChatRuns, *args: Any, **options: Any) -> str | None:
+        if checked.is_set():
+            return await resume(runs, *args, **options)
+        checked.set()
+        await asyncio.wait_for(late.wait(), 20)
+        return await resume(runs, *args, **options)
+
+    monkeypatch.setattr(ChatRuns, "resume", resume_late)
+    agent, requests = booking_agent()
+    async with serve_agent(tmp_path, agent) as client:
+        chat = await new_chat(client)
+        await finished(client, chat, (await say(client, chat, "Book!"))["runId"])
+        await checked.wait()
+        for key in ("booking/1", "booking/2"):
+            assert await answer(client, chat, key, result="It is confirmed.") == (200, "resolved")
+        started = await until(client, chat, "run", (await result(client, chat))["sequenceNumber"])
+        end = await finished(client, chat, started["runId"])
+        late.set()
+        await asyncio.sleep(0.1)
+        assert "runId" not in (await client.get(chat)).json()
+        assert (await all_events(client, chat))[-1] == end
+    assert len(requests) == 2
 
 
 @on_a_server
