@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 E = TypeVar("E")
+R = TypeVar("R")
 
 
 def check_no_loop(name: str) -> None:
@@ -62,3 +63,19 @@ class Run(AsyncIterator[E]):
         traceback: TracebackType | None,
     ) -> None:
         await self.cancel()
+
+
+class ResultRun(Run[E], Generic[E, R]):
+    """A run that ends with a result."""
+
+    result: R | None = None
+    """The result; None until the run has ended."""
+
+    async def _read_result(self) -> R:
+        """Read the run to its end. Cancellation stops it."""
+        async with self:
+            async for _ in self:
+                pass
+        if self.result is None:
+            raise RuntimeError("another task consumed this run before it finished")
+        return self.result

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from .. import tracing
 from .._aio.loops import running_loop
-from .._aio.runs import Run
+from .._aio.runs import ResultRun
 from .._core import TextMessage, UsageMessage, UsageUpdate
 from ..exceptions import MaxIterationsError
 from ..executor import ToolDeferred
@@ -70,7 +70,7 @@ class AgentSettings:
     run_timeout: float | None
 
 
-class AgentRun(Run["AgentEvent"]):
+class AgentRun(ResultRun["AgentEvent", AgentResult]):
     """A run of an agent, created by `Agent.open`.
 
     As an iterator it yields events in order, and the `AgentResult` last. As a context manager it
@@ -120,8 +120,6 @@ class AgentRun(Run["AgentEvent"]):
         """The id of the run in its messages."""
         self.generation_id: str | None = None
         """The id of the reply that the last event belongs to; None before the first reply."""
-        self.result: AgentResult | None = None
-        """The result; None until the run has ended."""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -177,12 +175,7 @@ class AgentRun(Run["AgentEvent"]):
             ModelError: A request failed, or a reply broke off.
             ToolUseParsingError: A call is invalid, in strict mode.
         """
-        async with self:
-            async for _ in self:
-                pass
-        if self.result is None:
-            raise RuntimeError("another task consumed this run before it finished")
-        return self.result
+        return await self._read_result()
 
     async def cancel(self) -> None:
         """Stop the model and the tools, and wait until they have stopped.

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from .. import tracing
 from .._aio.loops import running_loop
-from .._aio.runs import Run
+from .._aio.runs import ResultRun
 from .._core import UsageUpdate
 from ..kinds import SceneStatus, SceneStopReason
 from ._ends import StopRun, denied, failure, run_failure_text, stop_of
 from ._flow import serve
 from ._hooks import Deny
-from ._steps import SceneStep
+from ._steps import SceneResult, SceneStep
 from ._storage import load, save
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .._messages import Message
     from ._hooks import Answer
     from ._state import RunState
-    from ._steps import SceneResult
 
 _log = logging.getLogger("toolweave.scenes")
 
@@ -33,7 +32,7 @@ _GRACE = 10.0
 _SAVING = 1.0
 
 
-class SceneRun(Run[SceneStep]):
+class SceneRun(ResultRun[SceneStep, SceneResult]):
     """A run of scenes, created by `SceneManager.open`.
 
     As an iterator it yields the steps as they happen, `Completed` last. As a context manager it
@@ -55,8 +54,6 @@ class SceneRun(Run[SceneStep]):
         """The id of the run in its messages."""
         self.generation_id: str | None = None
         """The id of the reply that the last step belongs to; None before the first reply."""
-        self.result: SceneResult | None = None
-        """The result; None until the run has ended."""
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         # The end that was requested from outside, and the one that was reported in a step.
@@ -96,12 +93,7 @@ class SceneRun(Run[SceneStep]):
 
         Failures of the run are part of the result and are not raised.
         """
-        async with self:
-            async for _ in self:
-                pass
-        if self.result is None:
-            raise RuntimeError("another task consumed this run before it finished")
-        return self.result
+        return await self._read_result()
 
     async def cancel(self) -> None:
         """Stop the model and the tools, and wait until they have stopped.
