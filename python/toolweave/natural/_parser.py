@@ -175,12 +175,9 @@ class NaturalToolUseParser:
         tools: Tools | None = None,
         options: ModelOptions | None = None,
     ) -> Request:
-        """Return the request to the model: the conversation in its form, with the tools.
+        """Return the request that `stream` sends: the conversation in its form, with the tools.
 
-        Args:
-            messages: A conversation in any form.
-            tools: Tools for this request; defaults to the tools of the parser.
-            options: Options of the request.
+        The arguments are those of `stream`.
 
         Raises:
             ConsolidationError: The conversation cannot be written as text.
@@ -258,16 +255,7 @@ class NaturalToolUseParser:
     ) -> ParsedReply:
         """Send a request to the model, and wait for the complete reply.
 
-        Args:
-            messages: A conversation in any form.
-            tools: Tools for this request; defaults to the tools of the parser.
-            options: Options of the request.
-
-        Raises:
-            ConsolidationError: The conversation cannot be written as text.
-            MessageError: The conversation is invalid, or cannot be expressed in the API.
-            ModelError: The request failed, or the reply was interrupted.
-            ToolUseParsingError: A call is invalid, in strict mode.
+        The arguments and exceptions are those of `stream`.
         """
         pieces: list[TextDelta | ReasoningDelta | ToolCall | UsageUpdate | None] = []
         # A native call has the position of its start, but is complete only at the end.
