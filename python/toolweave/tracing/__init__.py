@@ -25,8 +25,6 @@ from ._metrics import measured
 from ._span import Span as Span
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from opentelemetry.context import Context
     from opentelemetry.trace import Span as OtelSpan
     from opentelemetry.trace import Tracer
@@ -216,12 +214,7 @@ class _NoopSpan:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None: ...
 
 
 _NOOP = _NoopSpan()
@@ -273,12 +266,7 @@ class _RecordingSpan:
             context.attach(trace.set_span_in_context(self._span))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         from opentelemetry import context, trace
 
         if error is not None and not self._failed and not isinstance(error, GeneratorExit):

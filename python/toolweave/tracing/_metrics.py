@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._core import __version__
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from opentelemetry.metrics import Histogram
     from typing_extensions import Self
 
@@ -92,17 +90,12 @@ class _MeasuredSpan:
         self._span.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         seconds = time.perf_counter() - self._started
         self._span.__exit__(kind, error, traceback)
         counted = dict(self._attributes)
-        if kind is not None and not issubclass(kind, GeneratorExit):
-            self._attributes.setdefault("error.type", kind.__qualname__)
+        if error is not None and not isinstance(error, GeneratorExit):
+            self._attributes.setdefault("error.type", type(error).__qualname__)
         self._instruments.seconds.record(seconds, self._attributes)
         if self._tokens and self._usage is not None:
             counted.pop("error.type", None)
