@@ -220,7 +220,7 @@ class HttpReply:
         """
     @property
     def unknown_reason(self) -> str | None:
-        """The finish reason as the server sent it, if it is unknown, once all events have been taken."""
+        """The finish reason of the server, if it is unknown and all events have been taken."""
     def take(self, limit: int) -> tuple[Event | Update, ...] | HttpLargeEvents | None:
         """Return the events that have arrived, at most `limit`; None after the last one.
 

@@ -28,7 +28,7 @@ pub(crate) struct PyHttpReply {
     /// True if all events have been taken.
     exhausted: bool,
     failure: Option<Failure>,
-    /// The finish reason as the server sent it, if it is unknown, once all events have been taken.
+    /// The finish reason of the server, if it is unknown and all events have been taken.
     #[pyo3(get)]
     unknown_reason: Option<String>,
 }
