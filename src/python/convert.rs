@@ -168,9 +168,10 @@ fn number_to_python<'py>(py: Python<'py>, number: &Number) -> PyResult<Bound<'py
         return Ok(small.into_pyobject(py)?.into_any());
     }
     let digits = number.as_str();
-    let is_float = digits.contains(['.', 'e', 'E']);
-    let class = if is_float { py.get_type::<PyFloat>() } else { py.get_type::<PyInt>() };
-    class.call1((digits,))
+    if digits.contains(['.', 'e', 'E']) {
+        return Ok(PyFloat::new(py, digits.parse()?).into_any());
+    }
+    py.get_type::<PyInt>().call1((digits,))
 }
 
 /// Convert a Python object to JSON; the error gives the location of a value that is not JSON.

@@ -35,24 +35,19 @@ fn check_severity(diagnostic: &PyDiagnostic) -> PyResult<()> {
     }
 }
 
-impl From<&registry::Diagnostic> for PyDiagnostic {
-    fn from(diagnostic: &registry::Diagnostic) -> Self {
-        Self {
-            code: diagnostic.code.as_str().to_owned(),
-            severity: diagnostic.code.severity().as_str().to_owned(),
-            message: diagnostic.message.clone(),
-            line: diagnostic.line,
-            column: diagnostic.column,
-            length: diagnostic.length,
-            hint: diagnostic.hint.clone(),
-        }
-    }
-}
-
 /// Convert diagnostics to a tuple of Python objects.
 pub(crate) fn diagnostics<'py>(
     py: Python<'py>,
     diagnostics: &[registry::Diagnostic],
 ) -> PyResult<Bound<'py, PyTuple>> {
-    PyTuple::new(py, diagnostics.iter().map(PyDiagnostic::from))
+    let objects = diagnostics.iter().map(|diagnostic| PyDiagnostic {
+        code: diagnostic.code.as_str().to_owned(),
+        severity: diagnostic.code.severity().as_str().to_owned(),
+        message: diagnostic.message.clone(),
+        line: diagnostic.line,
+        column: diagnostic.column,
+        length: diagnostic.length,
+        hint: diagnostic.hint.clone(),
+    });
+    PyTuple::new(py, objects)
 }

@@ -9,7 +9,7 @@ use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
     sync::PyOnceLock,
-    types::{PyBytes, PyDict, PyMapping, PyString, PyTuple},
+    types::{IntoPyDict, PyBytes, PyDict, PyMapping, PyString, PyTuple},
 };
 use serde_json::Value;
 
@@ -168,11 +168,7 @@ impl PyToolEntry {
     /// The arguments, as descriptions by name.
     #[getter]
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let arguments = PyDict::new(py);
-        for (name, text) in &self.tool.arguments {
-            arguments.set_item(&**name, &**text)?;
-        }
-        Ok(arguments)
+        self.tool.arguments.iter().map(|(name, text)| (&**name, &**text)).into_py_dict(py)
     }
 
     /// Example queries for the tool.
