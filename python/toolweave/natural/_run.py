@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import itertools
 import logging
+from collections import deque
 from typing import TYPE_CHECKING, TypeAlias
 
 from .. import tracing
@@ -35,7 +36,7 @@ from ._parts import MAX_SEPARATE_CALLS, is_slow_to_parse, split_aggregate, with_
 from ._reader import CUT_OFF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from .._messages import Message
     from .._options import Tools
@@ -53,6 +54,7 @@ ToolUseEvent: TypeAlias = "Event | ToolEvent | UsageMessage | FinishUpdate"
 """Any event of a reply or its calls; the `FinishUpdate` is the last."""
 
 _CANCEL_GRACE = 5.0
+_CALLS_PER_SLICE = 256
 _REMINDER = "(Your last reply was empty. Reply now, in plain text.)"
 _REMINDER_WITH_TOOLS = (
     "(Your last reply was empty. "
@@ -103,7 +105,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         self._envelope = envelope
         self._admit = admit
         self._journal = journal
-        self._held: list[ToolCall | InvalidToolCall] = []
+        self._held: deque[ToolCall | InvalidToolCall] = deque()
         self._joiner = Joiner(
             from_agent=envelope.from_agent,
             generation_id=envelope.generation_id,
@@ -270,7 +272,8 @@ class ReplyRun(Run["ToolUseEvent"]):
             self._events.end()
         if self._events.is_closed:
             return
-        self._release(admitted=False)
+        for _ in self._release(admitted=False):
+            pass
         for task in (self._model, self._tools):
             if task is not None:
                 task.cancel()
@@ -297,8 +300,21 @@ class ReplyRun(Run["ToolUseEvent"]):
     def _start(self) -> None:
         loop = running_loop()
         # One task reads the whole reply, since some clients fail if the task changes.
-        self._model = self._context.copy().run(loop.create_task, self._read_model())
+        self._model = self._context.copy().run(loop.create_task, self._run_model())
         self._model.add_done_callback(self._on_model_done)
+
+    async def _run_model(self) -> None:
+        """Read the reply, then submit the held calls in slices, since there may be any number."""
+        try:
+            await self._read_model()
+        except Exception as error:  # noqa: BLE001 - raised for the reader
+            self._store_error(error)
+        if self._admit is None or self._cancelled:
+            return
+        admitted = self._error is None and self._check_admission(self._admit)
+        for number in self._release(admitted=admitted):
+            if number % _CALLS_PER_SLICE == 0:
+                await asyncio.sleep(0)
 
     async def _read_model(self) -> None:
         parser = self._parser
@@ -337,8 +353,6 @@ class ReplyRun(Run["ToolUseEvent"]):
 
     def _on_model_done(self, task: asyncio.Task[None]) -> None:
         self._store_task_error(task)
-        if self._admit is not None and not self._cancelled:
-            self._release(admitted=self._error is None and self._check_admission(self._admit))
         if self._run is not None:
             self._run.close()
         if self._tools is None or self._tools.done():
@@ -353,11 +367,13 @@ class ReplyRun(Run["ToolUseEvent"]):
             self._error = error
             return False
 
-    def _release(self, *, admitted: bool) -> None:
-        """Submit the held calls, to be run or interrupted."""
-        held, self._held = self._held, []
-        for number, call in enumerate(held):
-            self._submit(call, interrupt=number == 0 and not admitted)
+    def _release(self, *, admitted: bool) -> Iterator[int]:
+        """Submit the held calls, to be run or interrupted, and count them."""
+        for number in itertools.count(1):
+            if not self._held:
+                return
+            self._submit(self._held.popleft(), interrupt=number == 1 and not admitted)
+            yield number
 
     def _submit(self, call: ToolCall | InvalidToolCall, *, interrupt: bool = False) -> None:
         if self._run is None:
@@ -445,10 +461,9 @@ class ReplyRun(Run["ToolUseEvent"]):
 
     def _store_task_error(self, task: asyncio.Task[None]) -> None:
         """Store the error of a task; the first one is raised."""
-        if task.cancelled():
-            error: BaseException | None = asyncio.CancelledError()
-        else:
-            error = task.exception()
+        self._store_error(asyncio.CancelledError() if task.cancelled() else task.exception())
+
+    def _store_error(self, error: BaseException | None) -> None:
         if error is not None and self._error is None and not self._cancelled:
             self._error = error
 
