@@ -117,11 +117,11 @@ class RunStore(StoreBase):
                 active.run_id,
             )
         if none_since is not None:
-            is_later = (runs.c.chat_id == locked.chat_id, runs.c.first_event > none_since)
-            later = await self._find(locked.connection, *is_later)
-            if later is not None:
+            has_followed = (runs.c.chat_id == locked.chat_id, runs.c.first_event > none_since)
+            next_run = await self._find(locked.connection, *has_followed)
+            if next_run is not None:
                 raise StoreError(
-                    f"the run {later.run_id!r} of the chat {locked.chat_id!r} has started since "
+                    f"the run {next_run.run_id!r} of the chat {locked.chat_id!r} has started since "
                     f"event {none_since}"
                 )
         known = await locked.connection.execute(select(runs.c.id).where(runs.c.id == run_id))
