@@ -102,6 +102,10 @@ impl<'a> Reader<'a, '_> {
 
     /// Report duplicates among the tools of a type and site.
     fn compare(&mut self, tool: &Tool, spans: &ToolSpans) {
+        if tool.name.is_empty() {
+            // That has been reported.
+            return;
+        }
         if self.draft.index.add(tool).is_some() {
             let message =
                 format!("the tool {:?} of {} was there before", tool.name, tool.type_name);
