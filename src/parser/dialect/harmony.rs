@@ -1,0 +1,32 @@
+//! The open models of `OpenAI`, gpt-oss.
+//!
+//! ```text
+//! <|channel|>analysis<|message|>The user asks for the weather.<|end|>
+//! <|start|>assistant<|channel|>commentary to=functions.GetWeather <|constrain|>json<|message|>
+//! {"city": "Oslo"}<|call|>
+//! ```
+
+use super::{Block, Dialect, Evidence};
+use crate::parser::block::{Body, Harmony};
+
+const fn block(evidence: Evidence, open: &'static [&'static str], body: Body) -> Block {
+    Block { evidence, open, close: &[], body }
+}
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "harmony",
+    forms: &[],
+    blocks: &[
+        block(Evidence::Marked, &["<|channel|>"], Body::Harmony(Harmony::Channel)),
+        block(Evidence::Marked, &["<|start|>"], Body::Harmony(Harmony::Role)),
+        // The prompt ends with the role, so the recipient may be the first text of the reply.
+        block(Evidence::Shaped, &["to=functions."], Body::Harmony(Harmony::Role)),
+        block(
+            Evidence::Stripped,
+            &["commentary to=functions.", "assistantcommentary to=functions."],
+            Body::Harmony(Harmony::Channel),
+        ),
+        block(Evidence::Marked, &["<|end|>", "<|call|>", "<|return|>"], Body::Stray),
+    ],
+    response: None,
+};

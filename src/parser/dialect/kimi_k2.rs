@@ -1,0 +1,43 @@
+//! Kimi K2 and K2.5.
+//!
+//! ```text
+//! <|tool_calls_section_begin|><|tool_call_begin|>functions.GetWeather:0<|tool_call_argument_begin|>
+//! {"city": "Oslo"}<|tool_call_end|><|tool_calls_section_end|>
+//! ```
+
+use super::{Block, Dialect, Evidence};
+use crate::parser::block::{Body, Headed, Header, Mark};
+
+const MARKS: &[(&str, Mark)] = &[
+    ("<|tool_call_begin|>", Mark::Begin),
+    ("<|tool_call_argument_begin|>", Mark::Arguments),
+    ("<|tool_call_end|>", Mark::End),
+];
+
+const CLOSE: &[&str] = &["<|tool_calls_section_end|>", "<|tool_call_section_end|>"];
+
+const fn block(evidence: Evidence, open: &'static [&'static str], opened: bool) -> Block {
+    let body = Body::Headed(Headed { marks: MARKS, header: Header::Id, opened });
+    Block { evidence, open, close: CLOSE, body }
+}
+
+pub(super) const DIALECT: Dialect = Dialect {
+    name: "kimi_k2",
+    forms: &[],
+    blocks: &[
+        block(
+            Evidence::Marked,
+            &["<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"],
+            false,
+        ),
+        block(Evidence::Marked, &["<|tool_call_begin|>"], true),
+        block(Evidence::Stripped, &["functions."], false),
+        Block {
+            evidence: Evidence::Marked,
+            open: &["<|tool_call_end|>", "<|tool_calls_section_end|>", "<|tool_call_section_end|>"],
+            close: &[],
+            body: Body::Stray,
+        },
+    ],
+    response: None,
+};
