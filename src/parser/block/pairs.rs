@@ -1,0 +1,538 @@
+//! Calls with a tag for each key and one for each value.
+//!
+//! ```text
+//! <tool_call>NAME
+//! <arg_key>KEY</arg_key>
+//! <arg_value>VALUE</arg_value>
+//! </tool_call>
+//! ```
+//!
+//! A value ends with the closing tag that another key or the end of the call follows, so that it may
+//! contain the tags themselves. The payload runs from the first key to the last value.
+
+use std::collections::VecDeque;
+
+use memchr::memchr;
+
+use super::{
+    Excess, Outcome, Syntax,
+    ahead::{Ahead, ahead, count, is_name_byte, starts},
+    step::{Input, Step},
+};
+use crate::parser::{
+    dialect::Block,
+    json::{Json, Scan},
+    machine::Ending,
+    work,
+};
+
+/// The layout of such calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pairs {
+    /// True if one block holds all calls, each in a tag of its own; else the block is the call.
+    pub wrapped: bool,
+    /// True if the opening text lacks the rest of its tag: a suffix that all tags of the block have.
+    pub suffixed: bool,
+}
+
+/// A reader of such calls.
+#[derive(Clone, Debug)]
+pub(super) struct Reader {
+    wrapped: bool,
+    state: State,
+    /// The suffix of all tags.
+    suffix: Box<[u8]>,
+    /// Steps that have been found but not returned.
+    next: VecDeque<Step>,
+    /// End of the payload and of the call, if the open value turns out to have no end.
+    fallback: Option<(usize, usize)>,
+    /// End of the last call, if there is one.
+    last_end: Option<usize>,
+    /// True if blanks precede the name on its line, as in prose.
+    spaced: bool,
+    /// True if the last bytes have been looked at, but not read.
+    stalled: bool,
+    /// The scanner of the open call, whose arguments are JSON.
+    json: Option<Box<Json>>,
+    max_depth: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// In the suffix of the opening tag.
+    Suffix {
+        from: Option<usize>,
+    },
+    /// Between the calls of a wrapped block.
+    Between,
+    /// Before or in the name.
+    Name {
+        from: Option<usize>,
+    },
+    /// After the name.
+    Named {
+        from: usize,
+        to: usize,
+    },
+    Key,
+    /// After a key.
+    Keyed,
+    Value,
+    /// After a value with its closing tag, which ended here.
+    Valued {
+        end: usize,
+    },
+    /// In arguments that are JSON.
+    Json,
+    /// After arguments that are JSON.
+    JsonEnd {
+        end: usize,
+    },
+    /// In what should be JSON but is not.
+    Broken(Outcome),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tag {
+    Key,
+    KeyEnd,
+    Value,
+    ValueEnd,
+    Call,
+    CallEnd,
+    Separator,
+    BlockEnd,
+}
+
+const TAGS: [(Tag, &str); 8] = [
+    (Tag::Key, "<arg_key"),
+    (Tag::KeyEnd, "</arg_key"),
+    (Tag::Value, "<arg_value"),
+    (Tag::ValueEnd, "</arg_value"),
+    (Tag::Call, "<tool_call"),
+    (Tag::CallEnd, "</tool_call"),
+    (Tag::Separator, "<tool_sep"),
+    (Tag::BlockEnd, "</tool_calls"),
+];
+
+const IMPLICIT: Outcome = Outcome::Whole { strict: true, implicit_close: true };
+
+impl Reader {
+    pub(super) fn new(_block: Block, body: Pairs, max_depth: usize) -> Self {
+        let start = if body.wrapped { State::Between } else { State::Name { from: None } };
+        Self {
+            wrapped: body.wrapped,
+            state: if body.suffixed { State::Suffix { from: None } } else { start },
+            suffix: Box::default(),
+            next: VecDeque::new(),
+            fallback: None,
+            last_end: None,
+            spaced: false,
+            stalled: false,
+            json: None,
+            max_depth,
+        }
+    }
+
+    pub(super) fn begins(_block: Block, body: Pairs, bytes: &[u8]) -> Option<bool> {
+        let (suffix, bytes) = if body.suffixed {
+            let end = count(bytes, is_suffix_byte);
+            match bytes.get(end) {
+                None => return None,
+                Some(b'>') => (&bytes[..end], &bytes[end + 1..]),
+                Some(_) => return Some(false),
+            }
+        } else {
+            (&bytes[..0], bytes)
+        };
+        let colon: &[u8] = if body.suffixed { b":" } else { b"" };
+        let bytes = trim_start(bytes);
+        if body.wrapped {
+            return starts(bytes, &[b"<tool_call", colon, suffix, b">"]);
+        }
+        begins_call(bytes, [colon, suffix])
+    }
+
+    pub(super) fn syntax(&self) -> Syntax {
+        if self.json.is_some() { Syntax::Json } else { Syntax::Pairs }
+    }
+
+    pub(super) fn lone_surrogates(&self) -> bool {
+        self.json.as_ref().is_some_and(|json| json.lone_surrogates())
+    }
+
+    pub(super) fn held(&self) -> Option<usize> {
+        match (self.fallback, self.state) {
+            (Some((payload_end, _)), _) => Some(payload_end),
+            (None, State::Valued { end }) => Some(end),
+            (None, State::Json) => Some(self.json.as_ref()?.escape()?.start),
+            _ => None,
+        }
+    }
+
+    pub(super) fn try_extend(&mut self, bytes: &[u8], pos: usize) -> bool {
+        match (self.state, &mut self.json) {
+            (State::Value, _) => {
+                self.fallback.is_none() && !self.stalled && memchr(b'<', bytes).is_none()
+            }
+            (State::Json, Some(json)) => json.try_extend(bytes, pos),
+            _ => false,
+        }
+    }
+
+    pub(super) fn read(&mut self, input: Input<'_>, pos: &mut usize) -> Step {
+        self.stalled = false;
+        loop {
+            if let Some(step) = self.next.pop_front() {
+                return step;
+            }
+            let step = match self.state {
+                State::Json => self.json(input, pos),
+                State::Key | State::Value | State::Broken(_) => self.content(input, pos),
+                _ => self.markup(input, pos),
+            };
+            if let Some(step) = step {
+                return step;
+            }
+        }
+    }
+
+    /// Read up to the next tag in a key, a value, or broken JSON, and act on it.
+    fn content(&mut self, input: Input<'_>, pos: &mut usize) -> Option<Step> {
+        let rest = input.from(*pos);
+        let found = memchr(b'<', rest);
+        work::count(found.map_or(rest.len(), |found| found + 1));
+        let Some(found) = found else {
+            *pos += rest.len();
+            return self.end_of_input(input, pos);
+        };
+        *pos += found;
+        match self.tag(input, *pos) {
+            Ahead::More => self.stall(),
+            Ahead::None => {
+                *pos += 1;
+                None
+            }
+            Ahead::Found { text: Tag::Call, end }
+                if self.state == State::Value && self.fallback.is_some() =>
+            {
+                match self.begins_call(input, end) {
+                    Some(true) => self.fall_back(pos),
+                    Some(false) => *pos = end,
+                    None => return self.stall(),
+                }
+                None
+            }
+            Ahead::Found { text: tag, end } => {
+                let at = *pos;
+                *pos = end;
+                self.content_tag(tag, at, pos);
+                None
+            }
+        }
+    }
+
+    /// Return true if a call begins after the tag that ended at `at`; `None` if more is needed.
+    fn begins_call(&self, input: Input<'_>, at: usize) -> Option<bool> {
+        /// Bytes to look at, more than those of most names.
+        const MOST: usize = 96;
+        let rest = input.from(at);
+        let ahead = trim_start(&rest[..rest.len().min(MOST)]);
+        let begins = begins_call(ahead, [&self.suffix, b""]);
+        let may_wait = rest.len() < MOST && input.ending.is_none();
+        if begins.is_none() && !may_wait { Some(false) } else { begins }
+    }
+
+    /// Act on the tag from `at` to `*pos`.
+    fn content_tag(&mut self, tag: Tag, at: usize, pos: &mut usize) {
+        match (self.state, tag) {
+            (State::Key, Tag::KeyEnd) => self.state = State::Keyed,
+            (State::Key, Tag::Value) => self.state = State::Value,
+            (State::Key, Tag::CallEnd) => self.end_call(at, *pos, Outcome::Broken),
+            (State::Broken(outcome), Tag::CallEnd) => self.end_call(at, *pos, outcome),
+            (State::Key, Tag::Call | Tag::BlockEnd) => {
+                *pos = at;
+                self.end_call(at, at, Outcome::Broken);
+            }
+            (State::Broken(outcome), Tag::Call | Tag::BlockEnd) => {
+                *pos = at;
+                self.end_call(at, at, outcome);
+            }
+            (State::Value, Tag::ValueEnd) => self.state = State::Valued { end: *pos },
+            (State::Value, Tag::BlockEnd) if self.fallback.is_some() => self.fall_back(pos),
+            // Part of the value, unless it never ends.
+            (State::Value, Tag::CallEnd) if self.fallback.is_none() => {
+                self.fallback = Some((at, *pos));
+            }
+            (State::Value, Tag::BlockEnd) if self.wrapped => self.fallback = Some((at, at)),
+            _ => {}
+        }
+    }
+
+    /// Read JSON arguments.
+    fn json(&mut self, input: Input<'_>, pos: &mut usize) -> Option<Step> {
+        let json = self.json.as_mut()?;
+        match json.scan(input.from(*pos), pos) {
+            Scan::More => return Some(Step::More),
+            Scan::Angle => *pos += 1,
+            Scan::End => {
+                self.state = State::JsonEnd { end: *pos };
+                return Some(Step::PayloadEnd(*pos));
+            }
+            Scan::Broken => self.state = State::Broken(Outcome::Broken),
+            Scan::TooDeep => self.state = State::Broken(Outcome::TooLarge(Excess::Depth)),
+        }
+        None
+    }
+
+    /// Read outside keys and values.
+    fn markup(&mut self, input: Input<'_>, pos: &mut usize) -> Option<Step> {
+        let Some(byte) = input.byte(*pos) else { return self.end_of_input(input, pos) };
+        let at = *pos;
+        match self.state {
+            State::Suffix { from } => {
+                *pos += 1;
+                let from = from.unwrap_or(at);
+                self.state = State::Suffix { from: Some(from) };
+                if byte == b'>' {
+                    self.suffix = format!(":{}", input.window.slice(from, at)).into_bytes().into();
+                    self.state = self.before_call();
+                    return None;
+                }
+                return if is_suffix_byte(byte) { None } else { Some(Step::Fail) };
+            }
+            State::Name { from: Some(from) } if !is_name_byte(byte) => {
+                self.state = State::Named { from, to: at };
+                return None;
+            }
+            State::Name { from } if is_name_byte(byte) => {
+                self.state = State::Name { from: Some(from.unwrap_or(at)) };
+                *pos += 1;
+                return None;
+            }
+            _ => {}
+        }
+        if byte.is_ascii_whitespace() {
+            if let State::Name { .. } = self.state {
+                self.spaced = matches!(byte, b' ' | b'\t');
+            }
+            *pos += 1;
+            return None;
+        }
+        let tag = if byte == b'<' { self.tag(input, at) } else { Ahead::None };
+        match tag {
+            Ahead::More => self.stall(),
+            Ahead::Found { text: tag, end } => {
+                *pos = end;
+                self.markup_tag(input, tag, at, pos)
+            }
+            Ahead::None => self.no_tag(byte, at, pos),
+        }
+    }
+
+    /// Act on the tag from `at` to `*pos`, outside keys and values.
+    fn markup_tag(
+        &mut self,
+        input: Input<'_>,
+        tag: Tag,
+        at: usize,
+        pos: &mut usize,
+    ) -> Option<Step> {
+        match (self.state, tag) {
+            (State::Between, Tag::Call) => self.state = State::Name { from: None },
+            (State::Between, Tag::CallEnd) if self.last_end.is_some() => {}
+            (State::Between, Tag::BlockEnd) if self.last_end.is_some() => {
+                return Some(Step::Close(*pos));
+            }
+            (State::Named { from, to }, Tag::Key) => {
+                self.start_call(from, to, at);
+                self.state = State::Key;
+            }
+            (State::Named { .. }, Tag::Separator | Tag::ValueEnd)
+            | (State::Valued { .. }, Tag::ValueEnd) => {}
+            (State::Named { .. }, Tag::CallEnd) if self.spaced && !self.wrapped => {
+                return Some(Step::Fail);
+            }
+            (State::Named { from, to }, Tag::CallEnd) => {
+                self.next.push_back(Step::Name { from, to });
+                self.end_empty(*pos);
+            }
+            (State::Named { from, to }, Tag::BlockEnd | Tag::Call) if self.wrapped => {
+                *pos = at;
+                self.next.push_back(Step::Name { from, to });
+                self.end_empty(to);
+            }
+            (State::Named { from, to }, Tag::KeyEnd) if at == to => {
+                // The tag between the name and the first key is missing.
+                let Some(length) = input.registered_prefix(from, to) else {
+                    return Some(self.fail());
+                };
+                self.start_call(from, from + length, from + length);
+                self.state = State::Keyed;
+            }
+            (State::Keyed, Tag::Value) => self.state = State::Value,
+            (State::Keyed, Tag::CallEnd) => self.end_call(at, *pos, Outcome::Broken),
+            (State::Valued { .. }, Tag::Key) => {
+                self.fallback = None;
+                self.state = State::Key;
+            }
+            (State::Valued { end }, Tag::CallEnd) => {
+                let whole = Outcome::Whole { strict: true, implicit_close: false };
+                self.end_call(end, *pos, whole);
+            }
+            (State::Valued { end }, Tag::BlockEnd | Tag::Call) => {
+                *pos = end;
+                self.end_call(end, end, IMPLICIT);
+            }
+            (State::JsonEnd { .. }, Tag::CallEnd) => self.end_json(*pos, false),
+            _ => {
+                *pos = at;
+                return self.no_tag(b'<', at, pos);
+            }
+        }
+        None
+    }
+
+    /// Act on a byte that begins no tag.
+    fn no_tag(&mut self, byte: u8, at: usize, pos: &mut usize) -> Option<Step> {
+        match self.state {
+            State::Named { from, to } if byte == b'{' => {
+                self.start_call(from, to, at);
+                self.json = Some(Box::new(Json::new(self.max_depth)));
+                self.state = State::Json;
+            }
+            State::Keyed => self.state = State::Value,
+            State::Valued { end } => {
+                self.fallback.get_or_insert((end, end));
+                self.state = State::Value;
+            }
+            State::JsonEnd { end } => {
+                *pos = end;
+                self.end_json(end, true);
+            }
+            _ => return Some(self.fail()),
+        }
+        None
+    }
+
+    fn start_call(&mut self, from: usize, to: usize, payload: usize) {
+        self.json = None;
+        self.next.push_back(Step::Name { from, to });
+        self.next.push_back(Step::Payload(payload));
+    }
+
+    fn end_call(&mut self, payload_end: usize, at: usize, outcome: Outcome) {
+        self.next.push_back(Step::PayloadEnd(payload_end));
+        self.end(at, outcome);
+    }
+
+    fn end_json(&mut self, at: usize, implicit_close: bool) {
+        let strict = self.json.as_ref().is_some_and(|json| json.strict());
+        self.end(at, Outcome::Whole { strict, implicit_close });
+    }
+
+    fn end_empty(&mut self, at: usize) {
+        self.json = None;
+        self.end(at, Outcome::Empty);
+    }
+
+    fn end(&mut self, at: usize, outcome: Outcome) {
+        self.next.push_back(Step::CallEnd { at, outcome });
+        self.fallback = None;
+        self.last_end = Some(at);
+        self.state = self.before_call();
+        if !self.wrapped {
+            self.next.push_back(Step::Leave(at));
+        }
+    }
+
+    /// End the call before text that seemed to belong to its last value.
+    fn fall_back(&mut self, pos: &mut usize) {
+        if let Some((payload_end, at)) = self.fallback {
+            *pos = at;
+            self.end_call(payload_end, at, IMPLICIT);
+        }
+    }
+
+    fn before_call(&self) -> State {
+        if self.wrapped { State::Between } else { State::Name { from: None } }
+    }
+
+    fn fail(&self) -> Step {
+        self.last_end.map_or(Step::Fail, Step::Leave)
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "as its callers return it")]
+    fn stall(&mut self) -> Option<Step> {
+        self.stalled = true;
+        Some(Step::More)
+    }
+
+    fn end_of_input(&mut self, input: Input<'_>, pos: &mut usize) -> Option<Step> {
+        if input.ending == Some(Ending::Complete) {
+            match self.state {
+                State::Valued { end } => {
+                    self.end_call(end, *pos, IMPLICIT);
+                    return None;
+                }
+                State::Value if self.fallback.is_some() => {
+                    self.fall_back(pos);
+                    return None;
+                }
+                _ => {}
+            }
+        }
+        Some(Step::More)
+    }
+
+    /// Look for a tag at `at`.
+    fn tag(&self, input: Input<'_>, at: usize) -> Ahead<Tag> {
+        let suffix = &*self.suffix;
+        let texts =
+            TAGS.iter().map(|&(tag, text)| (tag, [text.as_bytes(), suffix, b">".as_slice()]));
+        ahead(input, at, texts)
+    }
+}
+
+/// Return true if these bytes are a name and the tag after it; `None` if more are needed.
+fn begins_call(bytes: &[u8], suffix: [&[u8]; 2]) -> Option<bool> {
+    if !begins_name(*bytes.first()?) {
+        return Some(false);
+    }
+    let rest = &bytes[count(bytes, is_name_byte)..];
+    let blank = count(rest, |byte| byte.is_ascii_whitespace());
+    let line = blank == 0 || matches!(rest[0], b'\n' | b'\r');
+    let rest = &rest[blank..];
+    if *rest.first()? == b'{' {
+        // A brace in prose is hardly followed by a key.
+        return trim_start(&rest[1..]).first().map(|byte| matches!(byte, b'"' | b'}'));
+    }
+    let mut more = false;
+    for (tag, text) in TAGS {
+        let follows = match tag {
+            Tag::Key | Tag::Separator => true,
+            // A word between two tags may be prose.
+            Tag::CallEnd => line,
+            Tag::KeyEnd | Tag::ValueEnd => blank == 0,
+            _ => false,
+        };
+        match starts(rest, &[text.as_bytes(), suffix[0], suffix[1], b">"]) {
+            Some(true) if follows => return Some(true),
+            None if follows => more = true,
+            _ => {}
+        }
+    }
+    if more { None } else { Some(false) }
+}
+
+fn begins_name(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
+}
+
+fn is_suffix_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+fn trim_start(bytes: &[u8]) -> &[u8] {
+    &bytes[count(bytes, |byte| byte.is_ascii_whitespace())..]
+}
