@@ -13,10 +13,12 @@ pub enum Frame<'a> {
     CallStart {
         /// The position among the calls of the reply.
         index: usize,
-        /// The id that the provider gave, or None for a call in text.
-        id: Option<&'a str>,
+        /// The id, unless the call has none or has it after its arguments.
+        id: Option<CallId<&'a str>>,
         /// The tool's name, as registered if it is known, else as written.
         name: &'a str,
+        /// True for a call in the text of a reply to a request with native tools.
+        recovered: bool,
     },
     /// More of the payload of the open call, byte for byte.
     CallDelta {
@@ -43,6 +45,57 @@ pub enum Frame<'a> {
     },
 }
 
+/// The id of a call, by its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallId<T> {
+    /// The provider's API transports it.
+    Provided(T),
+    /// The model wrote it; see [`CallId::written`].
+    Written(T),
+}
+
+/// The size in bytes of the longest id that a model may write.
+const MAX_ID_BYTES: usize = 512;
+
+impl<'a> CallId<&'a str> {
+    /// Return the id that a model wrote, if it can be one: not empty, not too long, printable, and
+    /// not of the form `call_0`, which is that of calls without an id.
+    pub fn written(id: &'a str) -> Option<Self> {
+        let is_generated = |id: &str| {
+            id.strip_prefix("call_").is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
+        };
+        let is_id = !id.is_empty()
+            && id.len() <= MAX_ID_BYTES
+            && !id.chars().any(|ch| ch.is_whitespace() || ch.is_control())
+            && !is_generated(id);
+        is_id.then_some(Self::Written(id))
+    }
+
+    /// Return the id.
+    pub fn text(self) -> &'a str {
+        let (Self::Provided(id) | Self::Written(id)) = self;
+        id
+    }
+
+    /// Return the same id as an owned string.
+    pub fn to_owned(self) -> CallId<String> {
+        match self {
+            Self::Provided(id) => CallId::Provided(id.to_owned()),
+            Self::Written(id) => CallId::Written(id.to_owned()),
+        }
+    }
+}
+
+impl CallId<String> {
+    /// Return the same id as a borrowed string.
+    pub fn as_deref(&self) -> CallId<&str> {
+        match self {
+            Self::Provided(id) => CallId::Provided(id),
+            Self::Written(id) => CallId::Written(id),
+        }
+    }
+}
+
 /// A call found in the reply, before its arguments are validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundCall<'a> {
@@ -65,6 +118,31 @@ pub struct FoundCall<'a> {
     pub outcome: Outcome,
     /// True if the payload is JSON except for surrogate escapes without a partner.
     pub lone_surrogates: bool,
+    /// The id that the model wrote.
+    pub id: Option<&'a str>,
+    /// The name of the dialect in which the call is written.
+    pub dialect: &'static str,
+    /// The syntax of the payload.
+    pub syntax: Syntax,
+    /// True for a call in the text of a reply to a request with native tools.
+    pub recovered: bool,
+}
+
+/// The syntax of a payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Syntax {
+    /// A JSON object.
+    Json,
+    /// One tag for each argument.
+    Parameters,
+    /// A tag for each key and one for each value.
+    Pairs,
+    /// The keyword arguments of a Python call.
+    Python,
+    /// An object with bare keys and strings in quotes of their own.
+    BareKeys,
+    /// A JSON object, or the text of the only argument.
+    Text,
 }
 
 /// The state in which a payload ended.
@@ -107,10 +185,14 @@ wire_names! {
         Fence = "fence",
         /// A closing tag whose call had ended already.
         OrphanClose = "orphan_close",
+        /// Markup between the calls of a block or at its end.
+        BlockMarkup = "block_markup",
         /// The rest of a payload or a result that exceeds a limit.
         TooLarge = "too_large",
         /// Arguments of a native call that had ended already.
         LateFragment = "late_fragment",
+        /// A call that the reply has twice: in its text and as a native call.
+        Duplicate = "duplicate",
     }
 }
 

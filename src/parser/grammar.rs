@@ -6,9 +6,11 @@ use thiserror::Error;
 
 use super::{
     Limits,
-    dialect::{Dialect, NameRule},
+    dialect::{Dialect, NameRule, names},
     html,
     limits::LimitError,
+    markers::{Lead, Markers, Opener, PREFIX, Places},
+    reasoning::Reasoning,
 };
 use crate::contract::{self, ContractError};
 
@@ -19,11 +21,13 @@ pub const REASONING_TAGS: [&str; 2] = ["think", "thinking"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The dialects in which calls are recognized.
-    pub dialects: Vec<Dialect>,
+    pub dialects: Dialects,
     /// True if the payload of a call is reported while it arrives.
     pub deltas: bool,
-    /// The names of tags around reasoning.
+    /// The names of tags around reasoning. If there are none, no other reasoning is recognized.
     pub reasoning_tags: Vec<String>,
+    /// True if the prompt ends with the opening tag of reasoning, so that the reply begins inside.
+    pub starts_in_reasoning: bool,
     /// The treatment of calls inside Markdown code.
     pub in_code: InCode,
     /// Bounds on calls and markup.
@@ -33,11 +37,44 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            dialects: vec![Dialect::NATURAL],
+            dialects: Dialects::Auto,
             deltas: true,
             reasoning_tags: REASONING_TAGS.map(str::to_owned).to_vec(),
+            starts_in_reasoning: false,
             in_code: InCode::Text,
             limits: Limits::default(),
+        }
+    }
+}
+
+/// The dialects in which calls are recognized.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dialects {
+    /// All of them; evidence decides.
+    Auto,
+    /// All of them, and of these also the forms that count only where a dialect is named.
+    AutoWith(Vec<Dialect>),
+    /// Only some. Their shaped forms count at the beginning of each line, and their stripped forms
+    /// at the beginning of the reply.
+    Named(Vec<Dialect>),
+}
+
+impl Dialects {
+    /// Return the dialects, in order.
+    pub fn as_slice(&self) -> &[Dialect] {
+        match self {
+            Self::Auto | Self::AutoWith(_) => Dialect::ALL,
+            Self::Named(dialects) => dialects,
+        }
+    }
+
+    /// Return true if the caller names the dialect of this name.
+    pub fn names(&self, name: &str) -> bool {
+        match self {
+            Self::Auto => false,
+            Self::AutoWith(named) | Self::Named(named) => {
+                named.iter().any(|dialect| dialect.name == name)
+            }
         }
     }
 }
@@ -81,86 +118,30 @@ pub enum GrammarError {
         /// The name.
         name: String,
     },
+    /// A dialect cannot write the name of a tool.
+    #[error("the name of tool {name:?} cannot be written in dialect {dialect:?}")]
+    DialectName {
+        /// The name of the tool.
+        name: String,
+        /// The dialect.
+        dialect: &'static str,
+    },
+    /// A dialect writes the names of two tools alike.
+    #[error("dialect {dialect:?} cannot tell tools {name:?} and {other:?} apart")]
+    DialectNames {
+        /// The name of a tool.
+        name: String,
+        /// The name of the other tool.
+        other: String,
+        /// The dialect.
+        dialect: &'static str,
+    },
     /// No dialect was given.
     #[error("no dialect given; known ones are: natural")]
     MissingDialect,
     /// A limit is out of range.
     #[error(transparent)]
     Limit(#[from] LimitError),
-}
-
-/// The meaning of an opening tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Marker {
-    /// A call to this tool.
-    Tool(usize),
-    /// A call to the tool that the attribute names.
-    Call { tag: &'static str, attribute: &'static str },
-    /// A result.
-    Response { tag: &'static str },
-    /// Reasoning; an index into the reasoning tags.
-    Reasoning(usize),
-}
-
-/// The opening tags, sorted by name, so that names with a common prefix are adjacent.
-#[derive(Clone, Debug)]
-pub(super) struct Markers {
-    sorted: Vec<(Box<str>, Marker)>,
-    /// The range of the names that begin with each byte.
-    first: Box<[(usize, usize); 256]>,
-}
-
-impl Markers {
-    fn new(sorted: Vec<(Box<str>, Marker)>) -> Self {
-        let mut first = Box::new([(0, 0); 256]);
-        for (at, (name, _)) in sorted.iter().enumerate() {
-            let range = &mut first[usize::from(name.as_bytes()[0])];
-            *range = (if *range == (0, 0) { at } else { range.0 }, at + 1);
-        }
-        Self { sorted, first }
-    }
-
-    pub(super) fn name(&self, at: usize) -> &str {
-        &self.sorted[at].0
-    }
-
-    pub(super) fn marker(&self, at: usize) -> Marker {
-        self.sorted[at].1
-    }
-
-    /// Return the range of names that begin with `byte`, empty if there are none.
-    pub(super) fn first(&self, byte: u8) -> (usize, usize) {
-        self.first[usize::from(byte)]
-    }
-
-    pub(super) fn takes_attributes(&self, at: usize) -> bool {
-        matches!(self.marker(at), Marker::Call { .. } | Marker::Response { .. })
-    }
-
-    /// Narrow the range `low..high`, whose names share their first `length` bytes, to those that
-    /// continue with `byte`.
-    pub(super) fn narrow(
-        &self,
-        byte: u8,
-        low: usize,
-        high: usize,
-        length: usize,
-    ) -> (usize, usize) {
-        let range = &self.sorted[low..high];
-        let next = |entry: &(Box<str>, Marker)| entry.0.as_bytes().get(length).copied();
-        // Most names differ in their first letters.
-        if let [only] = range {
-            return if next(only) == Some(byte) { (low, high) } else { (low, low) };
-        }
-        let from = low + range.partition_point(|entry| next(entry) < Some(byte));
-        let to = low + range.partition_point(|entry| next(entry) <= Some(byte));
-        (from, to)
-    }
-
-    /// Return the marker whose name is exactly the common prefix of its range.
-    pub(super) fn whole(&self, low: usize, length: usize) -> Option<usize> {
-        (self.sorted[low].0.len() == length).then_some(low)
-    }
 }
 
 /// An expected closing tag.
@@ -170,7 +151,7 @@ pub(super) enum Closer {
     Tool(usize),
     /// A fixed tag.
     Tag(&'static str),
-    /// The closing tag of a reasoning tag.
+    /// The tag or the text that closes a kind of reasoning.
     Reasoning(usize),
 }
 
@@ -178,7 +159,25 @@ pub(super) enum Closer {
 #[derive(Clone, Debug)]
 pub(super) struct Grammar {
     pub(super) options: Options,
-    pub(super) markers: Markers,
+    places: Places,
+    /// True if there are blocks, so that more than tags is looked for.
+    pub(super) has_blocks: bool,
+    /// True if a marker begins with a `[`.
+    pub(super) has_brackets: bool,
+    /// True if the beginning of a line or of the reply may be a marker.
+    pub(super) has_lines: bool,
+    /// For each byte, true if a marker at the beginning of a line may begin with it.
+    pub(super) begins_line: Box<[bool; 256]>,
+    /// For each byte, true if text with it has to be looked at.
+    pub(super) special: Box<[bool; 256]>,
+    pub(super) reasoning: Vec<Reasoning>,
+    /// Index of the kind of reasoning that ends as messages do, if there are messages.
+    pub(super) message: Option<usize>,
+    /// Index of the kind of reasoning in which replies begin.
+    pub(super) initial: Option<usize>,
+    /// The kinds of reasoning that may open a reply but are not found by their tags, with the
+    /// texts that open them.
+    pub(super) leading: Vec<(usize, String)>,
     tools: Vec<String>,
     /// For each tool, true if it has the name of an HTML element.
     html: Vec<bool>,
@@ -190,7 +189,7 @@ pub(super) struct Grammar {
 impl Grammar {
     pub(super) fn new(tools: Vec<String>, options: Options) -> Result<Self, GrammarError> {
         options.limits.check()?;
-        if options.dialects.is_empty() {
+        if options.dialects.as_slice().is_empty() {
             return Err(GrammarError::MissingDialect);
         }
         let mut exact = HashMap::with_capacity(tools.len());
@@ -205,17 +204,82 @@ impl Grammar {
                 .and_modify(|unique| *unique = None)
                 .or_insert(Some(index));
         }
-        let markers = markers(&tools, &options)?;
+        let mut reasoning = Reasoning::kinds(&options.reasoning_tags, options.dialects.as_slice());
+        check_names(&tools, &options)?;
+        let places = Places::new(&tools, &options, &reasoning)?;
+        let has_brackets = !places.at(Lead::Bracket).is_empty();
+        let has_lines = !places.at(Lead::Beginning).is_empty();
+        let has_blocks = !places.openers.is_empty();
+        let mut begins_line = Box::new([false; 256]);
+        for byte in 0..=u8::MAX {
+            let begins = |lead| places.at(lead).can_begin(byte);
+            begins_line[usize::from(byte)] = begins(Lead::Line) || begins(Lead::Thought);
+        }
+        let mut special = Box::new([false; 256]);
+        for (byte, is_special) in [
+            (b'<', true),
+            (b'`', true),
+            (b'\n', true),
+            (b'[', has_brackets),
+            (PREFIX, places.has_prefixed),
+        ] {
+            special[usize::from(byte)] = is_special;
+        }
         let html = tools.iter().map(|name| html::is_element(name)).collect();
-        Ok(Self { options, markers, tools, html, exact, folded })
+        let starts = options.starts_in_reasoning;
+        let leading = reasoning.iter().enumerate().filter_map(|(index, kind)| {
+            let open = kind.open()?;
+            (starts || !open.starts_with('<')).then_some((index, open))
+        });
+        let leading = leading.collect();
+        let add = |reasoning: &mut Vec<Reasoning>, kind| {
+            reasoning.push(kind);
+            reasoning.len() - 1
+        };
+        let has_messages = options.dialects.as_slice().iter().any(Dialect::has_messages);
+        let message = has_messages.then(|| add(&mut reasoning, Reasoning::message()));
+        let any = Reasoning::any(&reasoning);
+        let initial = starts.then(|| add(&mut reasoning, any));
+        Ok(Self {
+            options,
+            places,
+            has_blocks,
+            has_brackets,
+            has_lines,
+            begins_line,
+            special,
+            reasoning,
+            message,
+            initial,
+            leading,
+            tools,
+            html,
+            exact,
+            folded,
+        })
     }
 
     pub(super) fn limits(&self) -> &Limits {
         &self.options.limits
     }
 
-    pub(super) fn can_follow_angle(&self, byte: u8) -> bool {
-        self.markers.first(byte) != (0, 0)
+    /// Return the tags and other texts that begin with a `<`.
+    pub(super) fn tags(&self) -> &Markers {
+        self.places.at(Lead::Angle)
+    }
+
+    /// Return the markers that count at a place.
+    pub(super) fn markers(&self, lead: Lead) -> &Markers {
+        self.places.at(lead)
+    }
+
+    pub(super) fn opener(&self, index: usize) -> &Opener {
+        &self.places.openers[index]
+    }
+
+    /// Return true if a byte before a `<` may belong to a marker.
+    pub(super) fn has_prefixed(&self) -> bool {
+        self.places.has_prefixed
     }
 
     pub(super) fn tool(&self, index: usize) -> &str {
@@ -235,9 +299,15 @@ impl Grammar {
         }
     }
 
+    /// Return the length of the longest name of a tool that `text` begins with, if more follows.
+    pub(super) fn longest_prefix(&self, text: &str) -> Option<usize> {
+        let names = self.tools.iter().filter(|name| text.starts_with(name.as_str()));
+        names.map(String::len).filter(|&length| length < text.len()).max()
+    }
+
     /// Return true if `text`, after a `<`, begins a tag that names a tool in an attribute.
     pub(super) fn begins_call_tag(&self, text: &str) -> bool {
-        let forms = self.options.dialects.iter().flat_map(|dialect| dialect.forms);
+        let forms = self.options.dialects.as_slice().iter().flat_map(|dialect| dialect.forms);
         forms.into_iter().any(|form| match form.name {
             NameRule::Tag => false,
             NameRule::Attribute { tag, .. } => {
@@ -246,52 +316,33 @@ impl Grammar {
         })
     }
 
+    /// Return the name in the closing tag. Texts are no tags: their name is empty.
     pub(super) fn closer(&self, closer: Closer) -> &str {
         match closer {
             Closer::Tool(index) => &self.tools[index],
             Closer::Tag(tag) => tag,
-            Closer::Reasoning(index) => &self.options.reasoning_tags[index],
+            Closer::Reasoning(index) => match self.reasoning.get(index) {
+                Some(Reasoning::Tag(name)) => name,
+                _ => "",
+            },
         }
     }
 }
 
-fn markers(tools: &[String], options: &Options) -> Result<Markers, GrammarError> {
-    let mut markers: Vec<(Box<str>, Marker)> = Vec::new();
-    for dialect in &options.dialects {
-        for form in dialect.forms {
-            match form.name {
-                NameRule::Tag => markers.extend(
-                    tools
-                        .iter()
-                        .enumerate()
-                        .map(|(index, name)| (name.as_str().into(), Marker::Tool(index))),
-                ),
-                NameRule::Attribute { tag, attribute } => {
-                    markers.push((tag.into(), Marker::Call { tag, attribute }));
-                }
+/// Check that the dialects that the caller names can write the names of the tools.
+fn check_names(tools: &[String], options: &Options) -> Result<(), GrammarError> {
+    let Dialects::Named(dialects) = &options.dialects else { return Ok(()) };
+    for Dialect { name: dialect, .. } in dialects {
+        let mut written: HashMap<&str, &String> = HashMap::with_capacity(tools.len());
+        for name in tools {
+            let Some(text) = names::written(dialect, name) else {
+                return Err(GrammarError::DialectName { name: name.clone(), dialect });
+            };
+            if let Some(other) = written.insert(text, name).filter(|&other| other != name) {
+                let (name, other) = (name.clone(), other.clone());
+                return Err(GrammarError::DialectNames { name, other, dialect });
             }
         }
-        if let Some(tag) = dialect.response {
-            markers.push((tag.into(), Marker::Response { tag }));
-        }
     }
-    for (index, name) in options.reasoning_tags.iter().enumerate() {
-        if contract::check_name(name).is_err() {
-            return Err(GrammarError::ReasoningTag { name: name.clone() });
-        }
-        markers.push((name.as_str().into(), Marker::Reasoning(index)));
-    }
-    markers.sort_by(|a, b| a.0.cmp(&b.0));
-    // Several dialects may share a tag, and a tag may be listed twice.
-    markers.dedup_by(|b, a| {
-        a.0 == b.0
-            && (a.1 == b.1 || matches!((a.1, b.1), (Marker::Reasoning(_), Marker::Reasoning(_))))
-    });
-    match markers.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        None => Ok(Markers::new(markers)),
-        Some(pair) => Err(GrammarError::NameConflict {
-            name: pair[0].0.to_string(),
-            reasoning: pair.iter().any(|(_, marker)| matches!(marker, Marker::Reasoning(_))),
-        }),
-    }
+    Ok(())
 }

@@ -6,7 +6,7 @@ use super::{
     work,
 };
 
-/// A JSON object, as far as it has been read.
+/// A JSON object, or an array or a string, as far as it has been read.
 ///
 /// Every byte is read once, with one bit of state for each open bracket.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub(super) struct Json {
     max_depth: usize,
     /// Defects of the escapes so far.
     faults: Faults,
+    /// True if every `<` inside a string may begin a closing text.
+    every_angle: bool,
     /// True if a string contains raw control characters.
     raw_controls: bool,
     /// True if the open string contains a raw newline.
@@ -121,10 +123,16 @@ impl Json {
             depth: 0,
             max_depth,
             faults: Faults::default(),
+            every_angle: false,
             raw_controls: false,
             string_newline: false,
             passed_close: None,
         }
+    }
+
+    /// Create a scanner that reports every `<` inside a string.
+    pub(super) fn marked(max_depth: usize) -> Self {
+        Self { every_angle: true, ..Self::new(max_depth) }
     }
 
     pub(super) fn in_string(&self) -> bool {
@@ -211,6 +219,10 @@ impl Json {
     #[inline]
     fn step(&mut self, byte: u8, next: Option<u8>, at: usize) -> Step {
         match self.state {
+            State::Text { .. } if byte == b'"' && self.depth == 0 => {
+                self.state = State::Next;
+                Step::Stop(Scan::End)
+            }
             State::Text { key } => self.text(key, byte, next, at),
             State::Escape { key, ref mut escape } => {
                 match escape.take(byte, at, &mut self.faults) {
@@ -272,7 +284,9 @@ impl Json {
         match byte {
             b'"' => self.enter(if key { State::Colon } else { State::Next }),
             b'\\' => self.enter(State::Escape { key, escape: Escape::new(at) }),
-            b'<' if next.is_none_or(|next| next == b'/') => Step::Stop(Scan::Angle),
+            b'<' if self.every_angle || next.is_none_or(|next| next == b'/') => {
+                Step::Stop(Scan::Angle)
+            }
             b'<' => Step::Take,
             _ => {
                 self.raw_controls |= byte < 0x20;

@@ -1,13 +1,17 @@
 //! The state between two chunks, and the pass that advances it.
 
 use super::{
+    block::OpenBlock,
     call::Call,
     frame::{Discard, Frame, Sink},
     grammar::{Closer, Grammar},
+    literal::Literal,
     markdown::Markdown,
+    markers::Lead,
+    observation::Observation,
     spans::Response,
     tag::{Match, TagMatch, Wanted},
-    text::{FenceLine, PendingFence, find_special},
+    text::{FenceLine, PendingFence, is_plain},
     window::Window,
 };
 
@@ -22,6 +26,7 @@ pub enum Ending {
 
 /// The state between two chunks, apart from the buffered text.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "four facts that do not depend on each other")]
 pub(super) struct Machine {
     /// Position of the next byte to read.
     pub(super) pos: usize,
@@ -30,11 +35,30 @@ pub(super) struct Machine {
     pub(super) state: State,
     /// A tag that may have begun, in any state.
     pub(super) tag: Option<TagMatch>,
+    /// A text that closes a span and may have begun.
+    pub(super) literal: Option<Literal>,
     pub(super) markdown: Markdown,
     /// The first line of a fence, kept until it is known whether a call follows.
     pub(super) pending_fence: Option<PendingFence>,
     /// The closing tag that was missing from the last call.
     pub(super) orphan: Option<Closer>,
+    /// The texts that would close the block that has just been left.
+    pub(super) left: &'static [&'static str],
+    /// True if the reply has no text yet but white space, so that shaped blocks count here.
+    pub(super) beginning: bool,
+    /// True if the reply has a line of [`React`](super::React).
+    pub(super) thought: bool,
+    /// True if the reply has a call of [`React`](super::React).
+    pub(super) acted: bool,
+    /// Position from which on the beginning of a line may be a marker.
+    pub(super) line_from: usize,
+    /// Position after a quoted marker and white space, where a marker is quoted as well;
+    /// [`NOWHERE`](Self::NOWHERE) if there is none.
+    pub(super) quoted_at: usize,
+    /// True if the last character that has been dropped is a quotation mark.
+    pub(super) quotation: bool,
+    /// The dialect of the last block.
+    pub(super) dialect: Option<&'static str>,
     /// Number of calls that have begun.
     pub(super) calls: usize,
 }
@@ -42,11 +66,15 @@ pub(super) struct Machine {
 /// The kind of text at the current position.
 #[derive(Clone, Debug)]
 pub(super) enum State {
+    /// At the beginning of the reply, which may open reasoning.
+    Start,
     Text,
     FenceLine(FenceLine),
     Call(Box<Call>),
+    Block(Box<OpenBlock>),
     Reasoning(usize),
     Response(Response),
+    Observation(Observation),
     /// A result within a sentence, with the tag that closes it.
     QuotedResponse(&'static str),
 }
@@ -75,6 +103,9 @@ pub enum Plain {
 }
 
 impl Machine {
+    /// A position that no text has.
+    const NOWHERE: usize = usize::MAX;
+
     /// Advance past `chunk` if it is plain.
     #[inline]
     pub(super) fn plain(&mut self, grammar: &Grammar, chunk: &str) -> Option<Plain> {
@@ -88,7 +119,8 @@ impl Machine {
             State::Text => {
                 if self.pos != self.from
                     || !self.markdown.is_midline()
-                    || find_special(chunk.as_bytes()).is_some()
+                    || !is_plain(chunk.as_bytes(), grammar)
+                    || self.is_watching()
                 {
                     return None;
                 }
@@ -98,6 +130,11 @@ impl Machine {
             }
             State::Call(call) => {
                 let plain = call.plain(grammar, self.pos, chunk)?;
+                self.pos += chunk.len();
+                Some(plain)
+            }
+            State::Block(block) => {
+                let plain = block.plain(grammar, self.pos, chunk)?;
                 self.pos += chunk.len();
                 Some(plain)
             }
@@ -111,7 +148,7 @@ impl Machine {
             return None;
         }
         let mut pos = self.pos;
-        let wanted = self.wanted_in_text(grammar);
+        let wanted = self.wanted_in_text(grammar, tag.lead);
         if tag.scan(Window::new(chunk, pos), &mut pos, wanted) != Match::More {
             return None;
         }
@@ -120,24 +157,40 @@ impl Machine {
         Some(Plain::Nothing)
     }
 
-    /// Return the tags that are recognized in text.
-    pub(super) fn wanted_in_text<'g>(&self, grammar: &'g Grammar) -> Wanted<'g> {
+    /// Return true if white space at the current position has a meaning.
+    fn is_watching(&self) -> bool {
+        self.beginning || self.quoted_at == self.pos
+    }
+
+    /// Return the tags and other markers that are recognized in text.
+    pub(super) fn wanted_in_text<'g>(&self, grammar: &'g Grammar, lead: Lead) -> Wanted<'g> {
+        let orphan = self.orphan.filter(|_| lead == Lead::Angle);
         Wanted {
-            open: Some(&grammar.markers),
-            close: self.orphan.map(|closer| grammar.closer(closer)),
+            open: Some(grammar.markers(lead)),
+            close: orphan.map(|closer| grammar.closer(closer)),
             limit: grammar.limits().max_tag_bytes,
         }
     }
 
-    pub(super) fn new() -> Self {
+    pub(super) fn new(grammar: &Grammar) -> Self {
+        let may_open = grammar.initial.is_some() || !grammar.leading.is_empty();
         Self {
             pos: 0,
             from: 0,
-            state: State::Text,
+            state: if may_open { State::Start } else { State::Text },
             tag: None,
+            literal: None,
             markdown: Markdown::START,
             pending_fence: None,
             orphan: None,
+            left: &[],
+            beginning: grammar.has_lines,
+            thought: false,
+            acted: false,
+            line_from: 0,
+            quoted_at: Self::NOWHERE,
+            quotation: false,
+            dialect: None,
             calls: 0,
         }
     }
@@ -150,6 +203,8 @@ pub(super) struct Pass<'a, S> {
     /// The ending of the reply, once it has ended.
     pub(super) ending: Option<Ending>,
     pub(super) machine: &'a mut Machine,
+    /// The next `[` that may begin a marker, and the position from which it was searched for.
+    pub(super) bracket: Option<(usize, usize)>,
     pub(super) sink: &'a mut S,
 }
 
@@ -158,11 +213,14 @@ impl<S: Sink> Pass<'_, S> {
     pub(super) fn run(&mut self) {
         loop {
             let flow = match std::mem::replace(&mut self.machine.state, State::Text) {
+                State::Start => self.start(),
                 State::Text => self.text(),
                 State::FenceLine(line) => self.fence_line(line),
                 State::Call(call) => self.call(call),
+                State::Block(block) => self.block(block),
                 State::Reasoning(tag) => self.reasoning(tag),
                 State::Response(response) => self.response(response),
+                State::Observation(observation) => self.observation(observation),
                 State::QuotedResponse(tag) => self.quoted_response(tag),
             };
             if flow == Flow::NeedMore {

@@ -9,6 +9,8 @@ pub(super) struct Markdown {
     pub(super) run: usize,
     /// Length of the run of backticks that opened inline code on this line, or 0.
     inline: usize,
+    /// True if the line belongs to a block quote or to a table.
+    pub(super) quoted: bool,
     /// The open fenced block.
     pub(super) block: Option<Block>,
     /// The fence around calls that encloses the open block.
@@ -58,6 +60,7 @@ impl Markdown {
         lead: Lead::Indent(0),
         run: 0,
         inline: 0,
+        quoted: false,
         block: None,
         outer: None,
         stray_fence: false,
@@ -108,6 +111,7 @@ impl Markdown {
         self.lead = Lead::Indent(0);
         self.inline = 0;
         self.run = 0;
+        self.quoted = false;
     }
 
     /// End a run of backticks: it opens inline code, or closes inline code that was opened by a run

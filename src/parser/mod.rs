@@ -22,6 +22,7 @@
 //! # Ok::<(), toolweave::parser::GrammarError>(())
 //! ```
 
+mod block;
 mod call;
 mod dialect;
 mod escape;
@@ -30,9 +31,14 @@ mod grammar;
 mod html;
 mod json;
 mod limits;
+mod literal;
 mod machine;
 mod markdown;
+mod markers;
+mod marks;
 mod native;
+mod observation;
+mod reasoning;
 mod spans;
 mod tag;
 #[cfg(test)]
@@ -42,9 +48,13 @@ mod window;
 pub(crate) mod work;
 
 pub use self::{
-    dialect::{Dialect, Form, NameRule, PayloadRule},
-    frame::{Discard, Excess, FoundCall, Frame, Outcome, Sink},
-    grammar::{GrammarError, InCode, Options, REASONING_TAGS},
+    block::{
+        BareKeys, Body, CallName, CallTags, Envelopes, Harmony, Headed, Header, Mark, Pairs,
+        Parameters, Python, React,
+    },
+    dialect::{Block, Dialect, Evidence, Form, NameRule, PayloadRule},
+    frame::{CallId, Discard, Excess, FoundCall, Frame, Outcome, Sink, Syntax},
+    grammar::{Dialects, GrammarError, InCode, Options, REASONING_TAGS},
     html::is_element as is_html_element,
     limits::{LimitError, Limits},
     machine::{Ending, Plain},
@@ -58,7 +68,7 @@ use std::sync::Arc;
 
 use self::{
     grammar::Grammar,
-    machine::{Machine, Pass},
+    machine::{Machine, Pass, State},
     window::Window,
 };
 
@@ -88,7 +98,8 @@ impl Parser {
     }
 
     fn of(grammar: Arc<Grammar>) -> Self {
-        Self { grammar, machine: Machine::new(), buffer: String::new(), base: 0 }
+        let machine = Machine::new(&grammar);
+        Self { grammar, machine, buffer: String::new(), base: 0 }
     }
 
     /// Return a parser for the same tools and options without any input. Nothing is compiled again.
@@ -118,6 +129,7 @@ impl Parser {
         let plain = self.machine.plain(&self.grammar, chunk)?;
         if plain == Plain::Text {
             self.base = self.machine.from;
+            self.note_quotation(chunk);
         } else {
             work::count(chunk.len());
             self.buffer.push_str(chunk);
@@ -129,6 +141,16 @@ impl Parser {
     pub fn finish(&mut self, ending: Ending, sink: &mut impl Sink) {
         self.advance("", Some(ending), sink);
         self.reset();
+    }
+
+    /// Report text that is held back, where more could have made it a call, as text.
+    ///
+    /// Do this before a call that is transported apart from the text. An open call stays open.
+    pub fn flush_text(&mut self, sink: &mut impl Sink) {
+        let is_text = matches!(self.machine.state, State::Text | State::FenceLine(_));
+        if is_text && !self.buffer.is_empty() {
+            self.advance("", Some(Ending::Complete), sink);
+        }
     }
 
     /// Discard the reply.
@@ -144,7 +166,8 @@ impl Parser {
     fn advance(&mut self, chunk: &str, ending: Option<Ending>, sink: &mut impl Sink) {
         if self.buffer.is_empty() {
             self.pass(chunk, ending, sink);
-            let rest = &chunk[self.machine.from - self.base..];
+            let (done, rest) = chunk.split_at(self.machine.from - self.base);
+            self.note_quotation(done);
             work::count(rest.len());
             self.buffer.push_str(rest);
         } else {
@@ -153,6 +176,7 @@ impl Parser {
             work::count(chunk.len());
             self.pass(&text, ending, sink);
             let done = self.machine.from - self.base;
+            self.note_quotation(&text[..done]);
             if done == text.len() && text.capacity() > MAX_RETAINED_CAPACITY {
                 text = String::new();
             } else if done > 0 {
@@ -164,9 +188,21 @@ impl Parser {
         self.base = self.machine.from;
     }
 
+    /// Note whether the text before the buffer, which ends with `done`, ends with a quotation mark.
+    #[inline]
+    fn note_quotation(&mut self, done: &str) {
+        if self.grammar.has_blocks
+            && let Some(last) = done.as_bytes().last()
+        {
+            // Most text ends with a letter or a blank.
+            self.machine.quotation = !(last.is_ascii_alphanumeric() || *last == b' ')
+                && marks::ends_with_quotation_mark(done);
+        }
+    }
+
     fn pass(&mut self, text: &str, ending: Option<Ending>, sink: &mut impl Sink) {
         let window = Window::new(text, self.base);
         let machine = &mut self.machine;
-        Pass { grammar: &self.grammar, window, ending, machine, sink }.run();
+        Pass { grammar: &self.grammar, window, ending, machine, bracket: None, sink }.run();
     }
 }

@@ -1,9 +1,12 @@
 //! Native calls, which the provider's API transports apart from the text.
 
 use super::{
-    Ending, Excess, FoundCall, Limits, Outcome, Parser,
+    Ending, Excess, FoundCall, Limits, Outcome, Parser, Syntax,
     json::{Json, Scan},
 };
+
+/// The dialect of calls that are not written as text.
+const NATIVE: &str = "native";
 
 impl Parser {
     /// Scan the arguments of a native call, by the rules for inline calls. The open reply, if any,
@@ -35,6 +38,10 @@ impl Parser {
             fenced: false,
             outcome,
             lone_surrogates: json.lone_surrogates(),
+            id: None,
+            dialect: NATIVE,
+            syntax: Syntax::Json,
+            recovered: false,
         }
     }
 

@@ -1,11 +1,13 @@
 //! Spans without calls: reasoning, and results that the model fabricated.
 
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memchr3};
 
 use super::{
     frame::{Discard, Frame, Sink},
     grammar::Closer,
+    literal::{Literal, LiteralMatch},
     machine::{Flow, Pass, State},
+    reasoning::Reasoning,
     tag::{Match, TagMatch, Wanted},
     work,
 };
@@ -13,19 +15,46 @@ use super::{
 /// A result that the model writes itself.
 #[derive(Clone, Debug)]
 pub(super) struct Response {
-    tag: &'static str,
+    closer: Closer,
     name: Option<String>,
     /// True if it exceeded the limit and has been reported.
     overflow: bool,
 }
 
 impl Response {
-    pub(super) fn new(tag: &'static str, name: Option<&str>) -> Self {
-        Self { tag, name: name.map(str::to_owned), overflow: false }
+    pub(super) fn new(closer: Closer, name: Option<&str>) -> Self {
+        Self { closer, name: name.map(str::to_owned), overflow: false }
     }
 }
 
 impl<'a, S: Sink> Pass<'a, S> {
+    /// Open the reasoning with which the reply begins, if it does.
+    pub(super) fn start(&mut self) -> Flow {
+        let begin = self.machine.pos;
+        let bytes = self.window.from(begin);
+        let blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        work::count(blank + 1);
+        let mut at = begin + blank;
+        let texts = self.grammar.leading.iter().map(|(_, text)| text.as_str());
+        let found = Literal::new(at).read(&texts, &bytes[blank..], &mut at);
+        let open = self.ending.is_none() && blank <= self.grammar.limits().max_tag_bytes;
+        let index = match found {
+            LiteralMatch::More if open => {
+                self.machine.state = State::Start;
+                return Flow::NeedMore;
+            }
+            LiteralMatch::Whole(found) => {
+                self.emit_text(begin + blank);
+                self.machine.pos = at;
+                self.discard(at, Discard::ReasoningTag);
+                self.grammar.leading.get(found).map(|&(index, _)| index)
+            }
+            _ => self.grammar.initial,
+        };
+        self.machine.state = index.map_or(State::Text, State::Reasoning);
+        Flow::Again
+    }
+
     pub(super) fn reasoning(&mut self, tag: usize) -> Flow {
         match self.seek_close(Closer::Reasoning(tag), self.window.end()) {
             Some((start, end)) => {
@@ -58,7 +87,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         let end = self.window.end();
         let stop =
             if response.overflow || limit >= end { end } else { self.window.boundary(limit) };
-        if let Some((_, close)) = self.seek_close(Closer::Tag(response.tag), stop) {
+        if let Some((_, close)) = self.seek_close(response.closer, stop) {
             self.machine.pos = close;
             self.emit_response(&response, close);
             return Flow::Again;
@@ -69,7 +98,7 @@ impl<'a, S: Sink> Pass<'a, S> {
         }
         if response.overflow {
             self.emit_response(&response, self.certain());
-        } else if stop < end && self.machine.tag.is_none() {
+        } else if stop < end && self.machine.tag.is_none() && self.machine.literal.is_none() {
             self.emit_response(&response, stop);
             response.overflow = true;
             self.machine.state = State::Response(response);
@@ -139,11 +168,17 @@ impl<'a, S: Sink> Pass<'a, S> {
 
     /// Return the end of the bytes that certainly belong to the open span.
     fn certain(&self) -> usize {
-        self.machine.tag.map_or(self.machine.pos, |tag| tag.start)
+        let literal = self.machine.literal.map(|literal| literal.start);
+        self.machine.tag.map(|tag| tag.start).or(literal).unwrap_or(self.machine.pos)
     }
 
     /// Return start and end of the next closing tag that begins before `stop`.
     fn seek_close(&mut self, closer: Closer, stop: usize) -> Option<(usize, usize)> {
+        if let Closer::Reasoning(index) = closer
+            && let Some(Reasoning::Texts { close, before, .. }) = self.grammar.reasoning.get(index)
+        {
+            return self.seek_text(close, before, stop);
+        }
         let wanted = self.wanted_close(closer);
         loop {
             if let Some(mut tag) = self.machine.tag.take() {
@@ -174,4 +209,59 @@ impl<'a, S: Sink> Pass<'a, S> {
             }
         }
     }
+
+    /// Return start and end of the next of the texts that begins before `stop`; those of `before`
+    /// are not included.
+    fn seek_text(
+        &mut self,
+        close: &[Box<str>],
+        before: &[&str],
+        stop: usize,
+    ) -> Option<(usize, usize)> {
+        let texts = || close.iter().map(|text| &**text).chain(before.iter().copied());
+        let leads = leads(texts());
+        loop {
+            if let Some(mut literal) = self.machine.literal.take() {
+                let rest = self.window.from(self.machine.pos);
+                work::count(1);
+                match literal.read(&texts(), rest, &mut self.machine.pos) {
+                    LiteralMatch::Whole(index) => {
+                        let end = self.machine.pos;
+                        let is_close = index < close.len();
+                        return Some((literal.start, if is_close { end } else { literal.start }));
+                    }
+                    LiteralMatch::More if self.ending.is_none() => {
+                        self.machine.literal = Some(literal);
+                        return None;
+                    }
+                    _ => self.machine.pos = literal.start + 1,
+                }
+            }
+            if self.machine.pos >= stop {
+                return None;
+            }
+            let rest = &self.window.from(self.machine.pos)[..stop - self.machine.pos];
+            let found = memchr3(leads[0], leads[1], leads[2], rest);
+            work::count(found.map_or(rest.len(), |found| found + 1));
+            let Some(found) = found else {
+                self.machine.pos = stop;
+                return None;
+            };
+            self.machine.pos += found;
+            self.machine.literal = Some(Literal::new(self.machine.pos));
+        }
+    }
+}
+
+/// Return the first bytes of the texts, of which there are at most three.
+fn leads<'t>(texts: impl Iterator<Item = &'t str>) -> [u8; 3] {
+    let mut leads = [b'<'; 3];
+    let mut count = 0;
+    for byte in texts.filter_map(|text| text.bytes().next()) {
+        if !leads[..count].contains(&byte) && count < leads.len() {
+            leads[count..].fill(byte);
+            count += 1;
+        }
+    }
+    leads
 }

@@ -1,14 +1,18 @@
-//! Matching of one tag, byte by byte.
+//! Matching of one tag or another marker, byte by byte.
 
-use super::{grammar::Markers, window::Window};
+use super::{
+    markers::{Lead, Markers},
+    window::Window,
+};
 
-/// A `<` and what has been read after it.
+/// A `<`, or another beginning of a marker, and what has been read after it.
 ///
-/// Another `<` always ends the match, so that no byte is read by two matches.
+/// In a tag another `<` always ends the match, so that no byte is read by two matches.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TagMatch {
-    /// The offset of the `<`.
+    /// The offset of the `<`, or of the first byte of another marker.
     pub(super) start: usize,
+    pub(super) lead: Lead,
     phase: Phase,
 }
 
@@ -62,8 +66,14 @@ pub(super) struct Wanted<'a> {
 }
 
 impl TagMatch {
+    /// Create a match for the position after the `<` at `start`.
     pub(super) fn new(start: usize) -> Self {
-        Self { start, phase: Phase::First }
+        Self::at(start, Lead::Angle)
+    }
+
+    /// Create a match for a marker at `start`. The `<` or `[` that leads it has been read.
+    pub(super) fn at(start: usize, lead: Lead) -> Self {
+        Self { start, lead, phase: Phase::First }
     }
 
     /// Read the bytes from `pos` on, and leave `pos` after the last one that was consumed.
@@ -82,6 +92,9 @@ impl TagMatch {
             let sure = self.skip(&ahead[..left.min(ahead.len())], wanted);
             if sure > 0 {
                 *pos += sure;
+                if let Some(marker) = self.literal(wanted) {
+                    return Match::Open { marker, self_closing: false };
+                }
                 continue;
             }
             match self.step(byte, wanted) {
@@ -92,8 +105,18 @@ impl TagMatch {
                     return found;
                 }
             }
+            if let Some(marker) = self.literal(wanted) {
+                return Match::Open { marker, self_closing: false };
+            }
         }
         Match::More
+    }
+
+    /// Return the marker that has been read in full, if nothing has to follow it.
+    fn literal(&self, wanted: Wanted<'_>) -> Option<usize> {
+        let markers = wanted.open.filter(|markers| markers.has_literals)?;
+        let Phase::Name { low, length, .. } = self.phase else { return None };
+        markers.whole(low, length).filter(|&marker| markers.is_literal(marker))
     }
 
     /// Consume the bytes that continue the only possible name; return their number.
@@ -115,10 +138,9 @@ impl TagMatch {
 
     fn step(&mut self, byte: u8, wanted: Wanted<'_>) -> Match {
         match self.phase {
-            Phase::First if byte == b'/' => match wanted.close {
-                Some(_) => self.enter(Phase::Close { length: 0 }),
-                None => Match::Fail,
-            },
+            Phase::First if byte == b'/' && wanted.close.is_some() => {
+                self.enter(Phase::Close { length: 0 })
+            }
             Phase::First => match wanted.open {
                 Some(markers) => self.narrow_to(markers.first(byte), 1),
                 None => Match::Fail,
@@ -218,7 +240,11 @@ pub(crate) fn opening_tag(text: &str) -> Option<&str> {
     if text.as_bytes()[name] != b'>' {
         let phase = Phase::Attributes { marker: 0, quote: None, last: text.as_bytes()[name] };
         let wanted = Wanted { open: None, close: None, limit: usize::MAX };
-        let found = TagMatch { start: 0, phase }.scan(Window::new(text, 0), &mut end, wanted);
+        let found = TagMatch { start: 0, lead: Lead::Angle, phase }.scan(
+            Window::new(text, 0),
+            &mut end,
+            wanted,
+        );
         if !matches!(found, Match::Open { .. }) {
             return None;
         }

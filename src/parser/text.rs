@@ -1,13 +1,14 @@
 //! Text outside calls: prose, Markdown code, and the tags that begin something else.
 
-use memchr::{memchr2, memchr3};
+use memchr::{memchr, memchr2, memchr3};
 
 use super::{
     call::Call,
     frame::{Discard, Frame, Sink},
-    grammar::{Closer, InCode, Marker},
+    grammar::{Closer, Grammar, InCode},
     machine::{Flow, Pass, State},
     markdown::{Block, Fence, Lead, Markdown, is_data},
+    markers::{self, Marker},
     spans::Response,
     tag::{Match, TagMatch, attribute},
     work,
@@ -39,7 +40,7 @@ pub(super) struct PendingFence {
     start: usize,
     /// Start of the next line.
     body: usize,
-    fence: Fence,
+    pub(super) fence: Fence,
 }
 
 impl<S: Sink> Pass<'_, S> {
@@ -49,17 +50,30 @@ impl<S: Sink> Pass<'_, S> {
         }
         let markdown = self.grammar.options.in_code == InCode::Text;
         let end = self.window.end();
+        let blocks = self.grammar.has_blocks;
         loop {
+            if blocks && self.machine.quoted_at == self.machine.pos {
+                self.after_quoted();
+            }
             if let Some(flow) = self.line_start(markdown) {
+                return flow;
+            }
+            if blocks
+                && self.grammar.has_lines
+                && let Some(flow) = self.line_mark()
+            {
                 return flow;
             }
             self.backtick_run();
             let rest = self.window.from(self.machine.pos);
-            let found = if markdown { find_special(rest) } else { memchr2(b'<', b'\n', rest) };
+            let mut found = if markdown { find_special(rest) } else { memchr2(b'<', b'\n', rest) };
+            if blocks && self.grammar.has_brackets && !self.machine.markdown.in_code() {
+                found = self.bracket_before(found.unwrap_or(rest.len())).or(found);
+            }
             work::count(found.map_or(rest.len(), |found| found + 1));
             let Some(found) = found else {
                 self.machine.pos = end;
-                self.emit_text(end);
+                self.emit_text(if blocks { end - self.held_prefix() } else { end });
                 return Flow::NeedMore;
             };
             let at = self.machine.pos + found;
@@ -69,6 +83,7 @@ impl<S: Sink> Pass<'_, S> {
                 b'`' if self.machine.markdown.in_block() => {}
                 b'`' => self.machine.markdown.run = 1,
                 _ if markdown && self.machine.markdown.in_code() => {}
+                b'[' => return self.text_tag(TagMatch::at(at, markers::Lead::Bracket)),
                 _ if self.may_be_tag(rest.get(found + 1).copied()) => {
                     return self.text_tag(TagMatch::new(at));
                 }
@@ -80,7 +95,7 @@ impl<S: Sink> Pass<'_, S> {
     /// Return true if a `<` before this byte can begin a tag; at the end of input it always can.
     fn may_be_tag(&self, next: Option<u8>) -> bool {
         next.is_none_or(|next| {
-            self.grammar.can_follow_angle(next) || next == b'/' && self.machine.orphan.is_some()
+            self.grammar.tags().can_begin(next) || next == b'/' && self.machine.orphan.is_some()
         })
     }
 
@@ -109,10 +124,16 @@ impl<S: Sink> Pass<'_, S> {
                 _ => true,
             };
             self.machine.markdown.lead = Lead::Text { at, alone };
-            if markdown && matches!(lead, Lead::Indent(_)) && matches!(byte, b'`' | b'~') {
-                let line = FenceLine { start: at, mark: byte, part: FencePart::Marks };
-                self.machine.state = State::FenceLine(line);
-                return Some(Flow::Again);
+            if markdown && matches!(lead, Lead::Indent(_)) {
+                match byte {
+                    b'`' | b'~' => {
+                        let line = FenceLine { start: at, mark: byte, part: FencePart::Marks };
+                        self.machine.state = State::FenceLine(line);
+                        return Some(Flow::Again);
+                    }
+                    b'>' | b'|' => self.machine.markdown.quoted = true,
+                    _ => {}
+                }
             }
         }
     }
@@ -132,27 +153,32 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    fn text_tag(&mut self, mut tag: TagMatch) -> Flow {
-        let wanted = self.machine.wanted_in_text(self.grammar);
+    pub(super) fn text_tag(&mut self, mut tag: TagMatch) -> Flow {
+        let wanted = self.machine.wanted_in_text(self.grammar, tag.lead);
         match tag.scan(self.window, &mut self.machine.pos, wanted) {
             Match::More if self.ending.is_none() => {
-                self.hold_text(tag.start);
+                self.hold_text(self.mark_start(tag));
                 self.machine.tag = Some(tag);
                 Flow::NeedMore
             }
-            Match::More | Match::Fail => self.not_a_tag(tag.start),
+            Match::More | Match::Fail => self.not_a_mark(tag),
             // Only a call makes a fence transparent.
-            Match::Close if self.machine.pending_fence.is_some() => self.not_a_tag(tag.start),
+            Match::Close if self.machine.pending_fence.is_some() => self.not_a_mark(tag),
             Match::Close => {
-                self.emit_text(tag.start);
-                self.discard(self.machine.pos, Discard::OrphanClose);
                 self.machine.orphan = None;
-                let alone = self.machine.markdown.opens_line(tag.start);
-                self.machine.markdown.after_call(alone);
-                Flow::Again
+                self.orphan(tag.start)
             }
-            Match::Open { marker, self_closing } => self.opened(tag.start, marker, self_closing),
+            Match::Open { marker, self_closing } => self.opened(tag, marker, self_closing),
         }
+    }
+
+    /// Discard the closing text from `start` to the current position.
+    fn orphan(&mut self, start: usize) -> Flow {
+        self.emit_text(start);
+        self.discard(self.machine.pos, Discard::OrphanClose);
+        let alone = self.machine.markdown.opens_line(start);
+        self.machine.markdown.after_call(alone);
+        Flow::Again
     }
 
     /// Report the text before `at`, or before the pending fence.
@@ -162,33 +188,49 @@ impl<S: Sink> Pass<'_, S> {
 
     /// Continue after the `<` at `at`, which is text.
     pub(super) fn not_a_tag(&mut self, at: usize) -> Flow {
+        self.machine.beginning = false;
+        self.continue_text(at + 1)
+    }
+
+    /// Continue at `at`, which is text.
+    pub(super) fn continue_text(&mut self, at: usize) -> Flow {
         self.machine.state = State::Text;
         match self.machine.pending_fence.take() {
-            None => self.machine.pos = at + 1,
+            None => self.machine.pos = at,
             // The fence before it was code; continue after its first line.
-            Some(held) => self.open_block(held.fence, held.body),
+            Some(held) => self.open_code(held.fence, held.body),
         }
         Flow::Again
     }
 
-    fn open_block(&mut self, fence: Fence, body: usize) {
+    fn open_code(&mut self, fence: Fence, body: usize) {
+        self.machine.beginning = false;
         self.machine.markdown.open(fence, false);
         self.machine.markdown.newline();
         self.machine.pos = body;
     }
 
-    fn opened(&mut self, start: usize, marker: usize, self_closing: bool) -> Flow {
+    fn opened(&mut self, tag: TagMatch, marker: usize, self_closing: bool) -> Flow {
+        let (found, start) = (tag, tag.start);
         let end = self.machine.pos;
         let whole = self.window.slice(start, end);
-        match self.grammar.markers.marker(marker) {
+        let marker = self.grammar.markers(tag.lead).marker(marker);
+        let opens_block = matches!(marker, Marker::Opener { .. } | Marker::Closer { .. });
+        if !opens_block && !matches!(marker, Marker::Reasoning { .. }) {
+            self.machine.beginning = false;
+        }
+        match marker {
             Marker::Tool(tool) => {
                 let depth = self.grammar.limits().max_depth;
                 let call = Call::new(Some(tool), None, Closer::Tool(tool), (start, end), depth);
                 self.begin(call, self_closing)
             }
-            Marker::Call { tag, attribute: name } => {
+            Marker::Call { tag, attribute: name, opener } => {
                 let Some(written) = attribute(whole, name).filter(|name| !name.is_empty()) else {
-                    return self.not_a_tag(start);
+                    return match opener {
+                        Some(opener) if !self_closing => self.open_block(opener, found),
+                        _ => self.not_a_tag(start),
+                    };
                 };
                 let tool = self.grammar.resolve(written);
                 let at = start + (written.as_ptr() as usize - whole.as_ptr() as usize);
@@ -197,13 +239,16 @@ impl<S: Sink> Pass<'_, S> {
                 let call = Call::new(tool, written, Closer::Tag(tag), (start, end), depth);
                 self.begin(call, self_closing)
             }
+            Marker::Opener { index, .. } if !self_closing => self.open_block(index, tag),
+            Marker::Opener { .. } => self.not_a_mark(tag),
+            Marker::Closer { text, .. } => self.closer(tag, text, self_closing),
             _ if self.machine.pending_fence.is_some() => self.not_a_tag(start),
-            Marker::Reasoning(tag) => {
+            Marker::Reasoning { index, .. } => {
                 self.machine.markdown.after_span(start);
                 self.emit_text(start);
                 self.discard(end, Discard::ReasoningTag);
                 if !self_closing {
-                    self.machine.state = State::Reasoning(tag);
+                    self.machine.state = State::Reasoning(index);
                 }
                 Flow::Again
             }
@@ -221,11 +266,21 @@ impl<S: Sink> Pass<'_, S> {
                     self.sink.take(Frame::Fabricated { name, raw: whole });
                     self.machine.from = end;
                 } else {
-                    self.machine.state = State::Response(Response::new(tag, name));
+                    self.machine.state = State::Response(Response::new(Closer::Tag(tag), name));
                 }
                 Flow::Again
             }
         }
+    }
+
+    /// Discard a text that would close the block that has just been left; others are text.
+    fn closer(&mut self, tag: TagMatch, text: &str, self_closing: bool) -> Flow {
+        let start = if is_prefixed(text) { self.mark_start(tag) } else { tag.start };
+        let is_stray = self.machine.left.contains(&text)
+            && self.machine.markdown.begins_text(start)
+            && self.machine.pending_fence.is_none()
+            && !self_closing;
+        if is_stray { self.orphan(start) } else { self.not_a_mark(tag) }
     }
 
     /// Discard the pending fence, which is wrapped around a call.
@@ -267,7 +322,7 @@ impl<S: Sink> Pass<'_, S> {
                                 line.part = FencePart::Blank { length, body: at + 1 };
                             }
                             None => {
-                                self.open_block(fence, at + 1);
+                                self.open_code(fence, at + 1);
                                 return Flow::Again;
                             }
                         }
@@ -285,14 +340,14 @@ impl<S: Sink> Pass<'_, S> {
                     let fence = Fence { mark: line.mark, length };
                     if byte.is_ascii_whitespace() && at - body <= limit {
                         self.machine.pos += 1;
-                    } else if byte == b'<' {
+                    } else if let Some(lead) = self.lead_in_fence(byte) {
                         self.machine.markdown.lead = Lead::Text { at, alone: true };
                         self.machine.pending_fence =
                             Some(PendingFence { start: line.start, body, fence });
-                        self.machine.pos += 1;
-                        return self.text_tag(TagMatch::new(at));
+                        self.machine.pos += usize::from(lead == markers::Lead::Angle);
+                        return self.text_tag(TagMatch::at(at, lead));
                     } else {
-                        self.open_block(fence, body);
+                        self.open_code(fence, body);
                         return Flow::Again;
                     }
                 }
@@ -320,6 +375,7 @@ impl<S: Sink> Pass<'_, S> {
 
     /// Continue a run of marks that is too long to buffer as text.
     fn too_many_marks(&mut self, mark: u8, length: usize) -> Flow {
+        self.machine.beginning = false;
         if mark == b'`' {
             self.machine.markdown.run = length;
         }
@@ -327,6 +383,7 @@ impl<S: Sink> Pass<'_, S> {
     }
 
     fn not_a_fence(&mut self, mark: u8, start: usize, length: usize) -> Flow {
+        self.machine.beginning = false;
         // In a block nothing else can begin here, and the line has been reported.
         if !self.machine.markdown.in_block() {
             if mark == b'`' {
@@ -386,12 +443,29 @@ impl<S: Sink> Pass<'_, S> {
 
 /// Return the position of the next `<`, backtick or newline.
 #[inline]
-pub(super) fn find_special(bytes: &[u8]) -> Option<usize> {
-    // Most chunks are shorter than the setup cost of a vector search.
-    const SHORT: usize = 16;
+fn find_special(bytes: &[u8]) -> Option<usize> {
     if bytes.len() <= SHORT {
         bytes.iter().position(|byte| matches!(byte, b'<' | b'`' | b'\n'))
     } else {
         memchr3(b'<', b'`', b'\n', bytes)
     }
+}
+
+/// Most chunks are shorter than the setup cost of a vector search.
+const SHORT: usize = 16;
+
+/// Return true if `bytes`, the rest of the input, neither contain nor begin a marker.
+#[inline]
+pub(super) fn is_plain(bytes: &[u8], grammar: &Grammar) -> bool {
+    if bytes.len() <= SHORT {
+        return !bytes.iter().any(|&byte| grammar.special[usize::from(byte)]);
+    }
+    find_special(bytes).is_none()
+        && !(grammar.has_brackets && memchr(b'[', bytes).is_some())
+        && !(grammar.has_prefixed() && bytes.last() == Some(&markers::PREFIX))
+}
+
+/// Return true if a byte before the `<` belongs to the marker.
+pub(super) fn is_prefixed(text: &str) -> bool {
+    text.as_bytes().first() == Some(&markers::PREFIX)
 }

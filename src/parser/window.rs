@@ -16,6 +16,11 @@ impl<'a> Window<'a> {
         Self { text, base }
     }
 
+    /// Return the offset of the first byte.
+    pub(super) fn start(self) -> usize {
+        self.base
+    }
+
     /// Return the offset just past the last byte.
     pub(super) fn end(self) -> usize {
         self.base + self.text.len()
@@ -33,6 +38,11 @@ impl<'a> Window<'a> {
 
     pub(super) fn slice(self, from: usize, to: usize) -> &'a str {
         &self.text[from - self.base..to - self.base]
+    }
+
+    /// Return the bytes before `at`, as far as they are here.
+    pub(super) fn before(self, at: usize) -> &'a str {
+        &self.text[..at - self.base]
     }
 
     /// Return the last character boundary at or before `at`.

@@ -69,7 +69,7 @@ impl<S: Sink> Pass<'_, S> {
                         escape = Some(Escape::new(at));
                     } else if rest
                         .get(found + 1)
-                        .is_none_or(|&next| next == b'/' || self.grammar.can_follow_angle(next))
+                        .is_none_or(|&next| next == b'/' || self.grammar.tags().can_begin(next))
                     {
                         self.machine.tag = Some(TagMatch::new(at));
                     }

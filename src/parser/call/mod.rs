@@ -13,11 +13,13 @@ mod prose;
 use self::{after::After, before::Before, guard::Guard};
 
 use super::{
+    dialect::Dialect,
     escape::Escape,
-    frame::{Discard, FoundCall, Frame, Outcome, Sink},
-    grammar::{Closer, Grammar, Marker},
+    frame::{Discard, FoundCall, Frame, Outcome, Sink, Syntax},
+    grammar::{Closer, Grammar},
     json::{Json, Skim},
     machine::{Flow, Pass, Plain, State},
+    markers::Marker,
     tag::{Match, TagMatch, Wanted, attribute},
 };
 
@@ -183,7 +185,7 @@ impl<'a, S: Sink> Pass<'a, S> {
     /// Scan a tag that may close `call` or, if `open`, open another call.
     fn call_tag(&mut self, tag: &mut TagMatch, call: &Call, open: bool) -> Match {
         let wanted = Wanted {
-            open: open.then_some(&self.grammar.markers),
+            open: open.then_some(self.grammar.tags()),
             close: Some(self.grammar.closer(call.closer)),
             limit: self.limit(),
         };
@@ -203,13 +205,16 @@ impl<'a, S: Sink> Pass<'a, S> {
     }
 
     fn calls_known_tool(&self, start: usize, marker: usize) -> bool {
-        match self.grammar.markers.marker(marker) {
+        match self.grammar.tags().marker(marker) {
             Marker::Tool(_) => true,
             Marker::Call { attribute: name, .. } => {
                 let whole = self.window.slice(start, self.machine.pos);
                 attribute(whole, name).is_some_and(|name| self.grammar.resolve(name).is_some())
             }
-            Marker::Response { .. } | Marker::Reasoning(_) => false,
+            Marker::Opener { .. }
+            | Marker::Closer { .. }
+            | Marker::Response { .. }
+            | Marker::Reasoning { .. } => false,
         }
     }
 
@@ -218,11 +223,12 @@ impl<'a, S: Sink> Pass<'a, S> {
         self.unwrap_fence();
         self.emit_text(call.start);
         self.machine.orphan = None;
+        self.machine.left = &[];
         self.machine.markdown.stray_fence = false;
         call.index = self.machine.calls;
         self.machine.calls += 1;
         let name = self.name(call);
-        self.sink.take(Frame::CallStart { index: call.index, id: None, name });
+        self.sink.take(Frame::CallStart { index: call.index, id: None, name, recovered: false });
     }
 
     fn written<'c>(&self, call: &'c Call) -> Option<&'c str>
@@ -276,6 +282,10 @@ impl<'a, S: Sink> Pass<'a, S> {
             fenced: call.fenced,
             outcome,
             lone_surrogates: call.json.lone_surrogates(),
+            id: None,
+            dialect: Dialect::NATURAL.name,
+            syntax: Syntax::Json,
+            recovered: false,
         };
         self.sink.take(Frame::CallEnd(found));
     }
