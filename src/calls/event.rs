@@ -66,6 +66,8 @@ pub struct InvalidToolCall {
     pub violations: Vec<Violation>,
     /// The arguments that violate the schema, repaired as far as possible.
     pub arguments: Option<serde_json::Value>,
+    /// The dialect in which the call is written.
+    pub dialect: &'static str,
 }
 
 wire_names! {
@@ -83,6 +85,8 @@ wire_names! {
         TooLarge = "too_large",
         /// The reply has more calls than the limit allows.
         TooMany = "too_many",
+        /// The application does not accept the call.
+        Refused = "refused",
     }
 }
 

@@ -1,5 +1,7 @@
 //! Events of a streamed reply, with arguments as `serde_json` values.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 use thiserror::Error;
 
@@ -7,7 +9,7 @@ use super::{Backend, CallOutcome, CallValidator, Event, InvalidToolCall, RepairM
 use crate::{
     contract::FunctionContract,
     message::ToolCall,
-    parser::{self, Ending, FoundCall, Frame, GrammarError, Limits, Parser},
+    parser::{self, CallId, Ending, FoundCall, Frame, GrammarError, Limits, Parser},
     validator::{SchemaError, Validator, Violation, excess},
 };
 
@@ -86,6 +88,37 @@ impl CallValidator<Validator> {
 pub struct Reader {
     parser: Parser,
     validator: CallValidator<Validator>,
+    ids: Ids,
+}
+
+/// The ids of the calls of one reply.
+///
+/// A call has the id that the model wrote before its arguments, if no other call of the reply has
+/// it; otherwise one derived from its index, so that the same reply has the same ids.
+#[derive(Debug, Default)]
+struct Ids {
+    written: HashSet<String>,
+    open: Option<(usize, String)>,
+}
+
+impl Ids {
+    fn start(&mut self, index: usize, id: Option<CallId<&str>>) -> String {
+        match id {
+            Some(CallId::Provided(id)) => id.to_owned(),
+            Some(CallId::Written(id)) if self.written.insert(id.to_owned()) => {
+                self.open = Some((index, id.to_owned()));
+                id.to_owned()
+            }
+            _ => format!("call_{index}"),
+        }
+    }
+
+    fn end(&mut self, index: usize) -> String {
+        match self.open.take() {
+            Some((open, id)) if open == index => id,
+            _ => format!("call_{index}"),
+        }
+    }
 }
 
 impl Reader {
@@ -97,14 +130,15 @@ impl Reader {
         Ok(Self {
             parser,
             validator: CallValidator::from_contracts(contracts, options.repair, limits)?,
+            ids: Ids::default(),
         })
     }
 
     /// Read the next chunk and return the events that are now certain.
     pub fn push(&mut self, chunk: &str) -> Vec<Event> {
         let mut events = Vec::new();
-        let validator = &self.validator;
-        self.parser.push(chunk, &mut |frame: Frame<'_>| events.push(event(validator, frame)));
+        let (validator, ids) = (&self.validator, &mut self.ids);
+        self.parser.push(chunk, &mut |frame: Frame<'_>| events.push(event(validator, ids, frame)));
         events
     }
 
@@ -123,8 +157,10 @@ impl Reader {
     /// End the reply, return its remaining events and prepare for the next reply.
     pub fn finish(&mut self, ending: Ending) -> Vec<Event> {
         let mut events = Vec::new();
-        let validator = &self.validator;
-        self.parser.finish(ending, &mut |frame: Frame<'_>| events.push(event(validator, frame)));
+        let (validator, ids) = (&self.validator, &mut self.ids);
+        let mut sink = |frame: Frame<'_>| events.push(event(validator, ids, frame));
+        self.parser.finish(ending, &mut sink);
+        self.ids = Ids::default();
         events
     }
 }
@@ -141,22 +177,17 @@ fn tool(contract: &FunctionContract) -> Result<Tool<Validator>, ReaderError> {
     Ok(Tool { name, schema })
 }
 
-/// Return the id of a call, derived from its index, so that the same reply has the same ids.
-fn id(index: usize) -> String {
-    format!("call_{index}")
-}
-
-fn event(validator: &CallValidator<Validator>, frame: Frame<'_>) -> Event {
+fn event(validator: &CallValidator<Validator>, ids: &mut Ids, frame: Frame<'_>) -> Event {
     match frame {
         Frame::Text(text) => Event::Text(text.to_owned()),
         Frame::Reasoning(text) => Event::Reasoning(text.to_owned()),
-        Frame::CallStart { index, name, .. } => {
-            Event::ToolCallStart { index, id: id(index), name: name.to_owned() }
+        Frame::CallStart { index, id, name, .. } => {
+            Event::ToolCallStart { index, id: ids.start(index, id), name: name.to_owned() }
         }
         Frame::CallDelta { index, fragment } => {
             Event::ToolCallDelta { index, fragment: fragment.to_owned() }
         }
-        Frame::CallEnd(found) => call_event(validator, id(found.index), &found),
+        Frame::CallEnd(found) => call_event(validator, ids.end(found.index), &found),
         Frame::Discarded { raw, reason } => Event::Discarded { raw: raw.to_owned(), reason },
         Frame::Fabricated { name, raw } => {
             Event::FabricatedResult { name: name.map(str::to_owned), raw: raw.to_owned() }
@@ -169,11 +200,22 @@ fn call_event(validator: &CallValidator<Validator>, id: String, found: &FoundCal
     let (name, raw) = (found.name.to_owned(), found.raw.to_owned());
     match validator.validate(&JsonValues, found) {
         CallOutcome::Call { arguments, repairs } => {
-            Event::ToolCall(ToolCall { id, name, arguments, raw, index, repairs })
+            let (dialect, recovered) = (found.dialect.into(), found.recovered);
+            let call = ToolCall { id, name, arguments, raw, index, repairs, dialect, recovered };
+            Event::ToolCall(call)
         }
         CallOutcome::Invalid { kind, violations, arguments } => {
-            let call = InvalidToolCall { index, id, name, kind, raw, violations, arguments };
-            Event::InvalidToolCall(call)
+            let dialect = found.dialect;
+            Event::InvalidToolCall(InvalidToolCall {
+                index,
+                id,
+                name,
+                kind,
+                raw,
+                violations,
+                arguments,
+                dialect,
+            })
         }
     }
 }

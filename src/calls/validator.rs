@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Backend, InvalidKind, RepairMode};
+use super::{Backend, InvalidKind, RepairMode, arguments::convert};
 use crate::{
     message::{Repair, RepairKind},
-    parser::{Excess, FoundCall, Limits, Outcome},
+    parser::{Excess, FoundCall, Limits, Outcome, Syntax},
     repair::{RepairedJson, coerce, coerce_partially, repair_json, replace_lone_surrogates},
     validator::Violation,
 };
@@ -104,7 +104,8 @@ impl<S> CallValidator<S> {
         if found.written != tool.name {
             repairs.push(repair(RepairKind::NameCase, found.written, tool.name.as_str()));
         }
-        let json = match self.json(found, &mut repairs) {
+        let schema = tool.schema.as_ref().map(|(schema, _)| schema);
+        let json = match self.json(found, schema, &mut repairs) {
             Ok(json) if json.trim_start().starts_with('{') => json,
             Ok(_) => {
                 let message = "the arguments are not a JSON object".to_owned();
@@ -155,6 +156,7 @@ impl<S> CallValidator<S> {
     fn json<'a>(
         &self,
         found: &FoundCall<'a>,
+        schema: Option<&Value>,
         repairs: &mut Vec<Repair>,
     ) -> Result<std::borrow::Cow<'a, str>, (InvalidKind, String)> {
         let strict = match found.outcome {
@@ -178,6 +180,19 @@ impl<S> CallValidator<S> {
                 return Err((InvalidKind::TooLarge, self.excess(excess)));
             }
         };
+        if found.syntax != Syntax::Json {
+            let depth = self.limits.max_depth;
+            let Some(converted) = convert(found.syntax, found.payload, schema, depth) else {
+                let message = "the arguments cannot be read".to_owned();
+                return Err((InvalidKind::InvalidJson, message));
+            };
+            if self.repair == RepairMode::None && !converted.repairs.is_empty() {
+                let message = "the arguments are not valid".to_owned();
+                return Err((InvalidKind::InvalidJson, message));
+            }
+            repairs.extend(converted.repairs);
+            return Ok(converted.json.into());
+        }
         if strict && !found.lone_surrogates {
             return Ok(found.payload.into());
         }
