@@ -13,6 +13,7 @@ use crate::{
 
 /// A piece of a text.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "most pieces are calls, and none is kept")]
 pub(super) enum Piece<'t> {
     Text(String),
     Reasoning(&'t str),
@@ -36,6 +37,7 @@ pub(super) enum Origin<'n> {
 
 /// A part of a text, as the parser sees it.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "most parts are calls, and none is kept")]
 enum Span<'t> {
     /// Text that is still escaped.
     Text {

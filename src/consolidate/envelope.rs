@@ -1,12 +1,12 @@
 //! Merging of the envelopes and metadata of several messages.
 
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 use serde_json::{Map, Value, json};
 
 use super::layout::{displayed, from_displayed, is_recoverable};
 use crate::message::{
-    Content, Envelope, ErrorCode, Message, Repair, RepairKind, Role, ToolCall, ToolResult,
+    Content, Envelope, ErrorCode, Message, NATURAL, Repair, RepairKind, Role, ToolCall, ToolResult,
     wire::{write_all, write_repair},
 };
 
@@ -200,6 +200,12 @@ impl EnvelopeMerger {
             if !call.repairs.is_empty() {
                 note.insert("repairs".to_owned(), write_all(&call.repairs, write_repair).into());
             }
+            if call.dialect != NATURAL {
+                note.insert("dialect".to_owned(), call.dialect.as_ref().into());
+            }
+            if call.recovered {
+                note.insert("recovered".to_owned(), true.into());
+            }
         }
         if let Some(result) = result {
             note.extend(result.duration.map(|seconds| ("duration".to_owned(), json!(seconds))));
@@ -269,6 +275,9 @@ pub(super) struct Note<'m> {
     pub(super) raw: String,
     /// The repairs made to the call.
     pub(super) repairs: Vec<Repair>,
+    /// The dialect in which the model wrote the call.
+    pub(super) dialect: Cow<'static, str>,
+    pub(super) recovered: bool,
     result: Option<&'m str>,
 }
 
@@ -305,6 +314,8 @@ impl<'m> Notes<'m> {
             error_code: text("error_code").and_then(ErrorCode::from_wire),
             raw: text("raw").unwrap_or_default().to_owned(),
             repairs: note.and_then(|note| repairs(note.get("repairs")?)).unwrap_or_default(),
+            dialect: text("dialect").map_or(NATURAL, |name| name.to_owned().into()),
+            recovered: note.and_then(|note| note.get("recovered")?.as_bool()).unwrap_or_default(),
             result: text("result"),
         }
     }
@@ -333,6 +344,8 @@ impl Note<'_> {
             error_code: None,
             raw: String::new(),
             repairs: Vec::new(),
+            dialect: NATURAL,
+            recovered: false,
             result: None,
         }
     }

@@ -7,7 +7,7 @@ use crate::{
     calls::{CallOutcome, CallValidator, JsonValues, ReaderError, RepairMode, Tool},
     contract::{FunctionContract, MAX_NAME_BYTES, TOOL_CALL, TOOL_RESPONSE, check_name},
     message::{Role, ToolCall},
-    parser::{Dialect, FoundCall, InCode, Limits, Options, Parser, REASONING_TAGS},
+    parser::{Dialect, Dialects, FoundCall, InCode, Limits, Options, Parser, REASONING_TAGS},
     validator::Validator,
 };
 
@@ -44,13 +44,13 @@ impl Grammar {
             tools.iter().cloned().partition(|tool| !is_reserved(&tool.name));
         let names = nameable.iter().map(|tool| tool.name.as_str());
         let options = Options {
-            dialects: dialects.to_vec(),
+            dialects: Dialects::Named(dialects.to_vec()),
             deltas: false,
             limits: LIMITS,
             ..Options::default()
         };
         let answers = Options {
-            dialects: dialects.iter().map(|known| Dialect { forms: &[], ..*known }).collect(),
+            dialects: Dialects::Named(dialects.iter().map(without_calls).collect()),
             reasoning_tags: Vec::new(),
             ..options.clone()
         };
@@ -86,8 +86,10 @@ fn validated(
 ) -> Option<ToolCall> {
     match validator.validate(&JsonValues, found) {
         CallOutcome::Call { arguments, repairs } => {
-            let raw = found.raw.to_owned();
-            Some(ToolCall { id: String::new(), name, arguments, raw, index: found.index, repairs })
+            let (id, raw) = (String::new(), found.raw.to_owned());
+            let (index, dialect) = (found.index, found.dialect.into());
+            let recovered = found.recovered;
+            Some(ToolCall { id, name, arguments, raw, index, repairs, dialect, recovered })
         }
         CallOutcome::Invalid { .. } => None,
     }
@@ -105,6 +107,11 @@ pub(super) fn as_written(name: &str) -> String {
     attribute(name).trim().to_owned()
 }
 
+/// Return a dialect that recognizes results only.
+fn without_calls(dialect: &Dialect) -> Dialect {
+    Dialect { forms: &[], blocks: &[], ..*dialect }
+}
+
 /// Create a parser for the blocks that `consolidate` writes for calls and results of these names.
 /// Only these are live in its output, wherever they are.
 pub(super) fn parser_of(names: &[&str], role: Role) -> Option<Parser> {
@@ -117,9 +124,10 @@ pub(super) fn parser_of(names: &[&str], role: Role) -> Option<Parser> {
     };
     let forms = if role == Role::Assistant { Dialect::NATURAL.forms } else { &[] };
     let options = Options {
-        dialects: vec![Dialect { forms, ..Dialect::NATURAL }],
+        dialects: Dialects::Named(vec![Dialect { forms, ..Dialect::NATURAL }]),
         deltas: false,
         reasoning_tags: Vec::new(),
+        starts_in_reasoning: false,
         in_code: InCode::Call,
         limits,
     };

@@ -122,6 +122,8 @@ impl<'g> Transcript<'g> {
                 call.id.clone_from(&note.id);
                 call.raw.clone_from(&note.raw);
                 call.repairs.clone_from(&note.repairs);
+                call.dialect.clone_from(&note.dialect);
+                call.recovered = note.recovered;
                 match answer {
                     None => Part::Call(call),
                     Some(found) => {

@@ -18,6 +18,8 @@
 //!     raw: String::new(),
 //!     index: 0,
 //!     repairs: Vec::new(),
+//!     dialect: "natural".into(),
+//!     recovered: false,
 //! };
 //! let result = ToolResult {
 //!     tool_call_id: "call_0".into(),

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{Form, parts::Parts};
 use crate::message::{
-    Envelope, FinishReason, ToolCall, ToolCallUpdate, ToolResult, is_blank,
+    Envelope, FinishReason, NATURAL, ToolCall, ToolCallUpdate, ToolResult, is_blank,
     slots::{Slot, Slots},
 };
 
@@ -295,6 +295,8 @@ impl Reply {
                             raw,
                             index: position,
                             repairs,
+                            dialect: NATURAL,
+                            recovered: false,
                         })
                     })
                 }

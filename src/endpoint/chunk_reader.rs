@@ -14,7 +14,7 @@ use super::{
 use crate::{
     calls::{CallValidator, JsonValues},
     message::{FinishReason, UsageUpdate},
-    parser::{Ending, Frame, Plain},
+    parser::{CallId, Ending, Frame, Plain},
     reply::{self, Reader},
     validator::Validator,
 };
@@ -51,7 +51,11 @@ impl ChunkReader {
         let calls = parsing.map(|parsing| Calls {
             reader: Reader::new(
                 parsing.parser.fresh(),
-                reply::Options { inline: parsing.inline, deltas: parsing.deltas },
+                reply::Options {
+                    inline: parsing.inline,
+                    recovered: parsing.recovered,
+                    deltas: parsing.deltas,
+                },
             ),
             validator: parsing.validator,
         });
@@ -151,7 +155,7 @@ impl ChunkReader {
             if whole { choice.message } else { choice.delta };
         // Servers that send both of these send the same in both.
         if let Some(thought) = reasoning_content.0.or(reasoning.0) {
-            sink.put(Event::Reasoning(thought.into_owned()));
+            self.reasoning(thought.into_owned(), sink);
         }
         for field in [content, refusal] {
             match field {
@@ -163,7 +167,7 @@ impl ChunkReader {
                             self.text(text, sink);
                         }
                         for thought in part.thinking.0.into_iter().filter_map(|part| part.text.0) {
-                            sink.put(Event::Reasoning(thought.into_owned()));
+                            self.reasoning(thought.into_owned(), sink);
                         }
                     }
                 }
@@ -182,6 +186,13 @@ impl ChunkReader {
         if let Some(word) = choice.finish_reason.0 {
             self.reason = Some(word.into_owned());
         }
+    }
+
+    fn reasoning(&mut self, thought: String, sink: &mut impl EventSink) {
+        if let Some(Calls { reader, validator }) = &mut self.calls {
+            reader.flush_text(&mut |frame: Frame<'_>| sink.put(event(validator, frame)));
+        }
+        sink.put(Event::Reasoning(thought));
     }
 
     fn text(&mut self, text: std::borrow::Cow<'_, str>, sink: &mut impl EventSink) {
@@ -213,8 +224,9 @@ fn event(validator: &CallValidator<Validator>, frame: Frame<'_>) -> Event {
     match frame {
         Frame::Text(text) => Event::Text(text.to_owned()),
         Frame::Reasoning(text) => Event::Reasoning(text.to_owned()),
-        Frame::CallStart { index, id, name } => {
-            Event::Start { index, id: id.map(str::to_owned), name: name.to_owned() }
+        Frame::CallStart { index, id, name, recovered } => {
+            let (id, name) = (id.map(CallId::to_owned), name.to_owned());
+            Event::Start { index, id, name, recovered }
         }
         Frame::CallDelta { index, fragment } => {
             Event::Delta { index, fragment: fragment.to_owned() }
@@ -223,6 +235,8 @@ fn event(validator: &CallValidator<Validator>, frame: Frame<'_>) -> Event {
             index: found.index,
             name: found.name.to_owned(),
             raw: found.raw.to_owned(),
+            recovered: found.recovered,
+            dialect: found.dialect,
             outcome: validator.validate(&JsonValues, &found),
         },
         Frame::Discarded { raw, reason } => Event::Discarded { raw: raw.to_owned(), reason },

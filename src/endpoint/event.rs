@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     calls::{CallOutcome, CallValidator},
     message::{FinishReason, ToolCallUpdate, UsageUpdate},
-    parser::{Discard, Parser},
+    parser::{CallId, Discard, Parser},
     validator::Validator,
 };
 
@@ -24,10 +24,12 @@ pub enum Event {
     Start {
         /// The position among the calls of the reply.
         index: usize,
-        /// The id, if the provider sent one.
-        id: Option<String>,
+        /// The id, if the provider sent one or the model wrote one.
+        id: Option<CallId<String>>,
         /// The name of the tool as the model wrote it.
         name: String,
+        /// True for a call in the text of a reply to a request with native tools.
+        recovered: bool,
     },
     /// More of the arguments, byte for byte as the model writes them.
     Delta {
@@ -44,6 +46,10 @@ pub enum Event {
         name: String,
         /// The whole span, including tags and fences.
         raw: String,
+        /// True for a call in the text of a reply to a request with native tools.
+        recovered: bool,
+        /// The dialect in which the call is written.
+        dialect: &'static str,
         /// The validated arguments, or the reason why the call is invalid.
         outcome: CallOutcome<Value>,
     },
@@ -81,6 +87,8 @@ pub struct CallParsing {
     pub validator: Arc<CallValidator<Validator>>,
     /// True to look for calls in the text.
     pub inline: bool,
+    /// True if calls in the text are recovered ones: the request had native tools.
+    pub recovered: bool,
     /// True to emit arguments while they arrive.
     pub deltas: bool,
 }

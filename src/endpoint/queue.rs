@@ -238,7 +238,10 @@ fn weight(event: &Event) -> usize {
                     + length(&update.function_name)
                     + length(&update.function_args)
             }
-            Event::Start { id, name, .. } => length(id) + name.len(),
+            Event::Start { id, name, .. } => {
+                let id = id.as_ref().map_or("", |id| id.as_deref().text());
+                id.len() + name.len()
+            }
             Event::Delta { fragment, .. } => fragment.len(),
             // The parsed values are several times as large as the text of the call.
             Event::End { name, raw, .. } => name.len() + 4 * raw.len(),

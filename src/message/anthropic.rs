@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Content, Message, ToolCall,
+    Content, Message, NATURAL, ToolCall,
     conversation::{ConversationBuilder, envelope},
     error::{MessageError, Place, one_of},
     fields::Fields,
@@ -403,8 +403,17 @@ fn read_blocks(blocks: Vec<Value>, place: &Place) -> Result<Vec<Segment>, Messag
                 }
                 if let Some(Segment::Calls(called)) = segments.last_mut() {
                     add_block_marks(&mut called.metadata, &id, "tool_use", marks_of(block));
-                    let repairs = Vec::new();
-                    called.calls.push(ToolCall { id, name, arguments, raw, index, repairs });
+                    let (repairs, dialect) = (Vec::new(), NATURAL);
+                    called.calls.push(ToolCall {
+                        id,
+                        name,
+                        arguments,
+                        raw,
+                        index,
+                        repairs,
+                        dialect,
+                        recovered: false,
+                    });
                     called.places.push(place);
                 }
             }

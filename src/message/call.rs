@@ -1,6 +1,6 @@
 //! Tool calls and their results.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use serde_json::Value;
 
@@ -30,7 +30,22 @@ pub struct ToolCall {
     /// The repairs of the call, in order.
     #[cfg_attr(test, schemars(default))]
     pub repairs: Vec<Repair>,
+    /// The dialect in which the call is written: `natural`, `native` for a call that the provider's
+    /// API transports apart from the text, or another one that models write. Absent on the wire if
+    /// it is `natural`.
+    #[cfg_attr(test, schemars(default))]
+    pub dialect: Cow<'static, str>,
+    /// True for a call that was found in the text of a reply to a request with native tools. Absent
+    /// on the wire if it is false.
+    #[cfg_attr(test, schemars(default))]
+    pub recovered: bool,
 }
+
+/// The dialect of calls that name no other.
+pub const NATURAL: Cow<'static, str> = Cow::Borrowed("natural");
+
+/// The dialect of calls that the provider's API transports apart from the text.
+pub const NATIVE: Cow<'static, str> = Cow::Borrowed("native");
 
 /// A change that made a call valid.
 #[derive(Clone, Debug, PartialEq)]

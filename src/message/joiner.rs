@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Content, Envelope, Message, Usage,
-    call::{ToolCall, ToolResult},
+    call::{NATURAL, ToolCall, ToolResult},
     names::{FinishReason, Role},
     problem::Problem,
     slots::{Slot, Slots},
@@ -325,6 +325,8 @@ impl Joiner {
             raw: text.clone(),
             index: position,
             repairs: Vec::new(),
+            dialect: NATURAL,
+            recovered: false,
         };
         let blank = text.trim_ascii().is_empty();
         // Providers send nothing if there are no arguments; a call that was cut off before its

@@ -41,7 +41,7 @@ mod tests;
 #[cfg(feature = "python")]
 pub(crate) use self::call::order_by_calls;
 pub use self::{
-    call::{ErrorCode, Repair, RepairKind, ToolCall, ToolResult},
+    call::{ErrorCode, NATIVE, NATURAL, Repair, RepairKind, ToolCall, ToolResult},
     error::{MessageError, Place},
     joiner::{JoinedReply, Joiner},
     names::{FinishReason, MessageKind, Role},

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Content, Message, ToolCall,
+    Content, Message, NATURAL, ToolCall,
     conversation::{ConversationBuilder, envelope},
     error::{MessageError, Place, one_of},
     fields::Fields,
@@ -270,5 +270,14 @@ fn read_call(call: Value, index: usize, place: Place) -> Result<ToolCall, Messag
             Err(err) => return Err(MessageError::Json { place, reason: err.to_string() }),
         }
     };
-    Ok(ToolCall { id, name, arguments, raw, index, repairs: Vec::new() })
+    Ok(ToolCall {
+        id,
+        name,
+        arguments,
+        raw,
+        index,
+        repairs: Vec::new(),
+        dialect: NATURAL,
+        recovered: false,
+    })
 }

@@ -3,11 +3,13 @@
 //! `kind` comes first, names are camelCase, and empty fields are omitted. Data of newer versions is
 //! preserved: fields in [`Envelope::extra`], kinds in [`Content::Unknown`].
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::{
     Content, Envelope, Message, Usage,
-    call::{ErrorCode, Repair, RepairKind, ToolCall, ToolResult, order_by_calls},
+    call::{self, ErrorCode, Repair, RepairKind, ToolCall, ToolResult, order_by_calls},
     error::{MessageError, Place, one_of},
     fields::Fields,
     names::{MessageKind, Role},
@@ -153,6 +155,12 @@ pub(crate) fn write_call(call: &ToolCall) -> Map<String, Value> {
     if !call.repairs.is_empty() {
         put(&mut out, "repairs", write_all(&call.repairs, write_repair));
     }
+    if call.dialect != call::NATURAL {
+        put(&mut out, "dialect", call.dialect.as_ref());
+    }
+    if call.recovered {
+        put(&mut out, "recovered", true);
+    }
     out
 }
 
@@ -285,6 +293,8 @@ pub(crate) fn read_call(fields: &mut Fields) -> Result<ToolCall, MessageError> {
         index: usize::try_from(index)
             .map_err(|_| fields.unexpected("index", "a position", &index.into()))?,
         repairs: read_repairs(fields)?,
+        dialect: fields.optional_text("dialect")?.map_or(call::NATURAL, Cow::Owned),
+        recovered: fields.flag("recovered")?.unwrap_or_default(),
     })
 }
 

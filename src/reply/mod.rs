@@ -33,6 +33,8 @@ mod fragment;
 mod native;
 mod reader;
 #[cfg(test)]
+mod recovery_tests;
+#[cfg(test)]
 mod tests;
 
 pub use self::{

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{escape, fragment::Fragment};
-use crate::parser::{Discard, Ending, Excess, Frame, Outcome, Parser, Sink};
+use crate::parser::{CallId, Discard, Ending, Excess, Frame, Outcome, Parser, Sink};
 
 /// The native calls of one reply, by id and by index.
 #[derive(Debug, Default)]
@@ -205,11 +205,12 @@ impl Call {
     fn begin(&mut self, reporting: Reporting<'_>, sink: &mut impl Sink) {
         if self.state == CallState::Pending {
             self.state = CallState::Started;
-            let (index, id) = (self.index, self.id.as_deref());
+            let (index, id) = (self.index, self.id.as_deref().map(CallId::Provided));
             sink.take(Frame::CallStart {
                 index,
                 id,
                 name: reporting.parser.known_name(&self.name),
+                recovered: false,
             });
         }
     }

@@ -11,6 +11,8 @@ use crate::parser::{Discard, Ending, FoundCall, Frame, Parser, Plain, Sink};
 pub struct Options {
     /// True to parse text for calls.
     pub inline: bool,
+    /// True if calls in text are recovered ones: the request had native tools.
+    pub recovered: bool,
     /// True to report the arguments of native calls while they arrive. For inline calls, the option
     /// of the parser applies.
     pub deltas: bool,
@@ -18,7 +20,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { inline: true, deltas: true }
+        Self { inline: true, recovered: false, deltas: true }
     }
 }
 
@@ -58,7 +60,8 @@ impl Reader {
         match self.plain_text(chunk) {
             None => {
                 let (calls, open) = (&mut self.calls, &mut self.inline);
-                self.parser.push(chunk, &mut NumberedSink { calls, open, sink });
+                let recovered = self.options.recovered;
+                self.parser.push(chunk, &mut NumberedSink { calls, open, recovered, sink });
             }
             Some(Plain::Text) => sink.take(Frame::Text(chunk)),
             Some(Plain::Fragment { index }) => {
@@ -80,6 +83,17 @@ impl Reader {
         }
     }
 
+    /// Report text that is held back, where more could have made it a call, as text.
+    ///
+    /// Do this before reasoning or anything else that is transported apart from the text.
+    pub fn flush_text(&mut self, sink: &mut impl Sink) {
+        if self.options.inline {
+            let (calls, open) = (&mut self.calls, &mut self.inline);
+            let recovered = self.options.recovered;
+            self.parser.flush_text(&mut NumberedSink { calls, open, recovered, sink });
+        }
+    }
+
     /// Read the next fragment of a native call and report the events that are now certain.
     ///
     /// Return the defect of the fragment, if any, for the log. The fragment has been read all the
@@ -96,8 +110,13 @@ impl Reader {
             arguments: given(fragment.arguments),
             ..fragment
         };
+        let known = self.native.find(&fragment);
+        if known.is_none() && self.options.recovered {
+            // So that it stands before the call.
+            self.flush_text(sink);
+        }
         let reporting = Reporting { parser: &self.parser, deltas: self.options.deltas };
-        let at = if let Some(at) = self.native.find(&fragment) {
+        let at = if let Some(at) = known {
             at
         } else {
             if let Some(latest) = self.native.latest_open() {
@@ -129,7 +148,8 @@ impl Reader {
     pub fn finish(&mut self, ending: Ending, sink: &mut impl Sink) {
         if self.options.inline {
             let (calls, open) = (&mut self.calls, &mut self.inline);
-            self.parser.finish(ending, &mut NumberedSink { calls, open, sink });
+            let recovered = self.options.recovered;
+            self.parser.finish(ending, &mut NumberedSink { calls, open, recovered, sink });
         }
         let reporting = Reporting { parser: &self.parser, deltas: self.options.deltas };
         for call in self.native.open() {
@@ -144,6 +164,7 @@ impl Reader {
 struct NumberedSink<'a, S> {
     calls: &'a mut usize,
     open: &'a mut usize,
+    recovered: bool,
     sink: &'a mut S,
 }
 
@@ -153,10 +174,12 @@ impl<S: Sink> Sink for NumberedSink<'_, S> {
             Frame::CallStart { id, name, .. } => {
                 *self.open = *self.calls;
                 *self.calls += 1;
-                Frame::CallStart { index: *self.open, id, name }
+                Frame::CallStart { index: *self.open, id, name, recovered: self.recovered }
             }
             Frame::CallDelta { fragment, .. } => Frame::CallDelta { index: *self.open, fragment },
-            Frame::CallEnd(found) => Frame::CallEnd(FoundCall { index: *self.open, ..found }),
+            Frame::CallEnd(found) => {
+                Frame::CallEnd(FoundCall { index: *self.open, recovered: self.recovered, ..found })
+            }
             other => other,
         };
         self.sink.take(frame);

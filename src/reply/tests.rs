@@ -42,8 +42,8 @@ fn own(frame: Frame<'_>) -> Seen {
         Frame::Text(text) => Other("text", text.into()),
         Frame::Reasoning(text) => Other("reasoning", text.into()),
         Frame::Fabricated { raw, .. } => Other("fabricated", raw.into()),
-        Frame::CallStart { index, id, name } => {
-            Start { index, id: id.map(Into::into), name: name.into() }
+        Frame::CallStart { index, id, name, .. } => {
+            Start { index, id: id.map(|id| id.text().into()), name: name.into() }
         }
         Frame::CallDelta { index, fragment } => Delta(index, fragment.into()),
         Frame::CallEnd(found) => End {
@@ -68,7 +68,7 @@ struct Read {
 fn read_with(limits: Limits, deltas: bool, input: &[Input], ending: Ending) -> Read {
     let options = parser::Options { deltas, limits, ..parser::Options::default() };
     let parser = Parser::new(TOOLS, options).unwrap();
-    let mut reader = Reader::new(parser, Options { inline: true, deltas });
+    let mut reader = Reader::new(parser, Options { inline: true, recovered: false, deltas });
     let mut read = Read::default();
     for input in input {
         match input {
@@ -389,7 +389,7 @@ fn inline_calls_have_no_provider_id() {
 #[test]
 fn text_stays_text_without_inline_calls() {
     let parser = Parser::new(TOOLS, parser::Options::default()).unwrap();
-    let mut reader = Reader::new(parser, Options { inline: false, deltas: true });
+    let mut reader = Reader::new(parser, Options { inline: false, recovered: false, deltas: true });
     let mut seen = Vec::new();
     let mut sink = |frame: Frame<'_>| seen.push(own(frame));
     for chunk in ["<Get>", "", "{}</Get> <"] {

@@ -6,13 +6,22 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    message::{Content, Envelope, ErrorCode, Role, ToolCall, ToolResult, Usage},
+    message::{Content, Envelope, ErrorCode, NATURAL, Role, ToolCall, ToolResult, Usage},
     parser::Dialect,
 };
 
 fn call(id: &str, name: &str, arguments: Value) -> ToolCall {
     let (id, name) = (id.to_owned(), name.to_owned());
-    ToolCall { id, name, arguments, raw: String::new(), index: 0, repairs: Vec::new() }
+    ToolCall {
+        id,
+        name,
+        arguments,
+        raw: String::new(),
+        index: 0,
+        repairs: Vec::new(),
+        dialect: NATURAL,
+        recovered: false,
+    }
 }
 
 fn result(id: &str, name: &str, text: &str) -> ToolResult {

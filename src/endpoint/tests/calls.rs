@@ -20,16 +20,17 @@ fn calls_are_found_in_text_and_judged() {
     ]);
     let (events, done) = joined(&[body.as_bytes()], LIMITS, Some(parsing(true)));
     assert_eq!(done, Ok(()));
-    let [Event::Text(text), Event::Start { index: 0, id: None, name }, .., end, finish] =
+    let [Event::Text(text), Event::Start { index: 0, id: None, name, .. }, .., end, finish] =
         &events[..]
     else {
         panic!("{events:?}")
     };
     assert_eq!((text.as_str(), name.as_str()), ("So ", "Add"));
-    let Event::End { index: 0, name, raw, outcome: CallOutcome::Call { arguments, repairs } } = end
+    let Event::End { index: 0, name, raw, dialect: "natural", recovered: false, outcome } = end
     else {
         panic!("{events:?}")
     };
+    let CallOutcome::Call { arguments, repairs } = outcome else { panic!("{events:?}") };
     assert_eq!((name.as_str(), raw.as_str()), ("Add", "<Add>{'a': 1}</Add>"));
     assert_eq!((arguments, repairs.is_empty()), (&json!({"a": 1}), false));
     assert_eq!(finish, &Event::Finish { reason: FinishReason::ToolCalls, unknown: None });
@@ -53,7 +54,7 @@ fn native_calls_are_judged_as_well() {
     let body = body(&[fragment("{\"a\""), fragment(": 1}"), chunk(&json!({}), Some("stop"))]);
     let (events, _) = joined(&[body.as_bytes()], LIMITS, Some(parsing(false)));
     let Event::Start { id, .. } = &events[0] else { panic!("{events:?}") };
-    assert_eq!(id.as_deref(), Some("c1"));
+    assert_eq!(id, &Some(crate::parser::CallId::Provided("c1".to_owned())));
     assert_eq!(events[1], Event::Delta { index: 0, fragment: "{\"a\": 1}".to_owned() });
     let Event::End { outcome: CallOutcome::Call { arguments, .. }, .. } = &events[2] else {
         panic!("{events:?}")

@@ -48,6 +48,7 @@ fn parsing(inline: bool) -> CallParsing {
         validator: CallValidator::new(tools, RepairMode::Schema, options.limits).into(),
         parser: Parser::new(["Add"], options).unwrap(),
         inline,
+        recovered: false,
         deltas: true,
     }
 }

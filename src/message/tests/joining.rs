@@ -22,6 +22,8 @@ fn pieces() -> impl Strategy<Value = Vec<Piece>> {
                 arguments,
                 index: 0,
                 repairs: Vec::new(),
+                dialect: NATURAL,
+                recovered: false,
             })
         });
         prop_oneof![
@@ -262,6 +264,8 @@ fn a_call_within_a_reply_keeps_its_position() {
                 raw: String::new(),
                 index: 0,
                 repairs: Vec::new(),
+                dialect: NATURAL,
+                recovered: false,
             }]),
         ),
         Message::new(Role::Assistant, Content::Text("One moment.".into())),

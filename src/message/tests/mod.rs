@@ -52,16 +52,25 @@ fn repair() -> impl Strategy<Value = Repair> {
 }
 
 fn call(id: String) -> impl Strategy<Value = ToolCall> {
-    ("[A-Za-z.]{1,8}", object(), ".{0,10}", 0..5usize, vec(repair(), 0..3)).prop_map(
-        move |(name, arguments, raw, index, repairs)| ToolCall {
+    (
+        "[A-Za-z.]{1,8}",
+        object(),
+        ".{0,10}",
+        0..5usize,
+        vec(repair(), 0..3),
+        "natural|native|[a-z]{1,3}",
+        any::<bool>(),
+    )
+        .prop_map(move |(name, arguments, raw, index, repairs, dialect, recovered)| ToolCall {
             id: id.clone(),
             name,
             arguments: Value::Object(arguments),
             raw,
             index,
             repairs,
-        },
-    )
+            dialect: dialect.into(),
+            recovered,
+        })
 }
 
 fn calls() -> impl Strategy<Value = Vec<ToolCall>> {
@@ -168,6 +177,8 @@ fn plain_conversation() -> impl Strategy<Value = Vec<Message>> {
                             arguments,
                             index,
                             repairs: Vec::new(),
+                            dialect: NATURAL,
+                            recovered: false,
                         });
                         number += 1;
                     }
