@@ -36,7 +36,7 @@ from ._bindings.message import (
     message_from_json,
 )
 from ._bindings.meter import JsonMeter
-from ._bindings.parser import EventStream, Limits, Parser, parse
+from ._bindings.parser import Dialect, EventStream, Limits, Parser, parse
 from ._bindings.prompt import render_contracts, system_prompt
 from ._bindings.provider import from_anthropic, from_openai, to_anthropic, to_openai
 from ._bindings.registry import Origin, RegistrySnapshot, ToolEntry, supertypes, type_name
@@ -52,6 +52,7 @@ __all__ = [
     "ChunkReader",
     "Consolidator",
     "Diagnostic",
+    "Dialect",
     "Discarded",
     "EventStream",
     "FabricatedResult",

@@ -13,6 +13,8 @@ pub(crate) trait Record: PyTypeInfo {
     const FIELDS: &'static [&'static str];
     /// Number of leading fields that `repr` always shows; others only if they are truthy.
     const SHOWN: usize = Self::FIELDS.len();
+    /// Texts that `repr` does not show.
+    const IMPLIED: &'static [(&'static str, &'static str)] = &[];
     /// The fields that are hashed: hashable, and equal if the objects are.
     const HASHED: &'static [&'static str] = Self::FIELDS;
     /// The fields that are not compared.
@@ -27,6 +29,10 @@ pub(crate) fn repr<R: Record>(this: &Bound<'_, R>) -> PyResult<String> {
     let mut fields = Vec::new();
     for (position, field) in R::FIELDS.iter().enumerate() {
         let value = this.getattr(*field)?;
+        let implied = R::IMPLIED.iter().find(|(name, _)| name == field);
+        if implied.is_some_and(|(_, text)| value.eq(*text).unwrap_or(false)) {
+            continue;
+        }
         if position < R::SHOWN || value.is_truthy()? {
             fields.push(format!("{field}={}", value.repr()?.to_str()?));
         }
@@ -114,6 +120,7 @@ macro_rules! record {
         $class:ty {
             fields: [$($field:ident),* $(,)?]
             $(, shown: $shown:literal)?
+            $(, implied: [$($implied:ident: $text:literal),*])?
             $(, hashed: [$($hashed:ident),*])?
             $(, uncompared: [$($uncompared:ident),*])?
             $(, unpickled: [$($unpickled:ident),*])?
@@ -124,6 +131,8 @@ macro_rules! record {
         impl $crate::python::class::Record for $class {
             const FIELDS: &'static [&'static str] = &[$(stringify!($field)),*];
             $(const SHOWN: usize = $shown;)?
+            $(const IMPLIED: &'static [(&'static str, &'static str)] =
+                &[$((stringify!($implied), $text)),*];)?
             $(const HASHED: &'static [&'static str] = &[$(stringify!($hashed)),*];)?
             $(const UNCOMPARED: &'static [&'static str] = &[$(stringify!($uncompared)),*];)?
             $(const UNPICKLED: &'static [&'static str] = &[$(stringify!($unpickled)),*];)?
@@ -183,6 +192,7 @@ macro_rules! data_class {
         $name:literal, $class:ident($($signature:tt)*) {
             $($(#[$($field_doc:tt)*])* $field:ident: $type:ty),* $(,)?
         }
+        $(shown: $shown:literal)?
         $(hashed: [$($hashed:ident),*])?
         $(check: $check:path)?
     ) => {
@@ -195,7 +205,7 @@ macro_rules! data_class {
         }
 
         $crate::python::class::record!($class {
-                fields: [$($field),*] $(, hashed: [$($hashed),*])?
+                fields: [$($field),*] $(, shown: $shown)? $(, hashed: [$($hashed),*])?
             }
             #[new]
             #[pyo3(signature = ($($signature)*))]

@@ -97,9 +97,10 @@ impl From<GrammarError> for PyErr {
         let message = err.to_string();
         match err {
             GrammarError::Name(source) => source.into(),
-            GrammarError::Duplicate { name } | GrammarError::NameConflict { name, .. } => {
-                ContractError::new_err((message, name))
-            }
+            GrammarError::Duplicate { name }
+            | GrammarError::NameConflict { name, .. }
+            | GrammarError::DialectName { name, .. }
+            | GrammarError::DialectNames { name, .. } => ContractError::new_err((message, name)),
             GrammarError::ReasoningTag { .. }
             | GrammarError::MissingDialect
             | GrammarError::Limit(_) => PyValueError::new_err(message),

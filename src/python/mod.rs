@@ -66,8 +66,8 @@ mod core {
         },
         meter::PyJsonMeter,
         parser::{
-            PyDiscarded, PyEventStream, PyFabricatedResult, PyInvalidToolCall, PyLimits, PyParser,
-            PyToolCallDelta, PyToolCallStart, is_html_element, parse,
+            PyDialect, PyDiscarded, PyEventStream, PyFabricatedResult, PyInvalidToolCall, PyLimits,
+            PyParser, PyToolCallDelta, PyToolCallStart, is_html_element, parse,
         },
         prompt::{render_contracts, system_prompt},
         registry::{PyOrigin, PyRegistrySnapshot, PyToolEntry, supertypes, type_name},

@@ -31,6 +31,7 @@ static LOG: Log = Log::new("natural");
 /// Args:
 ///     parser: A parser for the tools. It is not modified.
 ///     inline: True to parse text for calls.
+///     recovered: True if calls in text are recovered ones: the request had native tools.
 ///     deltas: True to report the arguments of native calls while they arrive. For inline calls,
 ///         the option of the parser applies.
 ///     call_ids: A function that returns the id of the call at an index for which the provider gave
@@ -85,6 +86,18 @@ impl PyUpdateReader {
         }
     }
 
+    fn reasoning<'py>(&mut self, update: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = update.py();
+        if self.reader.buffered() == 0 {
+            return PyTuple::new(py, [update]);
+        }
+        let mut sink = Collector::new(py, &self.tools, &mut self.open);
+        self.reader.flush_text(&mut sink);
+        let mut events = sink.finish()?;
+        events.push(update.clone());
+        events.into_tuple(py)
+    }
+
     fn fragment<'py>(
         &mut self,
         py: Python<'py>,
@@ -128,16 +141,17 @@ fn record(py: Python<'_>, problem: FragmentProblem<'_>, open: &OpenIds) {
 #[pymethods]
 impl PyUpdateReader {
     #[new]
-    #[pyo3(signature = (parser, *, inline=true, deltas=true, call_ids=None))]
+    #[pyo3(signature = (parser, *, inline=true, recovered=false, deltas=true, call_ids=None))]
     fn new(
         parser: &Bound<'_, PyParser>,
         inline: bool,
+        recovered: bool,
         deltas: bool,
         call_ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let ids = IdFactory::from_option("call_ids", call_ids)?;
         let (core, tools) = parser.try_borrow()?.parts(parser.py());
-        let reader = Reader::new(core, Options { inline, deltas });
+        let reader = Reader::new(core, Options { inline, recovered, deltas });
         Ok(Self { reader, tools: tools.with_ids(ids), open: OpenIds::default(), inline })
     }
 
@@ -171,7 +185,10 @@ impl PyUpdateReader {
         if let Ok(fragment) = update.cast::<PyToolCallUpdate>() {
             return self.fragment(py, fragment.get());
         }
-        if update.is_instance_of::<PyReasoningDelta>() || update.is_instance_of::<PyUsageUpdate>() {
+        if update.is_instance_of::<PyReasoningDelta>() {
+            return self.reasoning(update);
+        }
+        if update.is_instance_of::<PyUsageUpdate>() {
             return PyTuple::new(py, [update]);
         }
         if update.is_instance_of::<PyFinishUpdate>() {

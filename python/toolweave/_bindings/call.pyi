@@ -39,7 +39,7 @@ class ToolCall:
         TypeError: The arguments are not a dict of JSON values, or a repair is not a `Repair`.
     """
 
-    __match_args__ = ("id", "name", "arguments", "raw", "index", "repairs")
+    __match_args__ = ("id", "name", "arguments", "raw", "index", "repairs", "dialect", "recovered")
 
     def __new__(
         cls,
@@ -49,6 +49,8 @@ class ToolCall:
         raw: str = "",
         index: int = 0,
         repairs: Iterable[Repair] = (),
+        dialect: str = "natural",
+        recovered: bool = False,
     ) -> ToolCall: ...
     @property
     def id(self) -> str:
@@ -71,6 +73,15 @@ class ToolCall:
     @property
     def repairs(self) -> tuple[Repair, ...]:
         """The repairs of the arguments, in order."""
+    @property
+    def dialect(self) -> str:
+        """The dialect in which the model wrote the call, such as ``natural``.
+
+        ``native`` for a call that the provider's API transports apart from the text.
+        """
+    @property
+    def recovered(self) -> bool:
+        """True for a call that was found in the text of a reply to a request with native tools."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __replace__(self, **changes: Any) -> ToolCall: ...

@@ -78,6 +78,7 @@ class HttpClient:
         wakeup: HttpWakeup | None,
         parser: Parser | None = None,
         inline: bool = True,
+        recovered: bool = False,
         deltas: bool = True,
         call_ids: Callable[[int], str] | None = None,
     ) -> HttpReply:
@@ -90,6 +91,7 @@ class HttpClient:
             wakeup: The socket that wakes the loop; None if the loop cannot watch one.
             parser: A parser for calls in the reply. It is not modified.
             inline: True to parse text for calls.
+            recovered: True if calls in text are recovered ones: the request had native tools.
             deltas: True to report arguments while they arrive.
             call_ids: A function that returns the id of a call at an index, where the provider gave
                 none.

@@ -12,17 +12,20 @@ class ToolCallStart:
         index: The position among the calls of the reply.
         id: The id that the call will have.
         name: The tool's name, as the model wrote it if it is unknown.
+        recovered: True for a call in the text of a reply to a request with native tools.
     """
 
-    __match_args__ = ("index", "id", "name")
+    __match_args__ = ("index", "id", "name", "recovered")
 
-    def __new__(cls, index: int, id: str, name: str) -> ToolCallStart: ...
+    def __new__(cls, index: int, id: str, name: str, recovered: bool = False) -> ToolCallStart: ...
     @property
     def index(self) -> int: ...
     @property
     def id(self) -> str: ...
     @property
     def name(self) -> str: ...
+    @property
+    def recovered(self) -> bool: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __replace__(self, **changes: Any) -> ToolCallStart: ...
@@ -55,8 +58,8 @@ class Discarded:
         raw: The text.
         reason: ``reasoning_tag``, ``fence`` (a line of a code fence around calls), ``orphan_close``
             (a closing tag whose call had ended already), ``too_large`` (the rest of a payload or
-            result that exceeds a limit) or ``late_fragment`` (arguments of a native call that had
-            ended already).
+            result that exceeds a limit), ``late_fragment`` (arguments of a native call that had
+            ended already) or ``duplicate`` (a call that is also a native one).
     """
 
     __match_args__ = ("raw", "reason")
@@ -71,7 +74,13 @@ class Discarded:
     def __replace__(self, **changes: Any) -> Discarded: ...
 
 _InvalidKind: TypeAlias = Literal[
-    "unknown_tool", "invalid_json", "schema_violation", "unclosed", "too_large", "too_many"
+    "unknown_tool",
+    "invalid_json",
+    "schema_violation",
+    "unclosed",
+    "too_large",
+    "too_many",
+    "refused",
 ]
 
 @final
@@ -83,15 +92,27 @@ class InvalidToolCall:
         id: The id, unique within the reply.
         name: The tool's name, as the model wrote it if it is unknown.
         kind: ``unknown_tool``, ``invalid_json``, ``schema_violation``, ``unclosed`` (the reply
-            ended inside the call), ``too_large`` or ``too_many``.
+            ended inside the call), ``too_large``, ``too_many`` or ``refused`` (by the option
+            `accept`).
         raw: The whole span, tags and fences included.
         violations: The violations, at least one. If the arguments violate the schema, those that
             remain after repair.
-        arguments: The arguments that violate the schema, repaired as far as possible; None for
-            other kinds.
+        arguments: The arguments that violate the schema, repaired as far as possible, or those of a
+            refused call; None for other kinds.
+        dialect: The dialect in which the model wrote the call, such as ``natural``; ``native`` for
+            a call that the provider's API transports apart from the text.
     """
 
-    __match_args__ = ("index", "id", "name", "kind", "raw", "violations", "arguments")
+    __match_args__ = (
+        "index",
+        "id",
+        "name",
+        "kind",
+        "raw",
+        "violations",
+        "arguments",
+        "dialect",
+    )
 
     def __new__(
         cls,
@@ -102,6 +123,7 @@ class InvalidToolCall:
         raw: str,
         violations: tuple[Violation, ...],
         arguments: dict[str, Any] | None = None,
+        dialect: str = "natural",
     ) -> InvalidToolCall: ...
     @property
     def index(self) -> int: ...
@@ -117,6 +139,8 @@ class InvalidToolCall:
     def violations(self) -> tuple[Violation, ...]: ...
     @property
     def arguments(self) -> dict[str, Any] | None: ...
+    @property
+    def dialect(self) -> str: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
     def __replace__(self, **changes: Any) -> InvalidToolCall: ...

@@ -56,6 +56,62 @@ class Limits:
     def __replace__(self, **changes: Any) -> Limits: ...
 
 @final
+class Dialect:
+    """A way in which a family of models writes calls.
+
+    Parsers take dialects by name or as objects. `Dialect.for_model` and `Dialect.from_template`
+    find the one that a model writes.
+
+    Attributes:
+        name: The name that inference servers use, such as ``hermes``.
+        models: The models that write it.
+
+    Example:
+        >>> Dialect.for_model("Qwen/Qwen3-32B")
+        Dialect.named('hermes')
+        >>> Dialect.for_model("gpt-oss:20b").name
+        'harmony'
+    """
+
+    @staticmethod
+    def names() -> tuple[str, ...]:
+        """Return the names of all dialects, the most used first."""
+    @staticmethod
+    def named(name: str) -> Dialect:
+        """Return the dialect of this name.
+
+        Raises:
+            ValueError: There is none; the error lists the known ones with their models.
+        """
+    @staticmethod
+    def for_model(name: str, template: str | None = None) -> Dialect:
+        """Return the dialect that a model writes; ``natural`` if that is not known.
+
+        A template decides alone, if there is one: the same model may be taught another dialect.
+
+        Args:
+            name: The name of the model, of its file or of its deployment, in any spelling:
+                ``Qwen/Qwen3-32B``, ``qwen3:8b``, ``Qwen3-32B-Q4_K_M.gguf``.
+            template: The text of the chat template.
+        """
+    @staticmethod
+    def from_template(template: str) -> Dialect:
+        """Return the dialect that a chat template teaches; ``natural`` if it shows none.
+
+        Args:
+            template: The text of the template, as in ``tokenizer_config.json`` or a ``.jinja``
+                file.
+        """
+    def can_name(self, tool: str) -> bool:
+        """Return true if calls in the dialect can name a tool of this name."""
+    @property
+    def name(self) -> str: ...
+    @property
+    def models(self) -> tuple[str, ...]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
 class Parser:
     """A parser that splits a streamed reply into text and tool calls.
 
@@ -65,17 +121,24 @@ class Parser:
     Args:
         tools: The tools that may be called: contracts, provider definitions or bare names, whose
             arguments are not validated.
-        dialects: The dialects in which calls are recognized. ``natural`` has ``<Name>{...}</Name>``
-            and ``<tool_call name="Name">{...}</tool_call>``.
+        dialects: The dialects in which calls are recognized: ``auto`` for all of them, decided by
+            evidence, or names such as ``("natural", "hermes")``; see `Dialect`. In ``auto``, forms
+            without a marker count only at the beginning of a reply.
         repair: The extent of repair: ``none``, ``syntax`` (invalid JSON) or ``schema`` (also values
             of the wrong type, where the meaning is unambiguous).
         deltas: True to report arguments while they arrive.
         reasoning_tags: The names of tags around reasoning.
+        starts_in_reasoning: True if the prompt ends with the opening tag of reasoning, so that the
+            reply begins inside.
         in_code: The treatment of calls inside Markdown code: ``text`` or ``call``.
+        accept: A function that returns true for a call that may be run, or the names of dialects
+            (``native`` for calls of the provider's API). Other calls are invalid, of the kind
+            ``refused``.
         limits: Bounds on calls and markup; `Limits()` if not given.
         id_factory: A function that returns the id of the call at an index; ``call_0``, ``call_1``,
             ... if not given. An id that is empty, repeated in the reply or has lone surrogates is
-            replaced, with a warning.
+            replaced, with a warning. A call has the id that the model wrote before its arguments,
+            if that is unique in the reply.
 
     Raises:
         ContractError: The name of a tool cannot be used in a tag, or two tools share a name.
@@ -114,7 +177,14 @@ class Parser:
                 looks complete.
         """
     def native_call(
-        self, id: str, name: str, arguments: str, *, index: int = 0, truncated: bool = False
+        self,
+        id: str,
+        name: str,
+        arguments: str,
+        *,
+        index: int = 0,
+        truncated: bool = False,
+        dialect: str = "native",
     ) -> ToolCall | InvalidToolCall:
         """Validate a native call, one that the provider's API transports apart from the text.
 
@@ -128,6 +198,7 @@ class Parser:
             index: The position among the calls of the reply.
             truncated: True if the reply was cut off in this call. Then it is ``unclosed``, even if
                 the text looks complete.
+            dialect: The dialect of the call, if it is from text after all.
         """
     def fresh(self) -> Parser:
         """Return a parser for the same tools and options, without any input.

@@ -19,6 +19,7 @@ class UpdateReader:
     Args:
         parser: A parser for the tools. It is not modified.
         inline: True to parse text for calls.
+        recovered: True if calls in text are recovered ones: the request had native tools.
         deltas: True to report the arguments of native calls while they arrive. For inline calls,
             the option of the parser applies.
         call_ids: A function that returns the id of the call at an index for which the provider gave
@@ -47,6 +48,7 @@ class UpdateReader:
         parser: Parser,
         *,
         inline: bool = True,
+        recovered: bool = False,
         deltas: bool = True,
         call_ids: Callable[[int], str] | None = None,
     ) -> UpdateReader: ...

@@ -190,6 +190,7 @@ impl PyHttpClient {
     ///     wakeup: The socket that wakes the loop; None if the loop cannot watch one.
     ///     parser: A parser for calls in the reply. It is not modified.
     ///     inline: True to parse text for calls.
+    ///     recovered: True if calls in text are recovered ones: the request had native tools.
     ///     deltas: True to report arguments while they arrive.
     ///     call_ids: A function that returns the id of a call at an index, where the provider gave
     ///         none.
@@ -198,7 +199,8 @@ impl PyHttpClient {
     ///     RuntimeError: Python is shutting down.
     ///     ValueError: The URL, a header or an option of the client is invalid.
     #[pyo3(signature = (
-        url, headers, body, *, wakeup, parser=None, inline=true, deltas=true, call_ids=None
+        url, headers, body, *, wakeup, parser=None, inline=true, recovered=false, deltas=true,
+        call_ids=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn send(
@@ -210,6 +212,7 @@ impl PyHttpClient {
         wakeup: Option<&PyHttpWakeup>,
         parser: Option<&Bound<'_, PyParser>>,
         inline: bool,
+        recovered: bool,
         deltas: bool,
         call_ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<PyHttpReply> {
@@ -221,7 +224,7 @@ impl PyHttpClient {
             Some(parser) => {
                 let (parser, tools) = parser.try_borrow()?.parts(py);
                 let validator = tools.core_validator();
-                let parsing = CallParsing { parser, validator, inline, deltas };
+                let parsing = CallParsing { parser, validator, inline, recovered, deltas };
                 (Some(parsing), Some(tools.with_ids(ids)))
             }
         };

@@ -13,10 +13,14 @@ use serde_json::Value;
 use crate::{
     calls::CallOutcome,
     endpoint::Event,
+    parser::CallId,
     python::{
         convert::{PeriodicYield, object, string, tuple},
         lock,
-        message::{PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate},
+        message::{
+            PyFinishUpdate, PyReasoningDelta, PyTextDelta, PyToolCallUpdate, PyUsageUpdate,
+            dialect_name,
+        },
         parser::{
             CallEnd, OpenIds, PyDiscarded, PyToolCallDelta, PyToolCallStart, Tools,
             fabricated_result,
@@ -79,11 +83,17 @@ impl ObjectBuilder {
         self.tools = None;
     }
 
-    /// Return the id of a call whose provider gave none.
-    fn id(&mut self, py: Python<'_>, index: usize) -> PyResult<Py<PyString>> {
-        match &self.tools {
-            Some(tools) => tools.id(py, index, &mut self.open).map(Bound::unbind),
-            None => Ok(string(py, &format!("call_{index}"))),
+    /// Return the id of a call, given the one that it was sent with.
+    fn id(
+        &mut self,
+        py: Python<'_>,
+        index: usize,
+        id: Option<CallId<&str>>,
+    ) -> PyResult<Py<PyString>> {
+        match (&self.tools, id) {
+            (Some(tools), id) => tools.id(py, index, id, &mut self.open).map(Bound::unbind),
+            (None, Some(id)) => Ok(string(py, id.text())),
+            (None, None) => Ok(string(py, &format!("call_{index}"))),
         }
     }
 
@@ -103,8 +113,11 @@ impl ObjectBuilder {
 
     fn prepare(&mut self, py: Python<'_>, event: Event) -> PyResult<Prepared> {
         Ok(match event {
-            Event::End { index, name, raw, outcome } if raw.len() > LARGE_BYTES => {
-                Prepared::Deferred(self.call_end(py, index, &name, &raw)?, outcome)
+            Event::End { index, name, raw, dialect, recovered, outcome }
+                if raw.len() > LARGE_BYTES =>
+            {
+                let source = (dialect, recovered);
+                Prepared::Deferred(self.call_end(py, index, &name, &raw, source)?, outcome)
             }
             event => Prepared::Object(self.object(py, event)?.unbind()),
         })
@@ -117,12 +130,15 @@ impl ObjectBuilder {
         index: usize,
         name: &str,
         raw: &str,
+        (dialect, recovered): (&str, bool),
     ) -> PyResult<CallEnd> {
         let id = match self.open.remove(index) {
             Some(id) => id,
-            None => self.id(py, index)?,
+            None => self.id(py, index, None)?,
         };
-        Ok(CallEnd { index, id, name: string(py, name), raw: string(py, raw) })
+        let (name, raw, dialect) = (string(py, name), string(py, raw), dialect_name(py, dialect));
+        let accept = self.tools.as_ref().and_then(|tools| tools.accept(py));
+        Ok(CallEnd { index, id, name, raw, dialect, recovered, accept })
     }
 
     fn object<'py>(&mut self, py: Python<'py>, event: Event) -> PyResult<Bound<'py, PyAny>> {
@@ -131,19 +147,17 @@ impl ObjectBuilder {
             Event::Text(text) => object(py, PyTextDelta { text: string(&text) })?,
             Event::Reasoning(text) => object(py, PyReasoningDelta { text: string(&text) })?,
             Event::Fragment(update) => object(py, PyToolCallUpdate::from_core(py, &update))?,
-            Event::Start { index, id, name } => {
-                let id = match id {
-                    Some(id) => string(&id),
-                    None => self.id(py, index)?,
-                };
+            Event::Start { index, id, name, recovered } => {
+                let id = self.id(py, index, id.as_ref().map(CallId::as_deref))?;
                 self.open.insert(index, id.clone_ref(py));
-                object(py, PyToolCallStart { index, id, name: string(&name) })?
+                object(py, PyToolCallStart { index, id, name: string(&name), recovered })?
             }
             Event::Delta { index, fragment } => {
                 object(py, PyToolCallDelta { index, fragment: string(&fragment) })?
             }
-            Event::End { index, name, raw, outcome } => {
-                self.call_end(py, index, &name, &raw)?.event_of_core(py, outcome, &mut ())?
+            Event::End { index, name, raw, dialect, recovered, outcome } => {
+                let call_end = self.call_end(py, index, &name, &raw, (dialect, recovered))?;
+                call_end.event_of_core(py, outcome, &mut ())?
             }
             Event::Discarded { raw, reason } => {
                 let reason = PyString::intern(py, reason.as_str()).unbind();

@@ -1,5 +1,7 @@
 //! Calls, their repairs and their results.
 
+use std::borrow::Cow;
+
 use pyo3::{
     exceptions::{PyBaseException, PyTypeError, PyValueError},
     prelude::*,
@@ -9,7 +11,10 @@ use serde_json::Value;
 
 use super::{extract::Detail, names::parse};
 use crate::{
-    message::{ErrorCode, MessageError, Place, Repair, RepairKind, ToolCall, ToolResult},
+    message::{
+        ErrorCode, MessageError, NATIVE, NATURAL, Place, Repair, RepairKind, ToolCall, ToolResult,
+    },
+    parser::Dialect,
     python::{
         class::{data_class, record},
         convert::{object_to_python, string, to_json, to_json_object, to_python, tuple},
@@ -89,16 +94,27 @@ pub(crate) struct PyToolCall {
     pub(crate) index: usize,
     /// The repairs of the arguments, in order.
     pub(crate) repairs: Py<PyTuple>,
+    /// The dialect in which the model wrote the call, such as ``natural``.
+    ///
+    /// ``native`` for a call that the provider's API transports apart from the text.
+    pub(crate) dialect: Py<PyString>,
+    /// True for a call that was found in the text of a reply to a request with native tools.
+    pub(crate) recovered: bool,
 }
 
 record!(PyToolCall {
-        fields: [id, name, arguments, raw, index, repairs],
+        fields: [id, name, arguments, raw, index, repairs, dialect, recovered],
         shown: 3,
-        hashed: [id, name, raw, index],
+        implied: [dialect: "natural"],
+        hashed: [id, name, raw, index, dialect, recovered],
     }
     #[new]
-    #[pyo3(signature = (id, name, arguments, raw=None, index=0, repairs=None))]
-    #[pyo3(text_signature = "(id, name, arguments, raw='', index=0, repairs=())")]
+    #[pyo3(signature = (
+        id, name, arguments, raw=None, index=0, repairs=None, dialect=None, recovered=false
+    ))]
+    #[pyo3(text_signature = "(id, name, arguments, raw='', index=0, repairs=(), \
+                             dialect='natural', recovered=False)")]
+    #[allow(clippy::too_many_arguments, reason = "one a field, as Python has it")]
     fn new(
         py: Python<'_>,
         id: Py<PyString>,
@@ -107,6 +123,8 @@ record!(PyToolCall {
         raw: Option<Py<PyString>>,
         index: usize,
         repairs: Option<&Bound<'_, PyAny>>,
+        dialect: Option<Py<PyString>>,
+        recovered: bool,
     ) -> PyResult<Self> {
         // A copy, so that the validated arguments cannot change.
         let arguments = object_to_python(py, &to_json_object(arguments)?)?;
@@ -120,6 +138,8 @@ record!(PyToolCall {
                 None => PyTuple::empty(py).unbind(),
                 Some(repairs) => tuple_of::<PyRepair>(repairs, "repairs")?.unbind(),
             },
+            dialect: dialect.unwrap_or_else(|| dialect_name(py, &NATURAL)),
+            recovered,
         })
     }
 );
@@ -133,13 +153,18 @@ impl PyToolCall {
             raw: string(py, &call.raw),
             index: call.index,
             repairs: PyRepair::tuple(py, &call.repairs)?.unbind(),
+            dialect: dialect_name(py, &call.dialect),
+            recovered: call.recovered,
         })
     }
 
     pub(super) fn to_core(&self, py: Python<'_>, detail: Detail<'_>) -> PyResult<ToolCall> {
-        let (raw, repairs) = match detail {
-            Detail::Full => (self.raw.bind(py).to_str()?, Some(self.repairs.bind(py))),
-            Detail::Request | Detail::Provider(_) => ("", None),
+        let (raw, repairs, dialect) = match detail {
+            Detail::Full => {
+                let dialect = self.dialect.bind(py).to_str()?;
+                (self.raw.bind(py).to_str()?, Some(self.repairs.bind(py)), dialect_of(dialect))
+            }
+            Detail::Request | Detail::Provider(_) => ("", None, NATURAL),
         };
         Ok(ToolCall {
             id: self.id.bind(py).to_str()?.to_owned(),
@@ -152,7 +177,26 @@ impl PyToolCall {
                 .flatten()
                 .map(|repair| repair.cast::<PyRepair>()?.get().to_core(py))
                 .collect::<PyResult<_>>()?,
+            dialect,
+            recovered: self.recovered && matches!(detail, Detail::Full),
         })
+    }
+}
+
+/// Return the name of a dialect as a Python string, which calls of one dialect share.
+pub(crate) fn dialect_name(py: Python<'_>, name: &str) -> Py<PyString> {
+    match dialect_of(name) {
+        Cow::Borrowed(known) => PyString::intern(py, known).unbind(),
+        Cow::Owned(name) => string(py, &name),
+    }
+}
+
+/// Return the name of a dialect, borrowed if it is known.
+fn dialect_of(name: &str) -> Cow<'static, str> {
+    match Dialect::named(name) {
+        Some(dialect) => Cow::Borrowed(dialect.name),
+        None if name == NATIVE => NATIVE,
+        None => Cow::Owned(name.to_owned()),
     }
 }
 

@@ -12,7 +12,7 @@ mod update;
 
 pub(crate) use self::{
     base::PyMessageBase,
-    call::{PyRepair, PyToolCall, PyToolResult},
+    call::{PyRepair, PyToolCall, PyToolResult, dialect_name},
     classes::{
         PyReasoningMessage, PyTextMessage, PyToolAggregateMessage, PyToolCallMessage,
         PyToolResultMessage, PyUnknownMessage, PyUsageMessage,

@@ -2,7 +2,10 @@
 
 use pyo3::{prelude::*, types::PyString};
 
-use super::events::{PyFabricatedResult, PyInvalidToolCall};
+use super::{
+    accept::Accept,
+    events::{PyFabricatedResult, PyInvalidToolCall},
+};
 use serde_json::Value;
 
 use crate::{
@@ -25,6 +28,11 @@ pub(crate) struct CallEnd {
     pub(crate) id: Py<PyString>,
     pub(crate) name: Py<PyString>,
     pub(crate) raw: Py<PyString>,
+    pub(crate) dialect: Py<PyString>,
+    /// True for a call in the text of a reply to a request with native tools.
+    pub(crate) recovered: bool,
+    /// The rule that accepts or refuses it, if there is one.
+    pub(crate) accept: Option<Accept>,
 }
 
 impl CallEnd {
@@ -60,7 +68,7 @@ impl CallEnd {
         outcome: CallOutcome<Bound<'py, PyAny>>,
         yielding: &mut impl Yielding,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let Self { index, id, name, raw } = self;
+        let Self { index, id, name, raw, dialect, recovered, accept } = self;
         match outcome {
             CallOutcome::Call { arguments, repairs } => {
                 if !repairs.is_empty() {
@@ -77,7 +85,13 @@ impl CallEnd {
                 });
                 let repairs = tuple(py, repairs)?.unbind();
                 let arguments = arguments.unbind();
-                object(py, PyToolCall { id, name, arguments, raw, index, repairs })
+                let call =
+                    PyToolCall { id, name, arguments, raw, index, repairs, dialect, recovered };
+                let call = Bound::new(py, call)?;
+                match accept.map(|accept| accept.refusal(&call)).transpose()?.flatten() {
+                    None => Ok(call.into_any()),
+                    Some(refusal) => refused(&call, &refusal),
+                }
             }
             CallOutcome::Invalid { kind, violations, arguments } => {
                 LOG.record(py, INFO, "refused a tool call", |fields| {
@@ -89,11 +103,45 @@ impl CallEnd {
                 let violations = PyViolation::tuple(py, &violations)?.unbind();
                 let kind = PyString::intern(py, kind.as_str()).unbind();
                 let arguments = arguments.map(Bound::unbind);
-                let call = PyInvalidToolCall { index, id, name, kind, raw, violations, arguments };
-                object(py, call)
+                object(
+                    py,
+                    PyInvalidToolCall {
+                        index,
+                        id,
+                        name,
+                        kind,
+                        raw,
+                        violations,
+                        arguments,
+                        dialect,
+                    },
+                )
             }
         }
     }
+}
+
+/// Return the event for a valid call that is refused.
+fn refused<'py>(call: &Bound<'py, PyToolCall>, refusal: &Violation) -> PyResult<Bound<'py, PyAny>> {
+    let (py, call) = (call.py(), call.get());
+    let kind = PyString::intern(py, InvalidKind::Refused.as_str()).unbind();
+    LOG.record(py, INFO, "refused a tool call", |fields| {
+        fields.set_item("tool", &call.name)?;
+        fields.set_item("call_id", &call.id)?;
+        fields.set_item("kind", &kind)?;
+        fields.set_item("violations", 1)
+    });
+    let refused = PyInvalidToolCall {
+        index: call.index,
+        id: call.id.clone_ref(py),
+        name: call.name.clone_ref(py),
+        kind,
+        raw: call.raw.clone_ref(py),
+        violations: PyViolation::tuple(py, std::slice::from_ref(refusal))?.unbind(),
+        arguments: Some(call.arguments.clone_ref(py)),
+        dialect: call.dialect.clone_ref(py),
+    };
+    object(py, refused)
 }
 
 /// Return the event for a result that the model wrote itself.

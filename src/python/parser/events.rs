@@ -7,7 +7,14 @@ use pyo3::{
     types::{PyDict, PyString, PyTuple},
 };
 
-use crate::python::{class::data_class, error::wrong_type};
+use crate::{
+    message::NATURAL,
+    python::{
+        class::{data_class, record},
+        error::wrong_type,
+        message::dialect_name,
+    },
+};
 
 data_class! {
     /// The start of a call; a `ToolCall` or an `InvalidToolCall` of the same index follows.
@@ -16,11 +23,14 @@ data_class! {
     ///     index: The position among the calls of the reply.
     ///     id: The id that the call will have.
     ///     name: The tool's name, as the model wrote it if it is unknown.
-    "ToolCallStart", PyToolCallStart(index, id, name) {
+    ///     recovered: True for a call in the text of a reply to a request with native tools.
+    "ToolCallStart", PyToolCallStart(index, id, name, recovered=false) {
         index: usize,
         id: Py<PyString>,
         name: Py<PyString>,
+        recovered: bool,
     }
+    shown: 3
 }
 
 data_class! {
@@ -42,49 +52,72 @@ data_class! {
     ///     raw: The text.
     ///     reason: ``reasoning_tag``, ``fence`` (a line of a code fence around calls), ``orphan_close``
     ///         (a closing tag whose call had ended already), ``too_large`` (the rest of a payload or
-    ///         result that exceeds a limit) or ``late_fragment`` (arguments of a native call that had
-    ///         ended already).
+    ///         result that exceeds a limit), ``late_fragment`` (arguments of a native call that had
+    ///         ended already) or ``duplicate`` (a call that is also a native one).
     "Discarded", PyDiscarded(raw, reason) {
         raw: Py<PyString>,
         reason: Py<PyString>,
     }
 }
 
-data_class! {
-    /// An invalid call.
-    ///
-    /// Attributes:
-    ///     index: The position among the calls of the reply.
-    ///     id: The id, unique within the reply.
-    ///     name: The tool's name, as the model wrote it if it is unknown.
-    ///     kind: ``unknown_tool``, ``invalid_json``, ``schema_violation``, ``unclosed`` (the reply
-    ///         ended inside the call), ``too_large`` or ``too_many``.
-    ///     raw: The whole span, tags and fences included.
-    ///     violations: The violations, at least one. If the arguments violate the schema, those that
-    ///         remain after repair.
-    ///     arguments: The arguments that violate the schema, repaired as far as possible; None for
-    ///         other kinds.
-    "InvalidToolCall", PyInvalidToolCall(index, id, name, kind, raw, violations, arguments=None) {
+/// An invalid call.
+///
+/// Attributes:
+///     index: The position among the calls of the reply.
+///     id: The id, unique within the reply.
+///     name: The tool's name, as the model wrote it if it is unknown.
+///     kind: ``unknown_tool``, ``invalid_json``, ``schema_violation``, ``unclosed`` (the reply
+///         ended inside the call), ``too_large``, ``too_many`` or ``refused`` (by the option
+///         `accept`).
+///     raw: The whole span, tags and fences included.
+///     violations: The violations, at least one. If the arguments violate the schema, those that
+///         remain after repair.
+///     arguments: The arguments that violate the schema, repaired as far as possible, or those of a
+///         refused call; None for other kinds.
+///     dialect: The dialect in which the model wrote the call, such as ``natural``; ``native`` for
+///         a call that the provider's API transports apart from the text.
+#[pyclass(name = "InvalidToolCall", module = "toolweave", frozen, get_all)]
+#[derive(Debug)]
+pub(crate) struct PyInvalidToolCall {
+    pub(crate) index: usize,
+    pub(crate) id: Py<PyString>,
+    pub(crate) name: Py<PyString>,
+    pub(crate) kind: Py<PyString>,
+    pub(crate) raw: Py<PyString>,
+    pub(crate) violations: Py<PyTuple>,
+    pub(crate) arguments: Option<Py<PyAny>>,
+    pub(crate) dialect: Py<PyString>,
+}
+
+record!(PyInvalidToolCall {
+        fields: [index, id, name, kind, raw, violations, arguments, dialect],
+        implied: [dialect: "natural"],
+        hashed: [index, id, name, kind, raw, violations, dialect],
+    }
+    #[new]
+    #[pyo3(signature = (index, id, name, kind, raw, violations, arguments=None, dialect=None))]
+    #[pyo3(text_signature = "(index, id, name, kind, raw, violations, arguments=None, \
+        dialect='natural')")]
+    #[allow(clippy::too_many_arguments, reason = "one a field, as Python has it")]
+    fn new(
+        py: Python<'_>,
         index: usize,
         id: Py<PyString>,
         name: Py<PyString>,
         kind: Py<PyString>,
         raw: Py<PyString>,
         violations: Py<PyTuple>,
-        arguments: Option<Py<PyAny>>,
-    }
-    hashed: [index, id, name, kind, raw, violations]
-    check: check_arguments
-}
-
-fn check_arguments(call: &PyInvalidToolCall) -> PyResult<()> {
-    Python::attach(|py| match call.arguments.as_ref().map(|arguments| arguments.bind(py)) {
-        Some(other) if !other.is_instance_of::<PyDict>() => {
-            Err(wrong_type("arguments must be a dict or None", other))
+        arguments: Option<Bound<'_, PyAny>>,
+        dialect: Option<Py<PyString>>,
+    ) -> PyResult<Self> {
+        if let Some(other) = arguments.as_ref().filter(|given| !given.is_instance_of::<PyDict>()) {
+            return Err(wrong_type("arguments must be a dict or None", other));
         }
-        _ => Ok(()),
-    })
-}
+        let arguments = arguments.map(Bound::unbind);
+        let dialect = dialect.unwrap_or_else(|| dialect_name(py, &NATURAL));
+        Ok(Self { index, id, name, kind, raw, violations, arguments, dialect })
+    }
+);
 
 data_class! {
     /// A tool's result written by the model itself. It is never mixed with real results.

@@ -31,6 +31,11 @@ pub(crate) struct OpenIds {
 }
 
 impl OpenIds {
+    /// Return true if no other call of the reply has this id, which a model wrote.
+    pub(crate) fn is_free(&mut self, id: &str) -> bool {
+        self.given.insert(id.to_owned())
+    }
+
     pub(crate) fn insert(&mut self, index: usize, id: Py<PyString>) {
         self.open.insert(index, id);
     }

@@ -1,14 +1,18 @@
 //! Python classes for [`crate::parser`] and [`crate::calls`].
 
+mod accept;
 mod call_end;
+mod dialect;
 mod events;
 mod ids;
 mod options;
 mod sink;
 mod stream;
+mod values;
 
 pub(crate) use self::{
     call_end::{CallEnd, fabricated_result},
+    dialect::PyDialect,
     events::{
         PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
     },
@@ -27,7 +31,7 @@ use pyo3::{
     types::{PyDict, PyIterator, PyString, PyTuple},
 };
 
-use self::{options::Settings, sink::Events};
+use self::{dialect::dialect_named, options::Settings, sink::Events};
 use crate::{
     calls::{CallValidator, Tool},
     parser::{self, Ending, Parser, Plain},
@@ -48,17 +52,24 @@ use crate::{
 /// Args:
 ///     tools: The tools that may be called: contracts, provider definitions or bare names, whose
 ///         arguments are not validated.
-///     dialects: The dialects in which calls are recognized. ``natural`` has ``<Name>{...}</Name>``
-///         and ``<tool_call name="Name">{...}</tool_call>``.
+///     dialects: The dialects in which calls are recognized: ``auto`` for all of them, decided by
+///         evidence, or names such as ``("natural", "hermes")``; see `Dialect`. In ``auto``, forms
+///         without a marker count only at the beginning of a reply.
 ///     repair: The extent of repair: ``none``, ``syntax`` (invalid JSON) or ``schema`` (also values
 ///         of the wrong type, where the meaning is unambiguous).
 ///     deltas: True to report arguments while they arrive.
 ///     reasoning_tags: The names of tags around reasoning.
+///     starts_in_reasoning: True if the prompt ends with the opening tag of reasoning, so that the
+///         reply begins inside.
 ///     in_code: The treatment of calls inside Markdown code: ``text`` or ``call``.
+///     accept: A function that returns true for a call that may be run, or the names of dialects
+///         (``native`` for calls of the provider's API). Other calls are invalid, of the kind
+///         ``refused``.
 ///     limits: Bounds on calls and markup; `Limits()` if not given.
 ///     id_factory: A function that returns the id of the call at an index; ``call_0``, ``call_1``,
 ///         ... if not given. An id that is empty, repeated in the reply or has lone surrogates is
-///         replaced, with a warning.
+///         replaced, with a warning. A call has the id that the model wrote before its arguments,
+///         if that is unique in the reply.
 ///
 /// Raises:
 ///     ContractError: The name of a tool cannot be used in a tag, or two tools share a name.
@@ -87,7 +98,7 @@ pub(crate) struct PyParser {
 impl PyParser {
     fn build(tools: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let py = tools.py();
-        let Settings { parser: options, repair, id_factory } = Settings::read(options)?;
+        let Settings { parser: options, repair, id_factory, accept } = Settings::read(options)?;
         let contracts = extract_contracts(tools)?;
         let limits = options.limits;
         let names = contracts.iter().map(|contract| contract.name.as_str());
@@ -107,7 +118,7 @@ impl PyParser {
             .collect::<PyResult<_>>()?;
         let validator = Arc::new(CallValidator::new(compiled, repair, limits));
         let core_validator = Arc::default();
-        let tools = Tools { validator, core_validator, names, ids: id_factory };
+        let tools = Tools { validator, core_validator, names, ids: id_factory, accept };
         Ok(Self { parser, tools, open: OpenIds::default() })
     }
 
@@ -187,8 +198,9 @@ fn string(chunk: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyString>> {
 impl PyParser {
     #[new]
     #[pyo3(signature = (tools, **options))]
-    #[pyo3(text_signature = "(tools, *, dialects=('natural',), repair='schema', deltas=True, \
-        reasoning_tags=('think', 'thinking'), in_code='text', limits=None, id_factory=None)")]
+    #[pyo3(text_signature = "(tools, *, dialects='auto', repair='schema', deltas=True, \
+        reasoning_tags=('think', 'thinking'), starts_in_reasoning=False, in_code='text', \
+        accept=None, limits=None, id_factory=None)")]
     fn new(tools: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         Self::build(tools, options)
     }
@@ -245,7 +257,8 @@ impl PyParser {
     ///     index: The position among the calls of the reply.
     ///     truncated: True if the reply was cut off in this call. Then it is ``unclosed``, even if
     ///         the text looks complete.
-    #[pyo3(signature = (id, name, arguments, *, index=0, truncated=false))]
+    ///     dialect: The dialect of the call, if it is from text after all.
+    #[pyo3(signature = (id, name, arguments, *, index=0, truncated=false, dialect="native"))]
     fn native_call<'py>(
         &self,
         id: &Bound<'py, PyString>,
@@ -253,13 +266,18 @@ impl PyParser {
         arguments: &Bound<'py, PyString>,
         index: usize,
         truncated: bool,
+        dialect: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
         let text = arguments.to_str()?;
         let mut open = OpenIds::default();
         open.insert(index, id.clone().unbind());
         let mut sink = Collector::new(id.py(), &self.tools, &mut open);
         sink.set_chunk(arguments, text);
-        sink.end(&self.parser.native(index, name, text, ending(truncated)))?;
+        let mut found = self.parser.native(index, name, text, ending(truncated));
+        if dialect != found.dialect {
+            found.dialect = dialect_named("dialect", dialect)?.name;
+        }
+        sink.end(&found)?;
         let event = sink.finish()?.first;
         event.ok_or_else(|| PyRuntimeError::new_err("a call was validated without an outcome"))
     }
@@ -314,10 +332,9 @@ pub(crate) fn is_html_element(name: &str) -> bool {
 ///     The events, with adjacent deltas joined.
 #[pyfunction]
 #[pyo3(signature = (text, tools, *, truncated=false, **options))]
-#[pyo3(
-    text_signature = "(text, tools, *, truncated=False, dialects=('natural',), repair='schema', \
-    deltas=True, reasoning_tags=('think', 'thinking'), in_code='text', limits=None, id_factory=None)"
-)]
+#[pyo3(text_signature = "(text, tools, *, truncated=False, dialects='auto', repair='schema', \
+    deltas=True, reasoning_tags=('think', 'thinking'), starts_in_reasoning=False, in_code='text', \
+    accept=None, limits=None, id_factory=None)")]
 pub(crate) fn parse<'py>(
     text: &Bound<'py, PyString>,
     tools: &Bound<'py, PyAny>,

@@ -3,13 +3,18 @@
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
-    types::{PyBool, PyDict, PyString},
+    types::{PyDict, PyString},
 };
 
-use super::ids::IdFactory;
+use super::{
+    accept::Accept,
+    dialect::{PyDialect, dialect_named},
+    ids::IdFactory,
+    values::{flag, names, text, unknown},
+};
 use crate::{
     calls::RepairMode,
-    parser::{Dialect, InCode, Limits, Options},
+    parser::{Dialect, Dialects, InCode, Limits, Options},
     python::{class::data_class, error::wrong_type},
 };
 
@@ -58,14 +63,19 @@ pub(super) struct Settings {
     pub(super) parser: Options,
     pub(super) repair: RepairMode,
     pub(super) id_factory: Option<IdFactory>,
+    pub(super) accept: Option<Accept>,
 }
 
 impl Settings {
     /// Read keyword arguments. There are many, three functions accept them, and most calls pass
     /// none.
     pub(super) fn read(options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        let mut settings =
-            Self { parser: Options::default(), repair: RepairMode::Schema, id_factory: None };
+        let mut settings = Self {
+            parser: Options::default(),
+            repair: RepairMode::Schema,
+            id_factory: None,
+            accept: None,
+        };
         for (name, value) in options.into_iter().flat_map(PyDictMethods::iter) {
             let name = name.cast::<PyString>()?.to_str()?.to_owned();
             settings.set(&name, &value)?;
@@ -75,17 +85,15 @@ impl Settings {
 
     fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         match name {
-            "dialects" => self.parser.dialects = dialects_named(value)?,
+            "dialects" => self.parser.dialects = dialects(value)?,
             "repair" => {
                 let mode = text(name, value)?;
                 let known = RepairMode::ALL.iter().map(|mode| mode.as_str());
                 self.repair =
                     RepairMode::from_wire(&mode).ok_or_else(|| unknown(name, &mode, known))?;
             }
-            "deltas" => match value.cast::<PyBool>() {
-                Ok(deltas) => self.parser.deltas = deltas.is_true(),
-                Err(_) => return Err(wrong_type("deltas must be a bool", value)),
-            },
+            "deltas" => self.parser.deltas = flag(name, value)?,
+            "starts_in_reasoning" => self.parser.starts_in_reasoning = flag(name, value)?,
             "reasoning_tags" => self.parser.reasoning_tags = names(name, value)?,
             "in_code" => {
                 self.parser.in_code = match text(name, value)?.as_str() {
@@ -99,6 +107,7 @@ impl Settings {
                 Ok(limits) => self.parser.limits = limits.get().to_core(),
                 Err(_) => return Err(wrong_type("limits must be Limits or None", value)),
             },
+            "accept" => self.accept = Accept::from_option(value)?,
             "id_factory" => self.id_factory = IdFactory::from_option("id_factory", Some(value))?,
             _ => {
                 return Err(PyTypeError::new_err(format!("unexpected keyword argument {name:?}")));
@@ -108,32 +117,44 @@ impl Settings {
     }
 }
 
-/// Return the dialects with these names.
-pub(crate) fn dialects_named(value: &Bound<'_, PyAny>) -> PyResult<Vec<Dialect>> {
-    let known = || Dialect::ALL.iter().map(|dialect| dialect.name);
-    let find =
-        |name: &String| Dialect::named(name).ok_or_else(|| unknown("dialects", name, known()));
-    names("dialects", value)?.iter().map(find).collect()
-}
+const AUTO: &str = "auto";
 
-fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+/// Return the dialects that the option names: ``auto``, a dialect, or several.
+fn dialects(value: &Bound<'_, PyAny>) -> PyResult<Dialects> {
+    if let Ok(dialect) = value.cast::<PyDialect>() {
+        return Ok(Dialects::Named(vec![dialect.get().core]));
+    }
     match value.cast::<PyString>() {
-        Ok(text) => Ok(text.to_str()?.to_owned()),
-        Err(_) => Err(wrong_type(format!("{name} must be a str"), value)),
+        Ok(text) if text.to_str()? == AUTO => Ok(Dialects::Auto),
+        _ => several(value, true),
     }
 }
 
-/// Return a collection of names. A lone `str` is rejected, although it is iterable.
-fn names(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    match value.try_iter() {
-        Ok(items) if !value.is_instance_of::<PyString>() => {
-            items.map(|item| text(name, &item?)).collect()
+/// Return the dialects of a collection of names or dialects, with ``auto`` among them if `auto`.
+fn several(value: &Bound<'_, PyAny>, auto: bool) -> PyResult<Dialects> {
+    let wrong = || {
+        wrong_type("dialects must be \"auto\" or a tuple of names, such as (\"hermes\",)", value)
+    };
+    if value.is_instance_of::<PyString>() || value.is_instance_of::<PyDict>() {
+        return Err(wrong());
+    }
+    let mut named = Vec::new();
+    let mut has_auto = false;
+    for item in value.try_iter().map_err(|_| wrong())? {
+        let item = item?;
+        if let Ok(dialect) = item.cast::<PyDialect>() {
+            named.push(dialect.get().core);
+            continue;
         }
-        _ => Err(wrong_type(format!("{name} must be a tuple of str"), value)),
+        match text("dialects", &item)? {
+            name if auto && name == AUTO => has_auto = true,
+            name => named.push(dialect_named("dialects", &name)?),
+        }
     }
+    Ok(if has_auto { Dialects::AutoWith(named) } else { Dialects::Named(named) })
 }
 
-fn unknown<'a>(name: &str, given: &str, known: impl Iterator<Item = &'a str>) -> PyErr {
-    let known: Vec<_> = known.map(|known| format!("{known:?}")).collect();
-    PyValueError::new_err(format!("{name}: {given:?} is not one of {}", known.join(", ")))
+/// Return the dialects of a collection of names or dialects.
+pub(crate) fn dialects_named(value: &Bound<'_, PyAny>) -> PyResult<Vec<Dialect>> {
+    several(value, false).map(|dialects| dialects.as_slice().to_vec())
 }

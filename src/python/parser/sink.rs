@@ -9,16 +9,17 @@ use pyo3::{
 };
 
 use super::{
+    accept::Accept,
     call_end::{CallEnd, fabricated_result},
     events::{PyDiscarded, PyToolCallDelta, PyToolCallStart},
     ids::{IdFactory, OpenIds},
 };
 use crate::{
     calls::{Backend, CallValidator, JsonValues},
-    parser::{FoundCall, Frame, Sink},
+    parser::{CallId, FoundCall, Frame, Sink},
     python::{
         convert::{PeriodicYield, object, string},
-        message::{PyReasoningDelta, PyTextDelta},
+        message::{PyReasoningDelta, PyTextDelta, dialect_name},
         validator::Compiled,
     },
     validator::{Validator, Violation},
@@ -33,6 +34,7 @@ pub(crate) struct Tools {
     /// The names of the tools, created once.
     pub(super) names: Arc<[Py<PyString>]>,
     pub(super) ids: Option<IdFactory>,
+    pub(super) accept: Option<Accept>,
 }
 
 impl Tools {
@@ -44,6 +46,7 @@ impl Tools {
             names: Arc::clone(&self.names),
             // Not shared: the garbage collector counts the references to it.
             ids: self.ids.as_ref().map(|ids| ids.clone_ref(py)),
+            accept: self.accept(py),
         }
     }
 
@@ -60,21 +63,35 @@ impl Tools {
         Self { ids: ids.or(self.ids), ..self }
     }
 
+    /// Return the rule that accepts or refuses calls, if there is one.
+    pub(crate) fn accept(&self, py: Python<'_>) -> Option<Accept> {
+        self.accept.as_ref().map(|accept| accept.clone_ref(py))
+    }
+
     pub(crate) fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.accept.as_ref().map_or(Ok(()), |accept| accept.traverse(visit))?;
         self.ids.as_ref().map_or(Ok(()), |ids| ids.traverse(visit))
     }
 
     pub(crate) fn clear(&mut self) {
         self.ids = None;
+        self.accept = None;
     }
 
-    /// Return the id of the call at `index` for which the provider gave none.
+    /// Return the id of the call at `index`: the given one, unless a model wrote it and another call
+    /// of the reply has it.
     pub(crate) fn id<'py>(
         &self,
         py: Python<'py>,
         index: usize,
+        id: Option<CallId<&str>>,
         open: &mut OpenIds,
     ) -> PyResult<Bound<'py, PyString>> {
+        match id {
+            Some(CallId::Provided(id)) => return Ok(PyString::new(py, id)),
+            Some(CallId::Written(id)) if open.is_free(id) => return Ok(PyString::new(py, id)),
+            _ => {}
+        }
         match &self.ids {
             Some(ids) => ids.id(py, index, open),
             None => Ok(PyString::new(py, &format!("call_{index}"))),
@@ -128,6 +145,14 @@ pub(crate) struct Events<'py> {
 }
 
 impl<'py> Events<'py> {
+    pub(crate) fn push(&mut self, event: Bound<'py, PyAny>) {
+        if self.first.is_none() {
+            self.first = Some(event);
+        } else {
+            self.rest.push(event);
+        }
+    }
+
     pub(crate) fn into_tuple(mut self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         match self.first {
             None => Ok(PyTuple::empty(py)),
@@ -250,8 +275,7 @@ impl<'a, 'py> Collector<'a, 'py> {
 
     fn push_object(&mut self, event: PyResult<Bound<'py, PyAny>>) {
         match event {
-            Ok(event) if self.events.first.is_none() => self.events.first = Some(event),
-            Ok(event) => self.events.rest.push(event),
+            Ok(event) => self.events.push(event),
             Err(error) => self.fail(error),
         }
     }
@@ -261,17 +285,13 @@ impl<'a, 'py> Collector<'a, 'py> {
         self.error.get_or_insert_with(|| Box::new(error));
     }
 
-    fn start(&mut self, index: usize, id: Option<&str>, name: &str) {
-        let id = match id {
-            Some(id) => Ok(PyString::new(self.py, id)),
-            None => self.tools.id(self.py, index, self.open),
-        };
-        match id {
+    fn start(&mut self, index: usize, id: Option<CallId<&str>>, name: &str, recovered: bool) {
+        match self.tools.id(self.py, index, id, self.open) {
             Err(error) => self.fail(error),
             Ok(id) => {
                 let name = string(self.py, name);
                 self.open.insert(index, id.clone().unbind());
-                self.push(PyToolCallStart { index, id: id.unbind(), name });
+                self.push(PyToolCallStart { index, id: id.unbind(), name, recovered });
             }
         }
     }
@@ -280,14 +300,16 @@ impl<'a, 'py> Collector<'a, 'py> {
         let py = self.py;
         let id = match self.open.remove(found.index) {
             Some(id) => id,
-            None => self.tools.id(py, found.index, self.open)?.unbind(),
+            None => self.tools.id(py, found.index, None, self.open)?.unbind(),
         };
         let name = match found.tool.and_then(|tool| self.tools.names.get(tool)) {
             Some(name) => name.clone_ref(py),
             None => string(py, found.name),
         };
         let raw = self.string(found.raw).unbind();
-        let call_end = CallEnd { index: found.index, id, name, raw };
+        let (dialect, accept) = (dialect_name(py, found.dialect), self.tools.accept(py));
+        let (index, recovered) = (found.index, found.recovered);
+        let call_end = CallEnd { index, id, name, raw, dialect, recovered, accept };
         let event = if found.payload.len() > LONG {
             // Other threads can use the interpreter meanwhile.
             let validator = self.tools.core_validator();
@@ -312,7 +334,9 @@ impl Sink for Collector<'_, '_> {
             _ => self.flush(),
         }
         match frame {
-            Frame::CallStart { index, id, name } => self.start(index, id, name),
+            Frame::CallStart { index, id, name, recovered } => {
+                self.start(index, id, name, recovered);
+            }
             Frame::CallEnd(found) => {
                 if let Err(error) = self.end(&found) {
                     self.fail(error);

@@ -55,9 +55,9 @@ impl PyEventStream {
 impl PyEventStream {
     #[new]
     #[pyo3(signature = (chunks, tools, **options))]
-    #[pyo3(text_signature = "(chunks, tools, *, dialects=('natural',), repair='schema', \
-        deltas=True, reasoning_tags=('think', 'thinking'), in_code='text', limits=None, \
-        id_factory=None)")]
+    #[pyo3(text_signature = "(chunks, tools, *, dialects='auto', repair='schema', \
+        deltas=True, reasoning_tags=('think', 'thinking'), starts_in_reasoning=False, \
+        in_code='text', accept=None, limits=None, id_factory=None)")]
     fn new(
         chunks: &Bound<'_, PyAny>,
         tools: &Bound<'_, PyAny>,
