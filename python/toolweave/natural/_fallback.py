@@ -109,7 +109,9 @@ class Fallback:
         answer = await self._ask(prompt, schema)
         if answer is None:
             return None
-        parsed = prepared.parser.native_call(call.id, contract.name, answer, index=call.index)
+        parsed = prepared.parser.native_call(
+            call.id, contract.name, answer, index=call.index, dialect=call.dialect
+        )
         if not isinstance(parsed, ToolCall):
             _log_outcome(call, "the answer of the fallback does not fit either")
             return None
@@ -146,7 +148,7 @@ class Fallback:
         name, arguments = named
         if name not in prepared.by_name:
             return None
-        parsed = prepared.parser.native_call(call_id, name, arguments)
+        parsed = prepared.parser.native_call(call_id, name, arguments, dialect="natural")
         if not isinstance(parsed, ToolCall):
             _log.warning("the fallback rewrote a reply as an invalid call", extra={"tool": name})
             return None

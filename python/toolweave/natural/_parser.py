@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
 
 from .._checks import check_choice, check_flag
 from .._core import (
@@ -20,7 +20,7 @@ from .._core import (
     UpdateReader,
     UsageUpdate,
 )
-from ..exceptions import ToolUseParsingError
+from ..exceptions import ModelError, ToolUseParsingError
 from ..executor._ids import make_call_id
 from ..kinds import FinishReason
 from ..models import as_messages, as_model, closing
@@ -30,6 +30,14 @@ from ..tools._search import list_contracts
 from ._fallback import Fallback
 from ._prepared_tools import PreparedToolsCache, reiterable
 from ._reader import CUT_OFF, MAX_PIECE_CHARS, read_updates
+from ._recovery import (
+    allows_recovery,
+    drop_duplicates,
+    known_dialects,
+    record_recovery,
+    rejects_tools,
+    with_dialects,
+)
 from ._request import Request, Style, without_choice
 
 if TYPE_CHECKING:
@@ -69,19 +77,44 @@ class ParsedReply:
     """Results that the model fabricated. They are not in the messages."""
 
 
+class _Reading(TypedDict):
+    """Options of a reader of one reply; see `UpdateReader`."""
+
+    inline: bool
+    recovered: bool
+    deltas: bool
+    call_ids: Callable[[int], str] | None
+
+
+@dataclass
+class _PreparedRequest:
+    """One request to the model, with what is needed to parse the reply."""
+
+    native: bool
+    """True if the request has the tools."""
+    request: Request
+    prepared: PreparedTools
+    """The tools."""
+    found: tuple[str, ...]
+    """Names of the searchable tools that the model has found."""
+
+
 class NaturalToolUseParser:
     """A model and a parser: describes tools to the model, and parses the calls in its replies.
 
-    Calls are not run. No state is kept between requests, so one object serves any number of
-    concurrent conversations.
+    Calls are not run. No part of a conversation is kept between requests, so one object serves any
+    number of concurrent conversations.
 
     Args:
         model: A model in any form.
         tools: Tools that the model may call, in any form. They are read for every request, so a
             list or `Toolset` may change.
         tool_mode: ``natural`` describes the tools in the system prompt and parses calls in the
-            text. ``native`` uses the provider's protocol for both, and text is not parsed. ``auto``
-            is native for models with `native_tools`. The events are the same in all modes.
+            text. ``native`` uses the provider's protocol for both; calls that the server has left
+            in the text are parsed and marked as `recovered`. ``auto`` is native for models with
+            `native_tools`, and learns: a dialect of recovered calls is named to the parser of later
+            requests, and if the server rejects tools, all later requests are natural. The events
+            are the same in all modes.
         fallback: Model that repairs invalid calls, with one request each; truncated calls are not
             repaired. A repaired call has a repair of the kind ``fallback``. The usage of the
             fallback is not counted as that of `model`.
@@ -141,11 +174,18 @@ class NaturalToolUseParser:
         self.native = tool_mode == "native" or (
             tool_mode == "auto" and bool(getattr(self.model, "native_tools", False))
         )
-        """True if calls use the provider's protocol."""
+        """True if calls use the provider's protocol. In the mode ``auto`` it becomes False when the
+        server rejects tools."""
         self.strict = strict
         """True if an invalid call is an error."""
+        self._learns = tool_mode == "auto"
         self._tools = reiterable(tools)
+        self._parser_options = options
         self._tool_cache = PreparedToolsCache(**options)
+        # Dialects of calls in the text of native replies.
+        self._recovered_dialects = known_dialects(self.name)
+        self._native_tool_cache = self._tool_cache
+        self._name_dialects()
         self._fallback = None if fallback is None else Fallback(fallback)
         self._rewrites_plain = rewrite_plain_replies
         self._style = Style(tag=tag, fenced=fenced, form=form, stop=stop)
@@ -183,8 +223,7 @@ class NaturalToolUseParser:
             ConsolidationError: The conversation cannot be written as text.
             MessageError: The conversation is invalid.
         """
-        prepared = self._tool_cache.get(self._tools if tools is None else tools)
-        return self._request(messages, prepared, options)[0]
+        return self._exchange(messages, tools, options).request
 
     async def stream(
         self,
@@ -215,15 +254,19 @@ class NaturalToolUseParser:
             ToolUseParsingError: A call is invalid, in strict mode. Earlier events have been
                 yielded.
         """
-        prepared = self._tool_cache.get(self._tools if tools is None else tools)
         conversation = as_messages(messages)
-        request, found = await serialize_request(
-            lambda: self._request(conversation, prepared, options), conversation
-        )
+
+        def serialize() -> _PreparedRequest:
+            return self._exchange(conversation, tools, options)
+
+        exchange = await serialize_request(serialize, conversation)
         text: list[str] = []
         calls = count = 0
         finish: FinishReason | None = None
-        async with closing(self._read(request, prepared, call_ids)) as events:
+        reply = self._read(exchange, call_ids)
+        if exchange.native and self._learns:
+            reply = self._read_or_fall_back(reply, serialize, conversation, call_ids)
+        async with closing(reply) as events:
             async for event in events:
                 if isinstance(event, FinishUpdate):
                     finish = finish or event.reason
@@ -233,7 +276,7 @@ class NaturalToolUseParser:
                 if count % _EVENTS_PER_SLICE == 0 or _is_long_call(event):
                     # One chunk may have any number of calls, or a very long one.
                     await asyncio.sleep(0)
-                yield await self._check_call(event, prepared, text)
+                yield await self._check_call(event, exchange.prepared, text)
         finish = finish or FinishReason.MISSING
         if finish in CUT_OFF:
             _log.warning("a reply was cut off", extra={"finish_reason": finish.value})
@@ -241,7 +284,7 @@ class NaturalToolUseParser:
             finish = FinishReason.TOOL_CALLS
         elif self._rewrites_plain:
             call_id = make_call_id(call_ids or self._id_factory, 0)
-            for event in await self._rewrite_plain("".join(text), prepared, call_id, found):
+            for event in await self._rewrite_plain("".join(text), exchange, call_id):
                 yield event
                 finish = FinishReason.TOOL_CALLS
         yield FinishUpdate(finish)
@@ -288,38 +331,87 @@ class NaturalToolUseParser:
         messages = joiner.finish().messages
         return ParsedReply(messages, finish, tuple(invalid), tuple(fabricated))
 
-    def _request(
-        self, messages: Messages, prepared: PreparedTools, options: ModelOptions | None
-    ) -> tuple[Request, tuple[str, ...]]:
-        """Return the request, and the names of the searchable tools that the model has found."""
+    def _exchange(
+        self, messages: Messages, tools: Tools | None, options: ModelOptions | None
+    ) -> _PreparedRequest:
+        """Return the request, in the form of the current mode."""
+        native = self.native
+        tool_cache = self._native_tool_cache if native else self._tool_cache
+        prepared = tool_cache.get(self._tools if tools is None else tools)
         conversation = drop_excess_calls(as_messages(messages))
         found = prepared.found(conversation, None if options is None else options.tool_choice)
-        if self.native:
-            tools = prepared.visible(found)
-            options = options if tools else without_choice(options)
-            return Request(conversation, tools, options), found
-        return self._style.request(conversation, prepared, options, found), found
+        if native:
+            shown = prepared.visible(found)
+            request = Request(conversation, shown, options if shown else without_choice(options))
+        else:
+            request = self._style.request(conversation, prepared, options, found)
+        return _PreparedRequest(native, request, prepared, found)
 
     def _read(
-        self, request: Request, prepared: PreparedTools, call_ids: Callable[[int], str] | None
+        self, exchange: _PreparedRequest, call_ids: Callable[[int], str] | None
     ) -> AsyncIterable[ReplyEvent]:
         """Return the events of the reply, parsed by the model itself if it supports that."""
-        inline = not self.native
+        request, parser = exchange.request, exchange.prepared.parser
+        recovers = exchange.native and allows_recovery(request)
+        reading: _Reading = {
+            "inline": recovers or not exchange.native,
+            "recovered": recovers,
+            "deltas": self._deltas,
+            "call_ids": call_ids,
+        }
         if callable(getattr(self.model, "events", None)):
-            return cast("ParsingModel", self.model).events(
+            events = cast("ParsingModel", self.model).events(
                 request.messages,
                 tools=request.tools,
                 options=request.options,
-                parser=prepared.parser,
-                inline=inline,
-                deltas=self._deltas,
-                call_ids=call_ids,
+                parser=parser,
+                **reading,
             )
-        reader = UpdateReader(
-            prepared.parser, inline=inline, deltas=self._deltas, call_ids=call_ids
-        )
-        updates = self.model.stream(request.messages, tools=request.tools, options=request.options)
-        return read_updates(updates, reader)
+        else:
+            updates = self.model.stream(
+                request.messages, tools=request.tools, options=request.options
+            )
+            events = read_updates(updates, UpdateReader(parser, **reading))
+        return drop_duplicates(events) if recovers else events
+
+    async def _read_or_fall_back(
+        self,
+        events: AsyncIterable[ReplyEvent],
+        serialize: Callable[[], _PreparedRequest],
+        conversation: Sequence[Message],
+        call_ids: Callable[[int], str] | None,
+    ) -> AsyncGenerator[ReplyEvent, None]:
+        """Yield the events of a native reply, or of a natural one if the server rejects tools."""
+        started = False
+        try:
+            async with closing(events) as reply:
+                async for event in reply:
+                    started = True
+                    yield event
+        except ModelError as error:
+            if started or not rejects_tools(error):
+                raise
+            self.native = False
+            extra = {"model": self.name, "status": error.status}
+            _log.warning("the server rejects tools; requests describe them in text", extra=extra)
+        else:
+            return
+        exchange = await serialize_request(serialize, conversation)
+        async with closing(self._read(exchange, call_ids)) as reply:
+            async for event in reply:
+                yield event
+
+    def _name_dialects(self) -> None:
+        """Name the dialects of recovered calls to the parser of native replies."""
+        options = with_dialects(self._parser_options, self._recovered_dialects)
+        if options is not self._parser_options:
+            self._native_tool_cache = PreparedToolsCache(**options)
+
+    def _record_recovered(self, call: ToolCall) -> None:
+        record_recovery(call, self.name, self.provider)
+        if self._learns and call.dialect not in self._recovered_dialects:
+            self._recovered_dialects = (*self._recovered_dialects, call.dialect)
+            self._name_dialects()
 
     async def _check_call(
         self, event: ParsedEvent, prepared: PreparedTools, text: list[str]
@@ -328,6 +420,9 @@ class NaturalToolUseParser:
         if isinstance(event, TextDelta):
             if self._rewrites_plain:
                 text.append(event.text)
+        elif isinstance(event, ToolCall):
+            if event.recovered:
+                self._record_recovered(event)
         elif isinstance(event, FabricatedResult):
             _log.warning("the model fabricated a result", extra={"tool": event.name})
         elif isinstance(event, InvalidToolCall):
@@ -347,11 +442,11 @@ class NaturalToolUseParser:
         return event
 
     async def _rewrite_plain(
-        self, text: str, prepared: PreparedTools, call_id: str, found: Sequence[str]
+        self, text: str, exchange: _PreparedRequest, call_id: str
     ) -> Iterable[Event]:
         if self._fallback is None:
             return ()
-        call = await self._fallback.rewrite(text, prepared, call_id, found=found)
+        call = await self._fallback.rewrite(text, exchange.prepared, call_id, found=exchange.found)
         return () if call is None else (ToolCallStart(call.index, call.id, call.name), call)
 
 

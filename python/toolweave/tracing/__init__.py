@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import __version__
 from .._exception_text import exception_text
-from ._metrics import measured
+from ._metrics import count_recovered, measured
 from ._span import Span as Span
 
 if TYPE_CHECKING:
@@ -62,6 +62,10 @@ INPUT_MESSAGES = "gen_ai.input.messages"
 OUTPUT_MESSAGES = "gen_ai.output.messages"
 ERROR_TYPE = "error.type"
 
+# Attributes of toolweave.
+TOOL_CALL_DIALECT = "toolweave.tool.call.dialect"
+TOOL_CALL_RECOVERED = "toolweave.tool.call.recovered"
+
 CAPTURE_CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """Environment variable that enables content in spans, such as ``true`` or ``span_only``."""
 
@@ -96,8 +100,23 @@ def execute_tool(call: ToolCall, *, description: str | None = None) -> Span:
     span.set(TOOL_CALL_ID, call.id)
     span.set(TOOL_TYPE, "function")
     span.set(TOOL_DESCRIPTION, description)
+    if call.recovered:
+        span.set(TOOL_CALL_DIALECT, call.dialect)
+        span.set(TOOL_CALL_RECOVERED, True)
     span.content(TOOL_CALL_ARGUMENTS, call.arguments)
     return span
+
+
+def recovered(call: ToolCall, model: str, *, provider: str = "unknown") -> None:
+    """Count a call that was recovered from the text of a native reply.
+
+    Args:
+        call: The call.
+        model: Name of the model.
+        provider: Provider of the model, such as ``openai``.
+    """
+    attributes = {REQUEST_MODEL: model, PROVIDER_NAME: provider, TOOL_CALL_DIALECT: call.dialect}
+    count_recovered(attributes)
 
 
 def chat(

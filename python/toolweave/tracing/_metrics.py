@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._core import __version__
 
 if TYPE_CHECKING:
-    from opentelemetry.metrics import Histogram
+    from opentelemetry.metrics import Counter, Histogram
     from typing_extensions import Self
 
     from .._core import ToolResult, UsageUpdate
@@ -26,6 +26,8 @@ TOKEN_USAGE = "gen_ai.client.token.usage"  # noqa: S105 - not a secret
 """Tokens of each request to a model, by ``gen_ai.token.type``: ``input`` and ``output``."""
 OPERATION_DURATION = "gen_ai.client.operation.duration"
 """Duration of each operation, in seconds."""
+RECOVERED_CALLS = "toolweave.client.recovered_calls"
+"""Number of calls recovered from the text of native replies, by model and dialect."""
 TOKEN_TYPE = "gen_ai.token.type"  # noqa: S105 - as above
 
 # Bucket boundaries recommended by the conventions.
@@ -36,6 +38,7 @@ _SECONDS = [0.01 * 2**power for power in range(14)]
 class _Instruments(NamedTuple):
     tokens: Histogram
     seconds: Histogram
+    recovered: Counter
 
 
 def measured(span: Span, attributes: dict[str, Any], *, tokens: bool = False) -> Span:
@@ -51,6 +54,17 @@ def measured(span: Span, attributes: dict[str, Any], *, tokens: bool = False) ->
     return (
         span if instruments is None else _MeasuredSpan(span, instruments, attributes, tokens=tokens)
     )
+
+
+def count_recovered(attributes: dict[str, Any]) -> None:
+    """Count a recovered call, if the application collects metrics.
+
+    Args:
+        attributes: Attributes of the metric, of low cardinality.
+    """
+    instruments = _instruments()
+    if instruments is not None:
+        instruments.recovered.add(1, attributes)
 
 
 class _MeasuredSpan:
@@ -135,6 +149,11 @@ def _instruments() -> _Instruments | None:
                 unit="s",
                 description="How long operations of models and agents took.",
                 explicit_bucket_boundaries_advisory=_SECONDS,
+            ),
+            meter.create_counter(
+                RECOVERED_CALLS,
+                unit="{call}",
+                description="Calls that were recovered from the text of native replies.",
             ),
         )
     return _known

@@ -231,6 +231,7 @@ class HttpModel(ClosedAtExit):
         options: ModelOptions | None = None,
         parser: Parser,
         inline: bool = True,
+        recovered: bool = False,
         deltas: bool = True,
         call_ids: Callable[[int], str] | None = None,
     ) -> AsyncGenerator[Event | UsageUpdate | FinishUpdate, None]:
@@ -242,6 +243,8 @@ class HttpModel(ClosedAtExit):
             options: Options of the request.
             parser: Parser with the tools and options to use. Its own state does not change.
             inline: If true, calls in the text are parsed.
+            recovered: If true, calls in the text are recovered ones, which the server was expected
+                to recognize.
             deltas: If true, the arguments of native calls are emitted while they arrive.
             call_ids: Function that returns the id of the call at a position. Ids of the provider
                 are kept.
@@ -264,6 +267,7 @@ class HttpModel(ClosedAtExit):
                 options,
                 parser=parser,
                 inline=inline,
+                recovered=recovered,
                 deltas=deltas,
                 call_ids=call_ids,
             ),
