@@ -26,7 +26,15 @@ SPEED = 30.0
 """Multiple of the recorded pace: fast, but slow enough for a run to continue while its client
 is disconnected."""
 
-SCENARIOS_PLAYED = ("stations", "repairs", "approval", "question", "selection", "scenes")
+SCENARIOS_PLAYED = (
+    "stations",
+    "repairs",
+    "dialects",
+    "approval",
+    "question",
+    "selection",
+    "scenes",
+)
 """Names of the scenarios to play."""
 
 DROPPED_AFTER = 5
@@ -262,7 +270,9 @@ class View:
         self._end_line()
         name = self._names[call["toolCallId"]] = f"{call['name']} {len(self._names) + 1}"
         arguments = call.get("arguments", call.get("raw", ""))
-        self.write(LineKind.CALL, f"{name}  {_short(json.dumps(arguments, ensure_ascii=False))}")
+        dialect = f"  in the dialect {call['dialect']}" if "dialect" in call else ""
+        shown = _short(json.dumps(arguments, ensure_ascii=False))
+        self.write(LineKind.CALL, f"{name}  {shown}{dialect}")
         for repair in call.get("repairs", ()):
             self.write(
                 LineKind.REPAIRED, f"{name}  {repair['kind']} {repair.get('path', '')}".rstrip()
