@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from ._core import (
     Consolidator,
     Diagnostic,
+    Dialect,
     Discarded,
     EventStream,
     FabricatedResult,
@@ -199,6 +200,7 @@ __all__ = [
     "Deferred",
     "DeferredResults",
     "Diagnostic",
+    "Dialect",
     "Discarded",
     "ErrorCode",
     "Event",

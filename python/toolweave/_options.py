@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
-from ._core import FunctionContract, Limits
+from ._core import Dialect, FunctionContract, Limits, ToolCall
 
 
 class HasContract(Protocol):
@@ -27,16 +27,21 @@ names; or a mapping from names to any of these, to JSON Schemas of the arguments
 class ParserOptions(TypedDict, total=False):
     """Options of a parser; see `Parser`."""
 
-    dialects: Iterable[str]
-    """Names of the dialects in which calls are recognized."""
+    dialects: Literal["auto"] | Dialect | Iterable[str | Dialect]
+    """Dialects in which calls are recognized; all of them by default, decided by evidence. With
+    ``auto`` among names, all are recognized, and the named ones without markers as well."""
     repair: Literal["none", "syntax", "schema"]
     """Extent to which arguments are repaired."""
     deltas: bool
     """True to report arguments while they arrive."""
     reasoning_tags: Iterable[str]
     """Names of the tags around reasoning."""
+    starts_in_reasoning: bool
+    """True if the prompt ends with the opening tag of reasoning."""
     in_code: Literal["text", "call"]
     """Treatment of calls inside Markdown code."""
+    accept: Callable[[ToolCall], bool] | Iterable[str] | None
+    """Function that returns true for a call that may be run, or names of dialects."""
     limits: Limits | None
     """Limits on the size of a reply and its calls."""
     id_factory: Callable[[int], str] | None

@@ -146,6 +146,7 @@ class ParsingModel(ChatModel, Protocol):
         options: ModelOptions | None = None,
         parser: Parser,
         inline: bool,
+        recovered: bool,
         deltas: bool,
         call_ids: Callable[[int], str] | None,
     ) -> AsyncIterable[Event | UsageUpdate | FinishUpdate]:
@@ -158,6 +159,8 @@ class ParsingModel(ChatModel, Protocol):
             parser: The parser with the tools. It is shared by many replies, so no text may be
                 pushed to it; each reply uses a fresh one.
             inline: True to parse calls in the text.
+            recovered: True if calls in the text are recovered ones: the request has `tools`, which
+                the server was expected to recognize.
             deltas: True to report the arguments of native calls while they arrive.
             call_ids: Function that returns the id of the call at an index, for calls that the
                 provider gave none; by default the parser assigns it.

@@ -7,7 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, cast, get_args
 
-from .._core import FunctionContract, InvalidToolCall, Parser
+from .._core import Dialect, FunctionContract, InvalidToolCall, Parser
 from .._streams import Event
 from ._inputs import STDIN, read_contracts, stream_text, write_utf8
 from ._options import count
@@ -35,6 +35,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "file", nargs="?", default=STDIN, metavar="FILE", help="the reply; stdin if - or left out"
     )
     parser.add_argument("--tools", metavar="FILE", help="the contracts, as JSON")
+    parser.add_argument(
+        "--dialect",
+        action="append",
+        choices=Dialect.names(),
+        metavar="NAME",
+        help="read this dialect only; may be repeated (default: all of them)",
+    )
+    parser.add_argument(
+        "--starts-in-reasoning",
+        action="store_true",
+        help="the prompt ended with the opening tag of reasoning",
+    )
     parser.add_argument(
         "--repair",
         choices=("none", "syntax", "schema"),
@@ -69,6 +81,8 @@ def run(options: argparse.Namespace) -> int:
         contracts = read_contracts(options.tools)
     parser = Parser(
         contracts,
+        dialects=options.dialect or "auto",
+        starts_in_reasoning=options.starts_in_reasoning,
         repair=options.repair,
         in_code=options.in_code,
         deltas=not options.no_deltas,
@@ -120,7 +134,10 @@ def rechunk(chunks: Iterable[str], width: int) -> Iterator[str]:
 
 def _fields(record: object) -> dict[str, object]:
     names: tuple[str, ...] = getattr(type(record), "__match_args__", ())
-    return {name: _plain(getattr(record, name)) for name in names}
+    fields = {name: _plain(getattr(record, name)) for name in names}
+    # Implied, as in messages.
+    implied = {"dialect": "natural", "recovered": False}
+    return {name: value for name, value in fields.items() if implied.get(name, ...) != value}
 
 
 def _plain(value: object) -> object:

@@ -237,6 +237,10 @@ def invalid_call(
     """
     if call.kind == "unknown_tool":
         return unknown_tool(call.name, available)
+    if call.kind == "refused":
+        reasons = "; ".join(violation.message for violation in call.violations)
+        text = f"The call of tool '{_shorten(call.name)}' was refused: {reasons}"
+        return CallFailure(text, ErrorCode.DENIED)
     violations = call.violations
     if tool is not None and call.arguments is not None:
         violations = tool.violations(call.arguments, violations)

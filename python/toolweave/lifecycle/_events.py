@@ -86,6 +86,8 @@ class ReportedCall(TypedDict):
     arguments: NotRequired[Mapping[str, Any]]
     raw: NotRequired[str]
     repairs: NotRequired[Sequence[Mapping[str, Any]]]
+    dialect: NotRequired[str]
+    recovered: NotRequired[bool]
     invalid: NotRequired[InvalidReason]
 
 

@@ -215,7 +215,7 @@ def _split(text: str, names: NameMatcher) -> tuple[list[str | UnregisteredCall],
     if not meant:
         return [text], ""
     parts: list[str | UnregisteredCall] = []
-    parser = Parser([*meant], deltas=False, reasoning_tags=())
+    parser = Parser([*meant], dialects=("natural",), deltas=False, reasoning_tags=())
     fenced = False
     at = 0
     for event in (*parser.push(text), *parser.finish()):
