@@ -8,7 +8,7 @@ use toolweave::{
     calls::{Event, Options, Reader, RepairMode},
     contract::FunctionContract,
     message::Repair,
-    parser::{Ending, InCode},
+    parser::{Dialect, Dialects, Ending, InCode},
     validator::Validator,
 };
 
@@ -25,6 +25,7 @@ pub(crate) fn contracts(tools: &Value) -> Vec<FunctionContract> {
 /// Return the options of a case, from their Python names, and the ending of its reply.
 pub(crate) fn options(given: &Value) -> (Options, Ending) {
     let mut options = Options::default();
+    options.parser.dialects = Dialects::Named(vec![Dialect::NATURAL]);
     let mut ending = Ending::Complete;
     for (name, value) in given.as_object().into_iter().flatten() {
         match name.as_str() {

@@ -6,8 +6,8 @@ use toolweave::{
     consolidate::{Consolidator, Form, Options, consolidate},
     contract::{FunctionContract, Tag},
     message::{
-        Content, Envelope, FinishReason, Message, Role, ToolCall, ToolCallUpdate, ToolResult,
-        Update,
+        Content, Envelope, FinishReason, Message, NATURAL, Role, ToolCall, ToolCallUpdate,
+        ToolResult, Update,
     },
 };
 
@@ -76,6 +76,8 @@ fn call(at: usize, arguments: &Value) -> ToolCall {
         raw: String::new(),
         index: at,
         repairs: Vec::new(),
+        dialect: NATURAL,
+        recovered: false,
     }
 }
 

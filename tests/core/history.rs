@@ -9,7 +9,7 @@ use toolweave::{
     calls::{Event, Options as ReaderOptions, read},
     consolidate::{Form, Options, consolidate, parse_history},
     contract::{FunctionContract, Tag},
-    message::{Content, Message, Role, ToolCall, ToolResult},
+    message::{Content, Message, NATURAL, Role, ToolCall, ToolResult},
     parser::{Dialect, Discard},
 };
 
@@ -255,6 +255,8 @@ proptest! {
                 raw: String::new(),
                 index: of,
                 repairs: Vec::new(),
+                dialect: NATURAL,
+                recovered: false,
             });
             let calls: Vec<_> = made.collect();
             let answered = exchanges.iter().zip(&calls).filter_map(|((_, answer), call)| {

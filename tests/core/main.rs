@@ -7,6 +7,7 @@ mod calls;
 mod consolidate;
 mod consolidate_streams;
 mod contract;
+mod dialects;
 #[cfg(feature = "endpoint")]
 mod endpoint;
 mod golden;

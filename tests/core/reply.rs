@@ -27,11 +27,23 @@ impl Collector {
         let (index, name, raw) = (found.index, found.name.to_owned(), found.raw.to_owned());
         match self.validator.validate(&JsonValues, found) {
             CallOutcome::Call { arguments, repairs } => {
-                Event::ToolCall(ToolCall { id, name, arguments, raw, index, repairs })
+                let (dialect, recovered) = (found.dialect.into(), found.recovered);
+                let call =
+                    ToolCall { id, name, arguments, raw, index, repairs, dialect, recovered };
+                Event::ToolCall(call)
             }
             CallOutcome::Invalid { kind, violations, arguments } => {
-                let call = InvalidToolCall { index, id, name, kind, raw, violations, arguments };
-                Event::InvalidToolCall(call)
+                let dialect = found.dialect;
+                Event::InvalidToolCall(InvalidToolCall {
+                    index,
+                    id,
+                    name,
+                    kind,
+                    raw,
+                    violations,
+                    arguments,
+                    dialect,
+                })
             }
         }
     }
@@ -58,8 +70,8 @@ impl Sink for Collector {
                 let reason = reason.as_str();
                 self.append(json!({"event": "discarded", "raw": raw, "reason": reason}), "raw");
             }
-            Frame::CallStart { index, id, name } => {
-                let id = id.map_or_else(|| format!("call_{index}"), str::to_owned);
+            Frame::CallStart { index, id, name, .. } => {
+                let id = id.map_or_else(|| format!("call_{index}"), |id| id.text().to_owned());
                 let start =
                     json!({"event": "tool_call_start", "index": index, "id": id, "name": name});
                 self.written.push(start);
@@ -98,7 +110,8 @@ fn golden_replies() {
         for case in content["cases"].as_array().unwrap() {
             let mut given = case["options"].as_object().cloned().unwrap_or_default();
             let mut flag = |name| given.remove(name).is_none_or(|value| value == true);
-            let reading = Options { inline: flag("inline"), deltas: flag("deltas") };
+            let reading =
+                Options { inline: flag("inline"), recovered: false, deltas: flag("deltas") };
             let (mut options, ending) = cases::options(&given.into());
             options.parser.deltas = reading.deltas;
             let validator = validator(&contracts, &options);

@@ -15,7 +15,7 @@ use toolweave::{
     calls::{Event, InvalidKind, Options, Reader, RepairMode},
     contract::FunctionContract,
     message::{RepairKind, ToolCall},
-    parser::{self, Discard, Ending, InCode, Limits},
+    parser::{self, Dialect, Dialects, Discard, Ending, InCode, Limits},
     validator::Validator,
 };
 
@@ -100,6 +100,7 @@ fuzz_target!(|data: &[u8]| {
     let repair = input.knob(&[RepairMode::Schema, RepairMode::Syntax, RepairMode::None]);
     let ending = input.knob(&[Ending::Complete, Ending::Truncated]);
     let parser = parser::Options {
+        dialects: Dialects::Named(vec![Dialect::NATURAL]),
         in_code: input.knob(&[InCode::Text, InCode::Call]),
         limits: Limits {
             max_tag_bytes: input.knob(&[512, 16, 40]),
@@ -252,7 +253,7 @@ fn check_call(call: &ToolCall, payload: &str, options: &Options) {
     }
     // Accepted calls are accepted again, without changes.
     let again = format!("<{0}>{1}</{0}>", call.name, call.arguments);
-    let events = read(&Options::default(), &[&again], Ending::Complete);
+    let events = read(&natural(), &[&again], Ending::Complete);
     match &events[..] {
         [Event::ToolCallStart { .. }, Event::ToolCallDelta { .. }, Event::ToolCall(second)] => {
             assert_eq!(second.arguments, call.arguments);
@@ -260,6 +261,13 @@ fn check_call(call: &ToolCall, payload: &str, options: &Options) {
         }
         _ => panic!("{again:?} became {events:?}"),
     }
+}
+
+/// Return the default options for calls in natural form.
+fn natural() -> Options {
+    let mut options = Options::default();
+    options.parser.dialects = Dialects::Named(vec![Dialect::NATURAL]);
+    options
 }
 
 fn check_refusal(kind: InvalidKind, index: usize, name: &str, payload: &str, options: &Options) {

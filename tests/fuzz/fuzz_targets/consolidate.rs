@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use toolweave::{
     consolidate::{Consolidator, Form, Options, consolidate, parse_history},
     contract::{FunctionContract, Tag, check_name},
-    message::{Content, ErrorCode, Message, Role, ToolCall, ToolResult},
-    parser::{self, Dialect, Ending, Frame, InCode, Parser},
+    message::{Content, ErrorCode, Message, NATURAL, Role, ToolCall, ToolResult},
+    parser::{self, Dialect, Dialects, Ending, Frame, InCode, Parser},
 };
 
 const NAMES: [&str; 8] =
@@ -106,6 +106,8 @@ impl History {
             raw: String::new(),
             index: 0,
             repairs: Vec::new(),
+            dialect: NATURAL,
+            recovered: false,
         });
     }
 
@@ -223,7 +225,8 @@ fn check_bare(
 /// Check that all calls that a parser finds are in the history, in order.
 fn check_parser(written: &[Message], calls: &[ToolCall], in_code: InCode) {
     let tools = NAMES.iter().filter(|name| check_name(name).is_ok()).copied();
-    let options = parser::Options { in_code, ..parser::Options::default() };
+    let dialects = Dialects::Named(vec![Dialect::NATURAL]);
+    let options = parser::Options { dialects, in_code, ..parser::Options::default() };
     let mut parser = Parser::new(tools, options).expect("the tools are fine");
     let mut expected = calls.iter();
     let mut sink = |frame: Frame<'_>| {

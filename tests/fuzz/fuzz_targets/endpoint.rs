@@ -50,6 +50,7 @@ static READING: LazyLock<CallParsing> = LazyLock::new(|| {
         validator: Arc::new(CallValidator::new(tools, RepairMode::Schema, options.limits)),
         parser: Parser::new(["GetWeather", "Get"], options).expect("names"),
         inline: true,
+        recovered: false,
         deltas: true,
     }
 });

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 use toolweave::parser::{
-    Discard, Ending, Excess, FoundCall, Frame, InCode, Limits, Options, Outcome, Parser, Sink,
+    Dialect, Dialects, Discard, Ending, Excess, FoundCall, Frame, InCode, Limits, Options, Outcome, Parser, Sink,
 };
 
 use inputs::Input;
@@ -23,6 +23,7 @@ fuzz_target!(|data: &[u8]| {
     let tools = input.knob(&TOOLS);
     let ending = input.knob(&[Ending::Complete, Ending::Truncated]);
     let options = Options {
+        dialects: Dialects::Named(vec![Dialect::NATURAL]),
         in_code: input.knob(&[InCode::Text, InCode::Call]),
         limits: Limits {
             max_tag_bytes: input.knob(&[512, 16, 40]),
