@@ -59,6 +59,7 @@ class Proxy(BaseHTTPRequestHandler):
 def read(stream: str) -> dict[str, Any]:
     """The deltas of a reply, why it ended, and what it used."""
     deltas: list[str] = []
+    fragments: list[dict[str, Any]] = []
     found: dict[str, Any] = {"deltas": deltas, "finish_reason": None, "usage": None}
     for line in stream.split("\n"):
         if not line.startswith("data: {"):
@@ -67,11 +68,13 @@ def read(stream: str) -> dict[str, Any]:
         for choice in chunk["choices"]:
             if choice["delta"].get("content"):
                 deltas.append(choice["delta"]["content"])
+            # Calls that the server has read out of the text.
+            fragments += choice["delta"].get("tool_calls") or []
             found["finish_reason"] = choice["finish_reason"] or found["finish_reason"]
         if chunk.get("usage"):
             names = ("prompt_tokens", "completion_tokens", "total_tokens")
             found["usage"] = {name: chunk["usage"][name] for name in names}
-    return found
+    return found | ({"tool_calls": fragments} if fragments else {})
 
 
 async def main() -> int:
