@@ -9,7 +9,9 @@ from typing import Any
 import toolweave as tw
 
 LEFT_OUT = {
-    tw.InvalidToolCall: {"arguments"},
+    tw.InvalidToolCall: {"arguments", "dialect"},
+    tw.ToolCall: {"dialect", "recovered"},
+    tw.ToolCallStart: {"recovered"},
     tw.Repair: {"detail"},
     tw.Violation: {"expected", "actual"},
 }

@@ -40,16 +40,23 @@ class Task:
     tools: dict[str, dict[str, Any]]
     calls: list[dict[str, Any]]
 
-    def agent(self, model: Model) -> Agent:
-        """Return an agent with the tools of the task, which return fixed results."""
-        contracts = [
+    def contracts(self) -> list[tw.FunctionContract]:
+        """Return the contracts of the tools."""
+        return [
             tw.FunctionContract(name, tool["description"], tool["parameters"])
             for name, tool in self.tools.items()
         ]
+
+    def handlers(self) -> dict[str, Callable[..., str]]:
+        """Return functions that return the fixed results of the tools."""
+        return {name: _handler(tool) for name, tool in self.tools.items()}
+
+    def agent(self, model: Model) -> Agent:
+        """Return an agent with the tools of the task, which return fixed results."""
         return Agent(
             model,
-            contracts,
-            handlers={name: _handler(tool) for name, tool in self.tools.items()},
+            self.contracts(),
+            handlers=self.handlers(),
             tool_mode="natural",
             options=OPTIONS,
             max_iterations=ITERATIONS,

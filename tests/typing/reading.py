@@ -56,10 +56,13 @@ class Reads:
         options: ModelOptions | None = None,
         parser: Parser,
         inline: bool,
+        recovered: bool,
         deltas: bool,
         call_ids: Callable[[int], str] | None,
     ) -> AsyncIterator[ReplyEvent]:
-        reader = UpdateReader(parser, inline=inline, deltas=deltas, call_ids=call_ids)
+        reader = UpdateReader(
+            parser, inline=inline, recovered=recovered, deltas=deltas, call_ids=call_ids
+        )
         for event in reader.push(TextDelta(f"{messages} {tools} {options}")):
             yield event
         yield FinishUpdate("stop")

@@ -117,7 +117,8 @@ def test_a_parsed_history_can_be_continued() -> None:
 @pytest.mark.parametrize(
     ("transcript", "options", "error", "says"),
     [
-        ("", {"dialects": ["hermes"]}, ValueError, 'dialects: "hermes" is not one of "natural"'),
+        ("", {"dialects": ["klingon"]}, ValueError, 'dialects: "klingon" is not a dialect'),
+        ("", {"dialects": "auto"}, TypeError, "dialects"),
         ("", {"dialects": []}, ValueError, "no dialect given"),
         ("", {"dialects": "natural"}, TypeError, "dialects"),
         ("", {"tools": ["f", "f"]}, tw.ContractError, "more than once|twice"),

@@ -238,7 +238,7 @@ def test_the_pace_states_the_longest_pause(speed: float) -> None:
 
 
 def test_the_scenarios_cover_all_features() -> None:
-    assert 8 <= len(scenarios()) <= 12
+    assert 8 <= len(scenarios()) <= 13
     assert len({scenario.prompt for scenario in scenarios()}) == len(scenarios())
     assert sum("recorded" in scenario.source for scenario in scenarios()) > 8
 

@@ -146,9 +146,11 @@ def test_native_and_natural_replies_give_the_same_messages(
 
 
 def _without_raw(messages: list[tw.Message]) -> list[tw.Message]:
-    """Return the messages without the raw text of calls, which differs between the modes."""
+    """Return the messages without the raw text and dialect of calls, by which modes differ."""
     return [
-        message.__replace__(tool_calls=[call.__replace__(raw="") for call in message.tool_calls])
+        message.__replace__(
+            tool_calls=[call.__replace__(raw="", dialect="natural") for call in message.tool_calls]
+        )
         if isinstance(message, tw.ToolAggregateMessage)
         else message
         for message in messages

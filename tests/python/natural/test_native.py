@@ -19,7 +19,6 @@ from parser_replies import (
     canonical_json,
     completed_events,
     is_inside_escape,
-    joined,
 )
 from toolweave.natural import NaturalToolUseParser
 from toolweave.testing import ScriptedModel
@@ -204,11 +203,17 @@ def test_without_deltas_only_the_call_comes() -> None:
     ]
 
 
+def test_text_of_a_native_reply_is_parsed() -> None:
+    start, _, call, _ = events_of(["<Ping>{}</Ping>"])
+    assert (start.recovered, call.recovered, call.dialect) == (True, True, "natural")
+
+
 @given(text=st.text("<>/Ping{}`\n tool_cal", max_size=40))
-def test_native_text_is_only_text(text: str) -> None:
+def test_native_text_is_only_text_without_tools(text: str) -> None:
     written = f"<Ping>{{}}</Ping>{text}"
-    events = events_of([written])
-    assert joined(events[:-1]) == [tw.TextDelta(written)]
+    parser = NaturalToolUseParser(ScriptedModel(written, native_tools=True), tool_mode="native")
+    reply = asyncio.run(parser.complete("Hi!"))
+    assert [message.text for message in reply.messages] == [written]
 
 
 def test_calls_in_text_come_as_the_same_events() -> None:
@@ -225,4 +230,6 @@ def test_calls_in_text_come_as_the_same_events() -> None:
     *shown, call, end = asyncio.run(read(inline))
     *also, other, same_end = asyncio.run(read(native))
     assert (shown, end) == (also, same_end)
-    assert call.__replace__(raw="") == other.__replace__(raw="")
+    assert (call.dialect, other.dialect) == ("natural", "native")
+    same = {"raw": "", "dialect": "natural"}
+    assert call.__replace__(**same) == other.__replace__(**same)

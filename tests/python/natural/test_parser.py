@@ -362,10 +362,10 @@ def test_an_invalid_update_is_an_error_that_says_so() -> None:
 
 
 def test_the_first_of_two_ends_counts_and_nothing_is_lost() -> None:
-    pieces = ["A", tw.FinishUpdate("stop"), "B", tw.UsageUpdate(1, 2), tw.FinishUpdate("length")]
+    pieces = ["X", tw.FinishUpdate("stop"), "Y", tw.UsageUpdate(1, 2), tw.FinishUpdate("length")]
     assert reply_to(pieces) == [
-        tw.TextDelta("A"),
-        tw.TextDelta("B"),
+        tw.TextDelta("X"),
+        tw.TextDelta("Y"),
         tw.UsageUpdate(1, 2),
         tw.FinishUpdate("stop"),
     ]

@@ -61,10 +61,13 @@ class ReadingAlone(Reading):
         options: protocols.ModelOptions | None = None,
         parser: tw.Parser,
         inline: bool,
+        recovered: bool,
         deltas: bool,
         call_ids: Callable[[int], str] | None,
     ) -> AsyncIterator[ReplyEvent]:
-        reader = tw.UpdateReader(parser, inline=inline, deltas=deltas, call_ids=call_ids)
+        reader = tw.UpdateReader(
+            parser, inline=inline, recovered=recovered, deltas=deltas, call_ids=call_ids
+        )
         return read_updates(self.stream(messages, tools=tools, options=options), reader)
 
 
@@ -141,7 +144,7 @@ def test_events_gets_all_options_of_reading() -> None:
         asyncio.run(collect(parser.stream("Hi!", call_ids=call_id)))
     natural, native = made
     assert natural["inline"] is True
-    assert native["inline"] is False
+    assert (natural["recovered"], native["recovered"], native["inline"]) == (False, True, True)
     assert [message.role for message in natural["messages"]] == ["system", "user"]
     assert not natural["tools"]
     assert [tool.name for tool in native["tools"]] == ["Ping"]

@@ -124,11 +124,12 @@ def test_an_import_costs_what_it_loads() -> None:
 
 def test_only_what_stands_between_the_markers_is_replaced(tmp_path: Path) -> None:
     document = tmp_path / "benchmarks.md"
-    document.write_text(f"# Mine\n\n{BEGIN}\nold\n{END}\n\nAlso mine.\n", encoding="utf-8")
+    begin, end = BEGIN.format(command="run.py"), END.format(command="run.py")
+    document.write_text(f"# Mine\n\n{begin}\nold\n{end}\n\nAlso mine.\n", encoding="utf-8")
     missed = Target("speed", 1.5, 1.6)
     section = Section("New", "A note.", ["", "x"], [["a", "1"]], [missed])
     for _ in range(2):
-        write(document, [section])
+        write(document, [section], "run.py", "Each once.")
     text = document.read_text(encoding="utf-8")
     assert text.startswith("# Mine\n")
     assert text.endswith("\n\nAlso mine.\n")

@@ -383,7 +383,7 @@ STORE = MessageStore("sqlite://")
         ),
         (
             lambda: Agent(model, [add], timout=3),
-            "an option must be one of approval_timeout, approver, cache, ",
+            "an option must be one of accept, approval_timeout, approver, cache, ",
         ),
         (
             lambda: toolweave.ToolExecutor([], timeout="60"),

@@ -27,7 +27,7 @@ def cases() -> Iterator[Any]:
     for path in sorted(FOLDER.glob("*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
         for case in content["cases"]:
-            options = dict(case.get("options", {}))
+            options = {"dialects": ("natural",), **case.get("options", {})}
             if "limits" in options:
                 options["limits"] = tw.Limits(**options["limits"])
             truncated = options.pop("truncated", False)

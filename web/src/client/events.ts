@@ -312,6 +312,14 @@ export interface ReportedCall {
    */
   repairs?: Repair[];
   /**
+   * The dialect in which the call is written: `natural`, `native` for a call that the provider's API transports apart from the text, or another one that models write. Absent on the wire if it is `natural`.
+   */
+  dialect?: string;
+  /**
+   * True for a call that was found in the text of a reply to a request with native tools. Absent on the wire if it is false.
+   */
+  recovered?: boolean;
+  /**
    * The reason why the call cannot run, if it cannot.
    */
   invalid?: InvalidReason;
@@ -508,6 +516,14 @@ export interface ToolCall {
    * The repairs of the call, in order.
    */
   repairs?: Repair[];
+  /**
+   * The dialect in which the call is written: `natural`, `native` for a call that the provider's API transports apart from the text, or another one that models write. Absent on the wire if it is `natural`.
+   */
+  dialect?: string;
+  /**
+   * True for a call that was found in the text of a reply to a request with native tools. Absent on the wire if it is false.
+   */
+  recovered?: boolean;
 }
 /**
  * The result of a tool call.

@@ -1,0 +1,126 @@
+"""Tables of `docs/dialects.md`, from the golden cases of `tests/cases/dialects`.
+
+A mark in a table is backed by at least one case; what no case shows is "unverified".
+
+    python tests/dialect_table.py          # write the tables
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "dialects.md"
+CASES = ROOT / "tests" / "cases" / "dialects"
+UNVERIFIED = "unverified"
+
+Case: TypeAlias = dict[str, Any]
+
+
+def load_cases() -> list[Case]:
+    """Return the golden cases of all files."""
+    files = sorted(path for path in CASES.glob("*.json") if path.stem != "tools")
+    return [case for path in files for case in json.loads(path.read_text("utf-8"))]
+
+
+def _invalid(case: Case, kind: str) -> bool:
+    return any(each["kind"] == kind for each in case.get("invalid", ()))
+
+
+def _has_text(case: Case) -> bool:
+    return bool(case["calls"]) and bool(case.get("text", "").strip())
+
+
+def _has_code(case: Case) -> bool:
+    found = case["calls"] or case.get("invalid")
+    return not found and "`" in case["reply"]
+
+
+def _has_types(case: Case) -> bool:
+    values = [value for call in case["calls"] for value in call["arguments"].values()]
+    return any(not isinstance(value, str) for value in values)
+
+
+COLUMNS: dict[str, Callable[[Case], bool]] = {
+    "one call": lambda case: len(case["calls"]) == 1,
+    "several": lambda case: len(case["calls"]) > 1,
+    "no arguments": lambda case: any(not call["arguments"] for call in case["calls"]),
+    "typed values": _has_types,
+    "text around": _has_text,
+    "ids": lambda case: any("id" in call for call in case["calls"]),
+    "unknown tool": lambda case: _invalid(case, "unknown_tool"),
+    "cut off": lambda case: _invalid(case, "unclosed"),
+    "quoted in code": _has_code,
+}
+
+
+def cases_of(dialect: str, cases: list[Case]) -> list[Case]:
+    """Return the cases that a parser for this dialect reads."""
+    return [case for case in cases if dialect in case["read_by"]]
+
+
+def table(dialects: list[tuple[str, tuple[str, ...]]], cases: list[Case]) -> Iterator[str]:
+    """Yield the lines of the table of what is read."""
+    yield "| dialect | models | in `auto` | " + " | ".join(COLUMNS) + " |"
+    yield "| --- " * (3 + len(COLUMNS)) + "|"
+    for name, models in dialects:
+        own = cases_of(name, cases)
+        called = [case for case in own if case["calls"]]
+        checks = [any("auto" in case["read_by"] for case in called)]
+        checks += [any(shows(case) for case in own) for shows in COLUMNS.values()]
+        marks = ["yes" if check else UNVERIFIED for check in checks]
+        if name == "natural":
+            # Its cases are those of `tests/cases/calls`.
+            marks = ["yes", *("yes" if column != "ids" else "none" for column in COLUMNS)]
+        yield f"| `{name}` | {', '.join(models)} | " + " | ".join(marks) + " |"
+
+
+def examples(names: list[str], cases: list[Case]) -> Iterator[str]:
+    """Yield an example of each dialect that has a case: the shortest reply with one call."""
+    for name in names:
+        own = [case for case in cases_of(name, cases) if len(case["calls"]) == 1]
+        own = [case for case in own if case["calls"][0]["arguments"]] or own
+        if own:
+            reply = min((case["reply"] for case in own), key=len)
+            yield from (f"`{name}`:", "", "````text", *reply.split("\n"), "````", "")
+
+
+def sections(dialects: list[tuple[str, tuple[str, ...]]]) -> dict[str, str]:
+    """Return the generated sections of the page, by their names."""
+    cases = load_cases()
+    names = [name for name, _ in dialects]
+    return {
+        "table": "\n".join(table(dialects, cases)),
+        "examples": "\n".join(examples(names, cases)).strip("\n"),
+    }
+
+
+def rewritten(page: str, generated: dict[str, str]) -> str:
+    """Return the page with its generated sections replaced."""
+    for name, text in generated.items():
+        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        before, rest = page.split(begin)
+        page = f"{before}{begin}\n{text}\n{end}{rest.split(end)[1]}"
+    return page
+
+
+def known_dialects() -> list[tuple[str, tuple[str, ...]]]:
+    """Return the names of all dialects with their models."""
+    from toolweave import Dialect
+
+    return [(name, Dialect.named(name).models) for name in Dialect.names()]
+
+
+def main() -> int:
+    """Write the page."""
+    page = PAGE.read_text("utf-8")
+    PAGE.write_text(rewritten(page, sections(known_dialects())), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
