@@ -46,7 +46,7 @@ unexport MAKEFLAGS MFLAGS
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo check test test-all build lint lint-rust lint-python types core page wheel web bench profile docs fuzz clean
+.PHONY: help demo check test test-all build lint lint-rust lint-python types core page wheel web bench profile instructions docs fuzz clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,7 +103,7 @@ wheel: $(VENV)/wheel ## the wheel for CPython 3.10 and newer, in dist
 web: web/node_modules/made ## the playground's page, from web/ into the package
 	$(NPM) web run build
 
-bench: .venvs/bench/made .venvs/bench-litellm/made ## Rust and Python benchmarks, with the peers they are measured against
+bench: .venvs/bench/made .venvs/bench/crates .venvs/bench-litellm/made ## Rust and Python benchmarks, with the peers they are measured against
 	cargo bench --locked
 	.venvs/bench/bin/python benches/run.py $(ARGS)
 
@@ -112,6 +112,10 @@ profile: .venvs/bench/made ## where the instructions of a reply from an endpoint
 	rm -rf target/profiled && mkdir -p target/profiled && cp -r python/toolweave target/profiled
 	cp target/fast/libtoolweave.so target/profiled/toolweave/_core.abi3.so
 	cd benches && PYTHONPATH=$(CURDIR)/target/profiled ../.venvs/bench/bin/python -m endpoint.instructions $(ARGS)
+
+instructions: ## instructions of the parser, of all dialects at once beside one; needs valgrind
+	cargo build --locked --release --manifest-path benches/counting/Cargo.toml
+	$(PYTHON) benches/counts.py $(ARGS)
 
 docs: export RUSTDOCFLAGS := -D warnings
 docs: $(VENV)/uv ## the Rust documentation, bindings included, in target/doc
@@ -180,6 +184,11 @@ $(CARGO_FUZZ):
 .venvs/bench/made: $(VENV)/wheel $(shell find benches/floor -name '*.rs' 2>/dev/null)
 	$(UV) venv --clear --python $(PYTHON) .venvs/bench
 	$(UV) pip install --python .venvs/bench --group bench dist/*.whl ./benches/floor
+	@touch $@
+
+# The parsers of other crates, which bring hundreds of crates along.
+.venvs/bench/crates: .venvs/bench/made benches/crates/Cargo.toml benches/crates/src/lib.rs
+	$(UV) pip install --python .venvs/bench ./benches/crates
 	@touch $@
 
 # Only to be measured against, in processes of its own.

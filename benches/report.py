@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-BEGIN = "<!-- begin: python benches/run.py -->"
-END = "<!-- end: python benches/run.py -->"
+BEGIN = "<!-- begin: {command} -->"
+END = "<!-- end: {command} -->"
 
 
 @dataclass(frozen=True)
@@ -67,26 +67,27 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in (header, rule, *rows))
 
 
-def conditions() -> str:
+def conditions(command: str, method: str) -> str:
     """Return the place, time and method of the measurement."""
-    command = "python benches/run.py " + " ".join(sys.argv[1:])
+    command = " ".join([command, *sys.argv[1:]])
     return (
-        f"`{command.strip()}` on {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}: "
+        f"`{command}` on {datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}: "
         f"{platform.python_implementation()} {platform.python_version()}, "
-        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, "
-        "CPU time, minimum of several interleaved runs."
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {method}."
     )
 
 
-def write(document: Path, sections: Sequence[Section]) -> None:
-    """Replace the text between the markers of a document."""
+def write(document: Path, sections: Sequence[Section], command: str, method: str) -> None:
+    """Replace the text between the markers of a command in a document."""
     text = document.read_text(encoding="utf-8") if document.exists() else "# Benchmarks\n"
-    if BEGIN not in text:
-        text = f"{text.rstrip()}\n\n{BEGIN}\n{END}\n"
-    before, rest = text.split(BEGIN, 1)
-    after = rest.split(END, 1)[1]
+    begin, end = BEGIN.format(command=command), END.format(command=command)
+    if begin not in text:
+        text = f"{text.rstrip()}\n\n{begin}\n{end}\n"
+    before, rest = text.split(begin, 1)
+    after = rest.split(end, 1)[1]
     body = "\n".join(section.markdown() for section in sections)
     document.parent.mkdir(parents=True, exist_ok=True)
     document.write_text(
-        f"{before}{BEGIN}\n\n{conditions()}\n\n{body}\n{END}{after}", encoding="utf-8"
+        f"{before}{begin}\n\n{conditions(command, method)}\n\n{body}\n{end}{after}",
+        encoding="utf-8",
     )
