@@ -53,7 +53,7 @@ use super::block::Body;
 /// A way of writing calls: where the name is, what the payload is, what ends it.
 ///
 /// The state machine is driven by this data. A new dialect is a file here and, if its payload is
-/// new, a reader in [`block`](super::block).
+/// new, a reader in `parser/block`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dialect {
     /// The name for users: the one that inference servers use.

@@ -6,7 +6,8 @@ use libfuzzer_sys::fuzz_target;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 use toolweave::parser::{
-    Dialect, Dialects, Discard, Ending, Excess, FoundCall, Frame, InCode, Limits, Options, Outcome, Parser, Sink,
+    Dialect, Dialects, Discard, Ending, Excess, FoundCall, Frame, InCode, Limits, Options, Outcome,
+    Parser, Sink,
 };
 
 use inputs::Input;
