@@ -6,9 +6,7 @@ import copy
 import csv
 import json
 import logging
-import os
 import pickle
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolweave as tw
-from paths import CASES
+from paths import CASES, SHARED
 from toolweave import Dialect
 
 FOLDER = CASES / "dialect_models"
@@ -25,7 +23,7 @@ TEMPLATES: list[dict[str, str]] = json.loads((FOLDER / "templates.json").read_te
 EVERY_NAME = [(name, dialect) for dialect, names in NAMES.items() for name in names]
 
 # Templates of models, most of them under licences of their own.
-COLLECTED = Path(os.environ.get("CHAT_TEMPLATES", "/work/shared/data/chat_templates"))
+COLLECTED = SHARED / "data" / "chat_templates"
 ALIASES = {"deepseek_v4": "deepseek_v32", "granite3": "granite"}
 
 
