@@ -71,7 +71,7 @@ Thought: what to do
 Action: function_name
 Action Input: {"parameter": "value"}""",
 }
-"""How a system prompt shows each form."""
+"""Description of each form in the system prompt."""
 
 PREFACE = "You can call these functions if they help to answer:"
 CLOSING = "If no function fits, answer in plain text."
