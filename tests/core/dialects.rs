@@ -182,13 +182,17 @@ fn beginnings_of_replies_keep_the_laws() {
             for dialects in case["read_by"].as_array().unwrap() {
                 let mut reader = reader(options(dialects.as_str().unwrap()));
                 let what = format!("{file}: {}, read by {dialects}", case["name"]);
-                for (at, _) in reply.char_indices() {
+                for (number, (at, _)) in reply.char_indices().enumerate() {
                     let head = &reply[..at];
-                    for ending in [Ending::Complete, Ending::Truncated] {
-                        let whole = read(&mut reader, [head], ending);
+                    for (which, ending) in [Ending::Complete, Ending::Truncated].iter().enumerate() {
+                        let whole = read(&mut reader, [head], *ending);
                         assert_eq!(whole.spans, head, "{what}: something was lost or moved");
-                        let cut = read(&mut reader, characters(head), ending);
-                        assert_eq!(cut, whole, "{what}: {head:?}");
+                        // Reading characters takes most of the time, so each ending gets half of
+                        // the beginnings.
+                        if number % 2 == which {
+                            let cut = read(&mut reader, characters(head), *ending);
+                            assert_eq!(cut, whole, "{what}: {head:?}");
+                        }
                     }
                 }
             }
