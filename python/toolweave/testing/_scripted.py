@@ -1,17 +1,4 @@
-"""Test doubles: a model with scripted replies, and an observer that records events.
-
-    >>> import asyncio
-    >>> from toolweave.models import complete
-    >>> from toolweave.testing import ScriptedModel
-    >>> model = ScriptedModel("Hello.", ["Good", "bye."])
-    >>> [asyncio.run(complete(model, text)).messages[0].text for text in ("Hi!", "Bye!")]
-    ['Hello.', 'Goodbye.']
-    >>> [request.messages[-1].text for request in model.requests]
-    ['Hi!', 'Bye!']
-
-`ScriptedModel` gives replies made up by a test. To test with replies of a real model, record them
-with `StreamRecorder` and replay them with `toolweave.models.replay.ReplayModel`.
-"""
+"""A model with scripted replies."""
 
 from __future__ import annotations
 
@@ -19,30 +6,25 @@ import asyncio
 import json
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-from ._checks import check_flag, check_text
-from ._core import (
+from .._checks import check_flag, check_text
+from .._core import (
     FinishUpdate,
-    InvalidToolCall,
     ReasoningDelta,
     TextDelta,
     ToolCall,
     ToolCallUpdate,
-    ToolResult,
     UsageUpdate,
 )
-from .models import closing
-from .models.recording import StreamRecorder
+from ..models import closing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from ._core import FunctionContract
-    from ._messages import Message, Update
-    from .protocols import ModelOptions
-
-__all__ = ["ModelRequest", "RecordingObserver", "ScriptedModel", "StreamRecorder"]
+    from .._core import FunctionContract
+    from .._messages import Message, Update
+    from ..protocols import ModelOptions
 
 _UPDATES = (TextDelta, ReasoningDelta, ToolCallUpdate, UsageUpdate, FinishUpdate)
 
@@ -194,54 +176,3 @@ def _update(piece: object, index: int) -> Update:
 
 def _shown(messages: Sequence[Message]) -> str:
     return repr(messages[-1])[:300] if messages else "missing: the conversation was empty"
-
-
-class RecordingObserver:
-    """An observer that records the events of calls.
-
-    Example:
-        >>> from toolweave import ToolCall
-        >>> observer = RecordingObserver()
-        >>> observer.on_started(ToolCall("c1", "Add", {}))
-        >>> [(what, call.name) for what, call, _ in observer.events]
-        [('started', 'Add')]
-    """
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, ToolCall | InvalidToolCall, Any]] = []
-        """Events in order: ``started``, ``progress`` or ``result``; the call; the value, if any."""
-
-    def on_started(self, call: ToolCall) -> None:
-        """Record that a call is about to run."""
-        self.events.append(("started", call, None))
-
-    def on_progress(self, call: ToolCall, value: Any) -> None:
-        """Record progress."""
-        self.events.append(("progress", call, value))
-
-    def on_result(self, call: ToolCall | InvalidToolCall, result: ToolResult) -> None:
-        """Record a result."""
-        self.events.append(("result", call, result))
-
-    @property
-    def started(self) -> list[ToolCall]:
-        """Calls that started, in order."""
-        return [
-            call
-            for what, call, _ in self.events
-            if what == "started" and isinstance(call, ToolCall)
-        ]
-
-    @property
-    def progress(self) -> list[tuple[ToolCall, Any]]:
-        """Calls with the progress values that they reported, in order."""
-        return [
-            (call, value)
-            for what, call, value in self.events
-            if what == "progress" and isinstance(call, ToolCall)
-        ]
-
-    @property
-    def results(self) -> list[ToolResult]:
-        """Results in the order of their completion."""
-        return [value for what, _, value in self.events if what == "result"]
