@@ -1,25 +1,43 @@
-"""Test doubles: a model with scripted replies, and an observer that records events.
+"""Tests of applications: scripted and recorded models, and assertions on what a run has done.
 
     >>> import asyncio
-    >>> from toolweave.models import complete
-    >>> from toolweave.testing import ScriptedModel
-    >>> model = ScriptedModel("Hello.", ["Good", "bye."])
-    >>> [asyncio.run(complete(model, text)).messages[0].text for text in ("Hi!", "Bye!")]
-    ['Hello.', 'Goodbye.']
-    >>> [request.messages[-1].text for request in model.requests]
-    ['Hi!', 'Bye!']
+    >>> from toolweave import Agent
+    >>> from toolweave.testing import ScriptedModel, call, expect_calls, expect_trajectory
+    >>> def add(a: int, b: int) -> int:
+    ...     return a + b
+    >>> model = ScriptedModel('<add>{"a": 2, "b": 3}</add>', ["It is ", "5."])
+    >>> result = asyncio.run(Agent(model, [add]).run("What is 2 + 3?"))
+    >>> _ = expect_calls(result, call("add", a=2, b=3))
+    >>> expect_trajectory(result, requests=2, text="It is 5.", stop_reason="completed")
+    >>> [request.messages[-1].text for request in model.requests][0]
+    'What is 2 + 3?'
 
-`ScriptedModel` gives replies made up by a test. To test with replies of a real model, record them
-with `StreamRecorder` and replay them with `toolweave.models.replay.ReplayModel`.
+`ScriptedModel` gives replies made up by a test. The pytest fixture `recorded_model` records the
+replies of a real model once, and replays them in later runs; see `docs/testing.md`. Outside pytest,
+`StreamRecorder` records replies for `toolweave.models.replay.ReplayModel`.
 """
 
 from __future__ import annotations
 
 from .._public import claim_exports
 from ..models.recording import StreamRecorder
+from ._calls import MadeCall
+from ._expect_calls import expect_calls
+from ._expected import ExpectedCall, call
 from ._observer import RecordingObserver
 from ._scripted import ModelRequest, ScriptedModel
+from ._trajectory import expect_trajectory
 
-__all__ = ["ModelRequest", "RecordingObserver", "ScriptedModel", "StreamRecorder"]
+__all__ = [
+    "ExpectedCall",
+    "MadeCall",
+    "ModelRequest",
+    "RecordingObserver",
+    "ScriptedModel",
+    "StreamRecorder",
+    "call",
+    "expect_calls",
+    "expect_trajectory",
+]
 
 claim_exports(globals())
