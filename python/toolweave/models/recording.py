@@ -235,7 +235,7 @@ def _reply(file: Path, entry: object) -> RecordedReply:
         if not isinstance(entry, Mapping):
             raise ValueError(f"a recording must be an object, got {type(entry).__name__}")
         return RecordedReply.from_dict(cast("Mapping[str, Any]", entry))
-    except (KeyError, TypeError, ValueError) as err:
+    except (KeyError, OverflowError, TypeError, ValueError) as err:
         raise ValueError(f"{file}: {err}") from err
 
 
@@ -257,9 +257,9 @@ def _update(number: int, delta: object) -> Update:
         ((kind, value),) = cast("Mapping[str, Any]", delta).items()
         if kind == "reasoning":
             return ReasoningDelta(value)
-        if kind == "usage":
+        if kind == "usage" and isinstance(value, Mapping):
             return UsageUpdate(**value)
-        if kind == "tool_call":
+        if kind == "tool_call" and isinstance(value, Mapping):
             return ToolCallUpdate(
                 value.get("id"), value.get("index"), value.get("name"), value.get("arguments")
             )

@@ -25,6 +25,7 @@ from ._calls import MadeCall
 from ._expect_calls import expect_calls
 from ._expected import ExpectedCall, call
 from ._observer import RecordingObserver
+from ._recorded_model import RecordedModelFixture
 from ._scripted import ModelRequest, ScriptedModel
 from ._trajectory import expect_trajectory
 
@@ -32,6 +33,7 @@ __all__ = [
     "ExpectedCall",
     "MadeCall",
     "ModelRequest",
+    "RecordedModelFixture",
     "RecordingObserver",
     "ScriptedModel",
     "StreamRecorder",

@@ -45,3 +45,16 @@ def test_every_example_is_in_the_readme() -> None:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
 def test_an_example_fits_on_a_page(program: Path) -> None:
     assert len(program.read_text(encoding="utf-8").splitlines()) < 80
+
+
+def test_the_tests_of_an_agent_pass_without_a_model() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-W", "error", "-p", "no:cacheprovider"],
+        cwd=EXAMPLES / "testing",
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 passed" in done.stdout
