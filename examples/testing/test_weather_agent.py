@@ -1,8 +1,10 @@
-"""Tests of the agent: with scripted replies, and with replies of a model that were recorded once."""
+"""Tests of the agent: scripted replies, and replies of a model that were recorded once."""
 
 from __future__ import annotations
 
 import os
+
+from weather_agent import weather_agent
 
 from toolweave.models.http import HttpModel
 from toolweave.testing import (
@@ -12,7 +14,6 @@ from toolweave.testing import (
     expect_calls,
     expect_trajectory,
 )
-from weather_agent import weather_agent
 
 
 def test_a_forecast_is_asked_for_each_city() -> None:
@@ -38,7 +39,8 @@ def test_the_model_reads_why_a_call_failed() -> None:
 
 
 def test_a_question_gets_its_answer(recorded_model: RecordedModelFixture) -> None:
-    model = recorded_model(lambda: HttpModel(os.environ["MODEL_URL"], "example", native_tools=True))
+    url = os.environ.get("MODEL_URL", "")
+    model = recorded_model(lambda: HttpModel(url, "example", provider="example", native_tools=True))
     result = weather_agent(model).run_sync("Do I need an umbrella in Oslo tomorrow?")
     [made] = expect_calls(result, call("forecast", city="Oslo", days=lambda days: days >= 2))
     assert made.result is not None

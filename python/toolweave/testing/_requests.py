@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, cast
 
+from .._core import UsageMessage
+
 if TYPE_CHECKING:
     from .._core import FunctionContract
     from .._messages import Message
@@ -54,8 +56,8 @@ class RecordedRequest:
     ) -> RecordedRequest:
         """Return the canonical form of a request.
 
-        Ids of messages, runs and replies, durations and metadata are dropped, and random ids of
-        calls are numbered. Options that may hold secrets are redacted.
+        Usage, ids of messages, runs and replies, durations and metadata are dropped, and random ids
+        of calls are numbered. Options that may hold secrets are redacted.
         """
         numbers: dict[str, str] = {}
 
@@ -68,7 +70,11 @@ class RecordedRequest:
 
         return cls(
             model,
-            [_cleaned(message.to_dict(), clean) for message in messages],
+            [
+                _cleaned(message.to_dict(), clean)
+                for message in messages
+                if not isinstance(message, UsageMessage)
+            ],
             [tool.to_dict() for tool in tools],
             _options(options),
         )
