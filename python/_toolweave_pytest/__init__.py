@@ -61,7 +61,8 @@ def recorded_model(request: pytest.FixtureRequest) -> RecordedModelFixture:
             item.path, _test_id(item), request.config.getoption("--toolweave-record")
         )
     except AssertionError as err:
-        pytest.fail(str(err), pytrace=False)
+        # From None: the failure is the text of the error, without a traceback into this package.
+        raise pytest.fail.Exception(str(err), pytrace=False) from None
     _sessions(item).append(session)
     return session.record
 
@@ -89,7 +90,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         for session in sessions:
             session.finish()
     except AssertionError as err:
-        pytest.fail(str(err), pytrace=False)
+        raise pytest.fail.Exception(str(err), pytrace=False) from None
     return outcome
 
 

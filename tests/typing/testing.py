@@ -13,7 +13,7 @@ from toolweave.agent import AgentResult, AgentRun
 from toolweave.models.http import HttpModel
 from toolweave.protocols import ChatModel
 from toolweave.testing import (
-    ExpectedCall,
+    CallMatcher,
     MadeCall,
     RecordedModelFixture,
     RecordingObserver,
@@ -30,7 +30,7 @@ def calls(
     messages: Sequence[Message],
     observer: RecordingObserver,
 ) -> None:
-    assert_type(call("book", ..., city="Oslo", nights=lambda nights: nights > 1), ExpectedCall)
+    assert_type(call("book", ..., city="Oslo", nights=lambda nights: nights > 1), CallMatcher)
     assert_type(expect_calls(result, "book", call("book", city=ANY)), tuple[MadeCall, ...])
     expect_calls(scenes, any_order=True, at_least=True)
     expect_calls(run)

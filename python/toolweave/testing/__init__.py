@@ -23,14 +23,14 @@ from .._public import claim_exports
 from ..models.recording import StreamRecorder
 from ._calls import MadeCall
 from ._expect_calls import expect_calls
-from ._expected import ExpectedCall, call
+from ._expected import CallMatcher, call
 from ._observer import RecordingObserver
 from ._recorded_model import RecordedModelFixture
 from ._scripted import ModelRequest, ScriptedModel
 from ._trajectory import expect_trajectory
 
 __all__ = [
-    "ExpectedCall",
+    "CallMatcher",
     "MadeCall",
     "ModelRequest",
     "RecordedModelFixture",

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ._calls import CallSource
-    from ._expected import ExpectedCall
+    from ._expected import CallMatcher
 
 _MOST_LINES = 40
 
 
 def expect_calls(
     source: CallSource,
-    *expected: ExpectedCall | str,
+    *expected: CallMatcher | str,
     any_order: bool = False,
     at_least: bool = False,
 ) -> tuple[MadeCall, ...]:
@@ -72,7 +72,7 @@ def _count(number: int) -> str:
 
 
 def _report(
-    wanted: Sequence[ExpectedCall],
+    wanted: Sequence[CallMatcher],
     made: Sequence[MadeCall],
     assigned: Sequence[int | None],
     at_least: bool,
@@ -86,7 +86,7 @@ def _report(
 
 
 def _diff(
-    wanted: Sequence[ExpectedCall],
+    wanted: Sequence[CallMatcher],
     made: Sequence[MadeCall],
     assigned: Sequence[int | None],
     at_least: bool,
@@ -110,7 +110,7 @@ def _diff(
     yield from (f"  {mark} {each}" for each in left.values())
 
 
-def _nearest(expected: ExpectedCall, left: dict[int, MadeCall]) -> int | None:
+def _nearest(expected: CallMatcher, left: dict[int, MadeCall]) -> int | None:
     """Return the first call of the same tool that no expected call has."""
     return next((at for at, made in left.items() if made.name == expected.name), None)
 

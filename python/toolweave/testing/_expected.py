@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ExpectedCall:
+class CallMatcher:
     """A call that a test expects, created by `call`."""
 
     name: str
@@ -41,7 +41,7 @@ class ExpectedCall:
             yield from compare_fields(self.arguments, made.arguments, others=self.others)
 
 
-def call(name: str, others: EllipsisType | None = None, /, **arguments: Any) -> ExpectedCall:
+def call(name: str, others: EllipsisType | None = None, /, **arguments: Any) -> CallMatcher:
     """Describe a call that a test expects, with all its arguments.
 
     An argument is compared with ``==``, so `unittest.mock.ANY` and `pytest.approx` work; mappings
@@ -63,23 +63,23 @@ def call(name: str, others: EllipsisType | None = None, /, **arguments: Any) -> 
     check_text("name", name, empty=False)
     if others is not None and others is not ...:
         raise wrong_type("others", "... or nothing, and arguments named", others)
-    return ExpectedCall(name, arguments, others is ...)
+    return CallMatcher(name, arguments, others is ...)
 
 
-def as_expected(expected: object) -> ExpectedCall:
+def as_expected(expected: object) -> CallMatcher:
     """Return an expected call; a name stands for a call with any arguments.
 
     Raises:
         TypeError: It is neither a name nor an expected call.
     """
     if isinstance(expected, str):
-        return ExpectedCall(expected)
-    if not isinstance(expected, ExpectedCall):
+        return CallMatcher(expected)
+    if not isinstance(expected, CallMatcher):
         raise wrong_type("expected", "the name of a tool or a `call(...)`", expected)
     return expected
 
 
-def assign_in_order(expected: Sequence[ExpectedCall], made: Sequence[MadeCall]) -> list[int | None]:
+def assign_in_order(expected: Sequence[CallMatcher], made: Sequence[MadeCall]) -> list[int | None]:
     """Return the index of the made call for each expected one, in increasing order.
 
     Each expected call gets the first that is left and matches, which finds an assignment of all if
@@ -94,9 +94,7 @@ def assign_in_order(expected: Sequence[ExpectedCall], made: Sequence[MadeCall]) 
     return assigned
 
 
-def assign_any_order(
-    expected: Sequence[ExpectedCall], made: Sequence[MadeCall]
-) -> list[int | None]:
+def assign_any_order(expected: Sequence[CallMatcher], made: Sequence[MadeCall]) -> list[int | None]:
     """Return a largest assignment of made calls to expected ones, each made call used once.
 
     An expected call that matches several must not take the only match of another: along an

@@ -16,7 +16,7 @@ from ..exceptions import ModelError
 from ..models import as_model, closing
 from ..models._identity import ModelIdentity, identify
 from ..models.recording import RecordedReply
-from ._recording_file import Recording, load, save
+from ._recording_file import RecordedExchange, load, save
 from ._requests import RecordedRequest
 from ._values import shown
 
@@ -72,7 +72,7 @@ class RecordingSession:
         self._test = test
         self._is_recording = mode == "rewrite" or (mode == "once" and not path.exists())
         self._lock = threading.Lock()
-        self._recorded: list[Recording | None] = []
+        self._recorded: list[RecordedExchange | None] = []
         self._replayed: set[int] = set()
         self._by_key: dict[str, deque[int]] = {}
         self.failures: list[str] = []
@@ -143,11 +143,11 @@ class RecordingSession:
             self._recorded.append(None)
             return len(self._recorded) - 1
 
-    def add(self, at: int, recording: Recording) -> None:
+    def add(self, at: int, recording: RecordedExchange) -> None:
         """Record a reply at the position of its request."""
         self._recorded[at] = recording
 
-    def take(self, request: RecordedRequest) -> Recording:
+    def take(self, request: RecordedRequest) -> RecordedExchange:
         """Return the first recording of a request that has not been replayed.
 
         Requests are found by content, so that concurrent ones may come in any order.
@@ -160,7 +160,7 @@ class RecordingSession:
             if waiting:
                 at = waiting.popleft()
                 self._replayed.add(at)
-                return cast("Recording", self._recorded[at])
+                return cast("RecordedExchange", self._recorded[at])
             text = self._no_recording(request, seen=waiting is not None)
             self.failures.append(text)
         raise AssertionError(text)
@@ -171,7 +171,7 @@ class RecordingSession:
         self.failures.append(text)
         return AssertionError(text)
 
-    def _unused(self) -> list[Recording]:
+    def _unused(self) -> list[RecordedExchange]:
         return [
             each
             for at, each in enumerate(self._recorded)
@@ -301,9 +301,9 @@ class _RecordedModel:
         finally:
             ended = error is not None or any(isinstance(each, FinishUpdate) for each in updates)
             reply = RecordedReply((), tuple(updates), (), self.name, error)
-            self._session.add(at, Recording(request, reply, self._identity, ended))
+            self._session.add(at, RecordedExchange(request, reply, self._identity, ended))
 
-    async def _replay(self, recording: Recording) -> AsyncIterator[Update]:
+    async def _replay(self, recording: RecordedExchange) -> AsyncIterator[Update]:
         reply = recording.reply
         for update in reply.updates:
             if isinstance(update, FinishUpdate) and not recording.read_to_end:

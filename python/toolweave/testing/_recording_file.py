@@ -31,7 +31,7 @@ _LEAST_SECRET = 8
 
 
 @dataclass(frozen=True)
-class Recording:
+class RecordedExchange:
     """A request and its reply."""
 
     request: RecordedRequest
@@ -58,7 +58,7 @@ class Recording:
         return written if self.read_to_end else {**written, "read_to_end": False}
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> Recording:
+    def from_dict(cls, fields: Mapping[str, Any]) -> RecordedExchange:
         """Create a recording from its JSON form.
 
         Raises:
@@ -93,7 +93,7 @@ _FIELDS: dict[str, type] = {
 _KINDS: dict[type, str] = {str: "a text", dict: "an object", list: "a list"}
 
 
-def load(path: Path) -> list[Recording]:
+def load(path: Path) -> list[RecordedExchange]:
     """Load the recordings of a file.
 
     Raises:
@@ -124,9 +124,9 @@ def _check_header(where: str, header: Mapping[str, Any]) -> None:
         )
 
 
-def _recording(where: str, line: str) -> Recording:
+def _recording(where: str, line: str) -> RecordedExchange:
     try:
-        return Recording.from_dict(_parsed(where, line))
+        return RecordedExchange.from_dict(_parsed(where, line))
     except (KeyError, TypeError, OverflowError, ValueError) as err:
         text = str(err)
         raise ValueError(text if text.startswith(where) else f"{where}: {text}") from err
@@ -142,7 +142,7 @@ def _parsed(where: str, line: str) -> Mapping[str, Any]:
     return cast("dict[str, Any]", entry)
 
 
-def save(path: Path, test: str, recordings: Sequence[Recording]) -> None:
+def save(path: Path, test: str, recordings: Sequence[RecordedExchange]) -> None:
     """Write the recordings of a test, or delete the file if there are none.
 
     Raises:

@@ -22,7 +22,7 @@ from toolweave import (
     ToolResult,
 )
 from toolweave.testing import (
-    ExpectedCall,
+    CallMatcher,
     MadeCall,
     RecordingObserver,
     ScriptedModel,
@@ -136,7 +136,7 @@ def test_a_failure_message_is_bounded() -> None:
 
 NAMES = st.sampled_from("abc")
 EXPECTED = st.one_of(
-    NAMES.map(ExpectedCall),
+    NAMES.map(CallMatcher),
     st.builds(lambda name, n: call(name, n=n), NAMES, st.integers(0, 2)),
     st.builds(lambda name, n: call(name, n=n), NAMES, st.just(ANY)),
 )
@@ -145,7 +145,7 @@ MADE = st.lists(st.tuples(NAMES, st.builds(lambda n: {"n": n}, st.integers(0, 2)
 
 @given(st.lists(EXPECTED, max_size=5), MADE, st.booleans(), st.booleans())
 def test_calls_are_accepted_if_some_assignment_is_right(
-    expected: list[ExpectedCall], made: Any, any_order: bool, at_least: bool
+    expected: list[CallMatcher], made: Any, any_order: bool, at_least: bool
 ) -> None:
     source = messages(*made)
     calls = [MadeCall(name, arguments, "") for name, arguments in made]

@@ -99,7 +99,7 @@ def test_a_tool_before_another_must_have_succeeded() -> None:
     expect_trajectory(run(DONE), order=["search", "book"])
 
 
-def test_a_call_is_corrected_in_a_later_request_only() -> None:
+def test_a_call_is_corrected_in_the_next_requests_only() -> None:
     expect_trajectory(run([LONG], [BOOK], DONE), corrected="book")
     assert "none succeeded in a later one" in failure(run([LONG, BOOK], DONE), corrected="book")
     assert "none succeeded" in failure(run([BOOK], [LONG], DONE), corrected="book")
