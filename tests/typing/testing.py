@@ -23,6 +23,10 @@ from toolweave.testing import (
 )
 
 
+def is_long(nights: int) -> bool:
+    return nights > 1
+
+
 def calls(
     result: AgentResult,
     scenes: SceneResult,
@@ -30,7 +34,7 @@ def calls(
     messages: Sequence[Message],
     observer: RecordingObserver,
 ) -> None:
-    assert_type(call("book", ..., city="Oslo", nights=lambda nights: nights > 1), CallMatcher)
+    assert_type(call("book", ..., city="Oslo", nights=is_long), CallMatcher)
     assert_type(expect_calls(result, "book", call("book", city=ANY)), tuple[MadeCall, ...])
     expect_calls(scenes, any_order=True, at_least=True)
     expect_calls(run)

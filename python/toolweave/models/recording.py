@@ -257,11 +257,12 @@ def _update(number: int, delta: object) -> Update:
         ((kind, value),) = cast("Mapping[str, Any]", delta).items()
         if kind == "reasoning":
             return ReasoningDelta(value)
-        if kind == "usage" and isinstance(value, Mapping):
-            return UsageUpdate(**value)
-        if kind == "tool_call" and isinstance(value, Mapping):
+        if kind in ("usage", "tool_call") and isinstance(value, Mapping):
+            given = cast("Mapping[str, Any]", value)
+            if kind == "usage":
+                return UsageUpdate(**given)
             return ToolCallUpdate(
-                value.get("id"), value.get("index"), value.get("name"), value.get("arguments")
+                given.get("id"), given.get("index"), given.get("name"), given.get("arguments")
             )
     raise ValueError(
         f"delta {number} must be a text, or an object with one of "

@@ -97,9 +97,7 @@ def messages_of(source: object) -> list[Message]:
         raise TypeError(f"{_WANTED}, got {type(source).__name__}") from err
 
 
-_WANTED = (
-    "calls are read from an AgentResult, a SceneResult, a run, messages or a RecordingObserver"
-)
+_WANTED = "source must be an AgentResult, a SceneResult, a run, messages or a RecordingObserver"
 
 
 def made_calls(source: object) -> list[MadeCall]:

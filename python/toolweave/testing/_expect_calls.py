@@ -19,6 +19,7 @@ _MOST_LINES = 40
 
 def expect_calls(
     source: CallSource,
+    /,
     *expected: CallMatcher | str,
     any_order: bool = False,
     at_least: bool = False,

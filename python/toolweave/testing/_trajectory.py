@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .._checks import check_count, check_text, wrong_type
+from .._checks import check_count, check_items, check_text, wrong_type
 from .._core import TextMessage
 from ..kinds import Role
 from ._calls import made_calls, messages_of, numbered
@@ -13,7 +14,6 @@ from ._observer import RecordingObserver
 from ._values import differences, shown
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable
     from typing import TypeGuard
 
@@ -73,13 +73,17 @@ def expect_trajectory(
     check_count("max_requests", max_requests, none=True)
     check_count("errors", errors, none=True)
     check_text("stop_reason", stop_reason, none=True)
-    if isinstance(order, str):
-        raise wrong_type("order", "a sequence of names of tools", order)
+    names = "a sequence of names of tools"
+    order = check_items("order", order, str, names)
+    corrected = [corrected] if isinstance(corrected, str) else corrected
+    corrected = check_items("corrected", corrected, str, f"the name of a tool or {names}")
+    if not (text is None or isinstance(text, (str, re.Pattern)) or callable(text)):
+        raise wrong_type("text", "a text, a pattern, a predicate or None", text)
     course = _Course(source)
     failures = [
         *_check_requests(course.requests, requests, max_requests),
         *_check_order(course.calls, order),
-        *_check_corrected(course.calls, [corrected] if isinstance(corrected, str) else corrected),
+        *_check_corrected(course.calls, corrected),
     ]
     failed = sum(call.is_error for call in course.calls)
     if errors is not None and failed != errors:

@@ -59,15 +59,14 @@ def differences(expected: object, made: object, path: str = "") -> Iterator[str]
     and sequences are compared item by item. True and 1 differ, as in JSON; 1 and 1.0 do not.
     """
     if isinstance(expected, Mapping) and isinstance(made, Mapping):
-        yield from compare_fields(
-            cast("Mapping[str, object]", expected), cast("Mapping[str, object]", made), path
-        )
+        fields, given = cast("tuple[Mapping[str, object], Mapping[str, object]]", (expected, made))
+        yield from compare_fields(fields, given, path)
     elif isinstance(expected, (list, tuple)) and isinstance(made, (list, tuple)):
-        yield from _compare_items(
-            cast("Sequence[object]", expected), cast("Sequence[object]", made), path
-        )
-    elif not _equal(expected, made):
-        yield f"{path or 'value'}: expected {shown(expected)}, got {shown(made)}"
+        items, found = cast("tuple[Sequence[object], Sequence[object]]", (expected, made))
+        yield from _compare_items(items, found, path)
+    elif not _equal(cast("object", expected), cast("object", made)):
+        got = shown(cast("object", made))
+        yield f"{path or 'value'}: expected {shown(cast('object', expected))}, got {got}"
 
 
 def compare_fields(

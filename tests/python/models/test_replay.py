@@ -219,6 +219,8 @@ def test_a_prompt_may_have_a_system_prompt() -> None:
         ('{"deltas": [], "messages": [{"kind": 1}]}', "message 0 at /kind"),
         ('{"prompt": "x", "deltas": [1]}', "delta 0 must be a text, or an object"),
         ('{"prompt": "x", "deltas": [{"odd": 1}]}', "delta 0 must be"),
+        ('{"prompt": "x", "deltas": [{"tool_call": "x"}]}', "delta 0 must be"),
+        ('{"prompt": "x", "deltas": [{"usage": {"input_tokens": -1}}]}', "negative"),
         ('{"prompt": "x", "deltas": ["a"], "delta_ms": [1, 2]}', "`delta_ms` must have 1 entries"),
         ('{"prompt": "x", "deltas": [], "finish_reason": "odd"}', "odd"),
     ],

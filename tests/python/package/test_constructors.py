@@ -39,14 +39,14 @@ from toolweave.web import AgentResponder, Page, chat_app
 
 MADE_HERE = frozenset(
     """
-    AgUiRequest AgentResult AgentRun AiSdkRequest AsyncChatEvents CapturedModel CaseResult Chat
-    ChatEvents CostDelta ExecutedTool HandlerRun History HttpError MCPTools MessageCollector
-    MessageReceipt ModelRequest Outbox ParsedReply PendingResult Progress PurgeResult RawText
-    ReadReply RecordedReply RegistryWatch Reload ReplyRun Request ResponderRun RoutedTool RunRecord
-    SceneContext SceneOutcome SceneResult SceneRun SceneStep Score ScorerReply ScorerRequest
-    Selection ShortenedConversation StoreProblem StoredMessage StoredPendingInput SubmittedAnswer
-    Tool ToolApproval ToolApprovalRequested ToolContext ToolDeferred ToolProblem ToolProgress
-    ToolQuestion ToolRun ToolRunner ToolStarted Turn Watch WriteResult
+    AgUiRequest AgentResult AgentRun AiSdkRequest AsyncChatEvents CallMatcher CapturedModel
+    CaseResult Chat ChatEvents CostDelta ExecutedTool HandlerRun History HttpError MCPTools MadeCall
+    MessageCollector MessageReceipt ModelRequest Outbox ParsedReply PendingResult Progress
+    PurgeResult RawText ReadReply RecordedReply RegistryWatch Reload ReplyRun Request ResponderRun
+    RoutedTool RunRecord SceneContext SceneOutcome SceneResult SceneRun SceneStep Score ScorerReply
+    ScorerRequest Selection ShortenedConversation StoreProblem StoredMessage StoredPendingInput
+    SubmittedAnswer Tool ToolApproval ToolApprovalRequested ToolContext ToolDeferred ToolProblem
+    ToolProgress ToolQuestion ToolRun ToolRunner ToolStarted Turn Watch WriteResult
     """.split()  # noqa: SIM905 - shorter than a list
 )
 """Records, events and handles that the package creates itself, many of them for each call: checks
@@ -165,6 +165,9 @@ def samples() -> dict[str, dict[str, Any]]:
         "Discarded": {"raw": "r", "reason": "made up"},
         "EventStream": {"chunks": [], "tools": ["f"]},
         "ExpectedCall": {"name": "f", "arguments": {}},
+        "call": {"name": "f"},
+        "expect_calls": {"source": [text]},
+        "expect_trajectory": {"source": [text]},
         "FabricatedResult": {"name": "f", "raw": "r"},
         "FallbackModel": {"models": scripted},
         "FinishUpdate": {"reason": "stop"},
