@@ -8,7 +8,7 @@ documentation is `docs/testing.md`.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from toolweave.testing import RecordedModelFixture
-    from toolweave.testing._recorded_model import RecordingSession
+    from toolweave.testing._recorded_model import Mode, RecordingSession
 
 _MODES = ("none", "once", "rewrite")
 
@@ -56,10 +56,9 @@ def recorded_model(request: pytest.FixtureRequest) -> RecordedModelFixture:
     from toolweave.testing._recorded_model import RecordingSession
 
     item: pytest.Item = request.node
+    mode = cast("Mode", request.config.getoption("--toolweave-record"))
     try:
-        session = RecordingSession.of_test(
-            item.path, _test_id(item), request.config.getoption("--toolweave-record")
-        )
+        session = RecordingSession.of_test(item.path, _test_id(item), mode)
     except AssertionError as err:
         # From None: the failure is the text of the error, without a traceback into this package.
         raise pytest.fail.Exception(str(err), pytrace=False) from None

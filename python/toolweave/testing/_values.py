@@ -58,15 +58,18 @@ def differences(expected: object, made: object, path: str = "") -> Iterator[str]
     searched in a text, or any object that compares equal, such as `unittest.mock.ANY`. Mappings
     and sequences are compared item by item. True and 1 differ, as in JSON; 1 and 1.0 do not.
     """
-    if isinstance(expected, Mapping) and isinstance(made, Mapping):
+    if _are(Mapping, expected, made):
         fields, given = cast("tuple[Mapping[str, object], Mapping[str, object]]", (expected, made))
         yield from compare_fields(fields, given, path)
-    elif isinstance(expected, (list, tuple)) and isinstance(made, (list, tuple)):
+    elif _are((list, tuple), expected, made):
         items, found = cast("tuple[Sequence[object], Sequence[object]]", (expected, made))
         yield from _compare_items(items, found, path)
-    elif not _equal(cast("object", expected), cast("object", made)):
-        got = shown(cast("object", made))
-        yield f"{path or 'value'}: expected {shown(cast('object', expected))}, got {got}"
+    elif not _equal(expected, made):
+        yield f"{path or 'value'}: expected {shown(expected)}, got {shown(made)}"
+
+
+def _are(kinds: type | tuple[type, ...], *values: object) -> bool:
+    return all(isinstance(value, kinds) for value in values)
 
 
 def compare_fields(

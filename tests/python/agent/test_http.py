@@ -18,6 +18,7 @@ from toolweave.agent import Agent, AgentResult
 from toolweave.exceptions import ModelError
 from toolweave.models.anthropic import AnthropicModel
 from toolweave.models.openai import OpenAIModel
+from toolweave.testing import call, expect_calls
 
 QUESTION = "What is 2 + 3?"
 
@@ -74,11 +75,9 @@ async def test_every_client_and_mode_gives_the_same_conversation(way: str) -> No
     result, served = await run_over_http(way)
     assert (result.text, result.stop_reason, len(served.requests)) == ("It is 5.", "completed", 2)
     assert (result.usage.input_tokens, result.usage.output_tokens) == (14, 10)
-    calls = [m for m in result.messages if isinstance(m, tw.ToolAggregateMessage)]
-    assert [(c.name, c.arguments) for m in calls for c in m.tool_calls] == [
-        ("add", {"a": 2, "b": 3})
-    ]
-    assert [r.result for m in calls for r in m.tool_results] == ["5"]
+    [made] = expect_calls(result, call("add", a=2, b=3))
+    assert made.result is not None
+    assert made.result.result == "5"
 
 
 @on_a_loop
@@ -158,7 +157,7 @@ async def test_a_truncated_reply_runs_only_its_complete_calls(
     assert isinstance(aggregate, tw.ToolAggregateMessage)
     assert aggregate.tool_results[0].result == "5"
     assert [result.error_code for result in aggregate.tool_results] == [None, "invalid_arguments"]
-    assert [call.arguments for call in of_kind(tw.ToolCall, seen)] == [{"a": 2, "b": 3}]
+    assert [each.arguments for each in of_kind(tw.ToolCall, seen)] == [{"a": 2, "b": 3}]
 
 
 @on_a_loop

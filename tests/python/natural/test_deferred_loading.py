@@ -13,7 +13,7 @@ from toolweave.models import as_messages
 from toolweave.natural import FunctionCalling, NaturalToolUse, NaturalToolUseParser
 from toolweave.natural._prepared_tools import PreparedToolsCache
 from toolweave.natural._style import Style
-from toolweave.testing import RecordingObserver, ScriptedModel
+from toolweave.testing import RecordingObserver, ScriptedModel, expect_calls
 
 
 @tw.tool(defer_loading=True)
@@ -130,7 +130,7 @@ def test_a_natural_agent_finds_a_tool_and_calls_it(form: dict[str, Any], describ
     agent = tw.Agent(model, TOOLS, observer=observer, tool_mode="natural", **form)
     result = asyncio.run(agent.run("Is it cold in Oslo?"))
     assert result.text == "It is cold."
-    assert [call.name for call in observer.started] == ["find_tools", "get_weather"]
+    expect_calls(observer, "find_tools", "get_weather")
     assert observer.results[1].result == "8 degrees in Oslo"
     # Both the result and the prompt describe it.
     assert described in observer.results[0].result
