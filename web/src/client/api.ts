@@ -54,7 +54,11 @@ export interface Answered {
   outcome: string;
 }
 
-/** Settings of the page, as the server sends them. */
+/**
+ * Settings of the page, as the server sends them.
+ *
+ * @internal
+ */
 export interface Playground {
   title: string;
   /** Heading of the front page. */
@@ -139,6 +143,7 @@ export class ChatApi {
     return this.#base + this.#chat(chatId) + '/export';
   }
 
+  /** @internal */
   playground(): Promise<Result<Playground>> {
     return this.#call('GET', '/playground.json');
   }

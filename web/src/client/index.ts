@@ -9,6 +9,8 @@
  *   show(reducer.snapshot(Date.now()));
  * }
  * ```
+ *
+ * `LiveChat` does the same for front ends. The exports are the API of the npm package.
  */
 
 export {
@@ -19,13 +21,16 @@ export {
   type ChatApiOptions,
   type ChatDetails,
   type ChatInfo,
-  type Playground,
   type Result,
   type MessageReceipt,
   newId,
 } from './api.ts';
+/** @internal Left out of the npm package. */
+export type { Playground } from './api.ts';
 export { StreamEventError } from './check.ts';
 export type * from './events.ts';
 export { parseExact, stringifyExact } from './exact.ts';
+export { type ChatState, LiveChat, type LiveChatOptions } from './live.ts';
 export { type ReducerOptions, StreamReducer } from './reducer.ts';
+export type { Numbered } from './state.ts';
 export { EventStream, type StreamOptions, type StreamStatus } from './stream.ts';
