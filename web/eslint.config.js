@@ -5,7 +5,7 @@ import globals from 'globals';
 import ts from 'typescript-eslint';
 
 export default defineConfig(
-  { ignores: ['node_modules', 'src/client/events.ts'] },
+  { ignores: ['node_modules', 'client/dist', 'src/client/events.ts'] },
   js.configs.recommended,
   ts.configs.strictTypeChecked,
   ts.configs.stylisticTypeChecked,

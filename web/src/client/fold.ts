@@ -79,7 +79,7 @@ export class Fold {
         return;
       }
     }
-    if (isKnown(event)) this.#take(event);
+    if (isKnownEvent(event)) this.#take(event);
     else this.#takeUnknown(raw, event);
   }
 
@@ -356,7 +356,8 @@ const KNOWN: Record<KnownStreamEvent['kind'], true> = {
   raw: true,
 };
 
-function isKnown(event: Numbered): event is Numbered<KnownStreamEvent> {
+/** Return true for an event of a kind that this version knows, with the fields of its kind. */
+export function isKnownEvent(event: Numbered): event is Numbered<KnownStreamEvent> {
   return Object.hasOwn(KNOWN, event.kind);
 }
 

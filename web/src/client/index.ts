@@ -30,6 +30,7 @@ export type { Playground } from './api.ts';
 export { StreamEventError } from './check.ts';
 export type * from './events.ts';
 export { parseExact, stringifyExact } from './exact.ts';
+export { isKnownEvent } from './fold.ts';
 export { type ChatState, LiveChat, type LiveChatOptions } from './live.ts';
 export { type ReducerOptions, StreamReducer } from './reducer.ts';
 export type { Numbered } from './state.ts';
