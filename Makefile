@@ -19,6 +19,7 @@ CHECKED := target/checked-wheel
 CORE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
 PACKAGE := pyproject.toml README.md LICENSE THIRD-PARTY-NOTICES.txt \
 	$(shell find python -type f ! -name '*.so' ! -name '*.pyd' ! -name '*.pyc')
+CLIENT := web/client/toolweave-client.tgz
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix
 
 # One interpreter for whatever asks pyo3's build script, so that no two commands
@@ -46,7 +47,7 @@ unexport MAKEFLAGS MFLAGS
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo check test test-all build lint lint-rust lint-python types core page wheel web bench profile instructions docs fuzz clean
+.PHONY: help demo check test test-all build lint lint-rust lint-python types core page wheel web client bench profile instructions docs fuzz clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,10 +58,10 @@ demo: $(VENV)/built ## watch calls being written, run and answered, on a page; w
 check: lint types core page $(VENV)/built ## the quick round: lint, types, Rust suite, page, Python suite on one interpreter
 	$(BIN)/python tests/suites.py check $(ARGS)
 
-test: lint docs types core page $(VENV)/checked-wheel $(VENV)/browser tests/clients/node_modules/made ## everything a change must pass, on the oldest and the newest Python and those between
+test: lint docs types core page $(VENV)/checked-wheel $(VENV)/browser tests/clients/node_modules/made examples/react/node_modules/made ## everything a change must pass, on the oldest and the newest Python and those between
 	$(BIN)/python tests/suites.py test $(CHECKED)/*.whl $(ARGS)
 
-test-all: lint docs types core page $(VENV)/wheel $(VENV)/browser tests/clients/node_modules/made ## everything a release must pass: the release wheel on every Python, long fault runs, large packages
+test-all: lint docs types core page $(VENV)/wheel $(VENV)/browser tests/clients/node_modules/made examples/react/node_modules/made ## everything a release must pass: the release wheel on every Python, long fault runs, large packages
 	$(BIN)/python tests/suites.py all dist/*.whl $(ARGS)
 
 build: $(VENV)/built ## the package for development, in .venv
@@ -104,6 +105,9 @@ wheel: $(VENV)/wheel ## the wheel for CPython 3.10 and newer, in dist
 web: web/node_modules/made ## the playground's page, from web/ into the package
 	$(NPM) web run build
 
+client: $(CLIENT) ## the TypeScript client as an npm package, in web/client
+	@ls $(CLIENT)
+
 bench: .venvs/bench/made .venvs/bench/crates .venvs/bench-litellm/made ## Rust and Python benchmarks, with the peers they are measured against
 	CRITERION_HOME=target/criterion cargo run --locked --release --manifest-path benches/parser/Cargo.toml -- --bench
 	.venvs/bench/bin/python benches/run.py $(ARGS)
@@ -131,7 +135,7 @@ fuzz: $(CARGO_FUZZ) ## each fuzz target for FUZZ_SECONDS; see tests/fuzz
 	done
 
 clean: ## remove all that was built
-	rm -rf $(VENV) .venvs dist target web/node_modules tests/clients/node_modules .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venvs dist target web/node_modules tests/clients/node_modules examples/react/node_modules $(CLIENT) .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 # Set-up. Each file says that a step is done, and is older than what it depends on when
 # that step has to be done again.
@@ -162,6 +166,13 @@ $(VENV)/built: $(CORE) pyproject.toml $(VENV)/maturin
 %/node_modules/made: %/package-lock.json $(VENV)/dev
 	$(NPM) $* ci
 	@touch $@
+
+# The package as it is published, which the example installs.
+$(CLIENT): LICENSE $(wildcard web/src/client/*.ts) $(filter-out $(CLIENT),$(wildcard web/client/*.*)) web/node_modules/made
+	$(NPM) web run client
+	@touch $@
+
+examples/react/node_modules/made: $(CLIENT)
 
 # A browser is the one thing here that the system has to have.
 $(VENV)/browser: $(VENV)/dev

@@ -19,6 +19,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any
 
 import uvicorn
@@ -215,6 +216,8 @@ async def serve(arguments: argparse.Namespace) -> None:
     """Print the URL, and serve until interrupted."""
     store = MessageStore(arguments.store, poll=0.02, clock=lambda: time.time() + arguments.ahead)
     page = Page(title="toolweave", suggestions=[Suggestion(label="A greeting", text="Hello")])
+    if arguments.page is not None:
+        page = Page(directory=arguments.page)
     app = chat_app(store, answer, limits=LIMITS, page=page, allowed_hosts=["127.0.0.1"])
     app.router.routes[:0] = [
         Route("/test/forget", forget, methods=["POST"]),
@@ -238,4 +241,5 @@ if __name__ == "__main__":
     parser.add_argument("--store", required=True)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--ahead", type=float, default=0.0, help="seconds that its clock is ahead")
+    parser.add_argument("--page", type=Path, help="folder of another front end")
     asyncio.run(serve(parser.parse_args()))

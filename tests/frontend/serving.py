@@ -108,10 +108,12 @@ class ScriptedServer(ServerProcess):
 
     Args:
         folder: Folder of its database.
+        page: Folder of a built front end; by default the page of the package.
     """
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__([os.fspath(HERE / "scripted_server.py")], folder)
+    def __init__(self, folder: Path, page: Path | None = None) -> None:
+        own_page = () if page is None else ("--page", os.fspath(page))
+        super().__init__([os.fspath(HERE / "scripted_server.py"), *own_page], folder)
 
     def forget(self) -> None:
         """Reset the script; pending waits never end."""
