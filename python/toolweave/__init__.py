@@ -176,7 +176,16 @@ if _TYPE_CHECKING:
     )
     from .selection import Score, Selection, SelectionPolicy, ToolSelector
     from .summary import Summarizer
-    from .tools import RateLimit, RetryPolicy, Tool, ToolContext, ToolOptions, Toolset, tool
+    from .tools import (
+        RateLimit,
+        RetryPolicy,
+        RunContext,
+        Tool,
+        ToolContext,
+        ToolOptions,
+        Toolset,
+        tool,
+    )
 
 __all__ = [
     "Agent",
@@ -260,6 +269,7 @@ __all__ = [
     "ResultError",
     "RetryPolicy",
     "Role",
+    "RunContext",
     "RunLostError",
     "Scene",
     "SceneContext",
@@ -442,6 +452,7 @@ _LAZY_EXPORTS = {
     "tools": (
         "RateLimit",
         "RetryPolicy",
+        "RunContext",
         "Tool",
         "ToolContext",
         "ToolOptions",

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, overload
 
 from .._aio.runs import check_no_loop
 from .._checks import check_count, check_flag, check_number, check_text, check_type
 from ..executor._defaults import RUN_TIMEOUT
-from ..executor._journal import check_journal
-from ..models import as_messages
 from ..natural import NaturalToolUse
 from ..natural._options import resolve_mode
 from ..protocols import ModelOptions
-from ._run import AgentResult, AgentRun, AgentSettings
+from ..tools._deps_type import check_deps, check_deps_type
+from ..tools._run_context import Deps
+from ._options import AgentSettings, Output, RunOptions
+from ._run import AgentResult, AgentRun
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
@@ -27,13 +28,14 @@ if TYPE_CHECKING:
     from ..natural._dialects import DialectOption
     from ..natural._style import HistoryForm, PromptStyle, Tag
     from ..profiles import Profile
-    from ..protocols import ChatModel, Journal, Messages, Model, ModelOptions
+    from ..protocols import ChatModel, Messages, Model
     from ..tools import Toolset
     from ..tools._toolset import Handlers, ToolLike
+    from ._options import OpenArguments, RunArguments
     from ._run import AgentEvent
 
 
-class Agent:
+class Agent(Generic[Deps, Output]):
     """A model with tools that is called until it answers without a tool call.
 
     An agent keeps no state between runs, so one agent serves any number of conversations
@@ -47,6 +49,8 @@ class Agent:
         tools: The tools in any form that a `Toolset` accepts, or a `Toolset`. A toolset may change
             at any time, also from inside a tool; changes apply from the next request on.
         instructions: The system message before every conversation.
+        deps_type: The type of the dependencies that each run needs, for type checkers. If it is a
+            class, the dependencies of a run must be an instance of it.
         name: The name of the agent, in traces and as `from_agent` of its messages.
         max_iterations: Maximum number of requests to the model per run.
         max_repeats: Number of replies in which the same calls give the same results after which
@@ -91,6 +95,7 @@ class Agent:
         tools: Iterable[ToolLike] | Toolset = (),
         *,
         instructions: str | None = None,
+        deps_type: type[Deps] | None = None,
         name: str | None = None,
         max_iterations: int = 10,
         max_repeats: int | None = 3,
@@ -116,6 +121,7 @@ class Agent:
         **more: Unpack[ToolUseOptions],
     ) -> None:
         check_text("instructions", instructions, none=True)
+        check_deps_type(deps_type)
         check_count("max_iterations", max_iterations, 1)
         check_count("max_repeats", max_repeats, 2, none=True)
         check_flag("answer_at_limit", answer_at_limit)
@@ -143,6 +149,7 @@ class Agent:
             reminder=reminder,
             **more,
         )
+        self._deps_type = deps_type
         self._settings = AgentSettings(
             instructions, options, max_iterations, max_repeats, strict, answer_at_limit, run_timeout
         )
@@ -162,7 +169,7 @@ class Agent:
         """The tools. Additions and removals take effect from the next request on."""
         return self._use.executor.toolset
 
-    def wrap_model(self, wrap: Callable[[ChatModel], ChatModel]) -> Agent:
+    def wrap_model(self, wrap: Callable[[ChatModel], ChatModel]) -> Agent[Deps, Output]:
         """Return a copy of the agent with another model, such as a wrapper that observes its own.
 
         The copy shares everything else with the agent: tools, executor, instructions and limits.
@@ -176,13 +183,29 @@ class Agent:
         wrapped._use.parser.model = wrap(self._use.parser.model)
         return wrapped
 
+    @overload
+    async def run(
+        self: Agent[None, Output],
+        input: Messages | None,
+        *,
+        deps: None = None,
+        **options: Unpack[RunArguments],
+    ) -> AgentResult[Output]: ...
+    @overload
     async def run(
         self,
-        input: Messages | None,  # noqa: A002 - it is what goes in
+        input: Messages | None,
         *,
-        history: Messages = (),
-        chat_id: str | None = None,
-    ) -> AgentResult:
+        deps: Deps,
+        **options: Unpack[RunArguments],
+    ) -> AgentResult[Output]: ...
+    async def run(
+        self,
+        input: Messages | None,  # noqa: A002
+        *,
+        deps: Any = None,
+        **options: Unpack[RunArguments],
+    ) -> AgentResult[Output]:
         """Run until there is an answer or another reason to stop.
 
         Cancellation stops the model and the tools and waits for them. Use `open` to get the
@@ -190,8 +213,8 @@ class Agent:
 
         Args:
             input: The input of the user in any form; None to continue from the end of the history.
-            history: The earlier messages of the conversation.
-            chat_id: The id of the conversation, in messages and traces.
+            deps: The dependencies of the run, for the tools and the instructions.
+            **options: `history` and `chat_id`; see `RunArguments`.
 
         Raises:
             ConsolidationError: The conversation cannot be written as text.
@@ -199,25 +222,42 @@ class Agent:
             MessageError: The conversation is invalid or not supported by this model.
             ModelError: A request failed, or a reply broke off.
             ToolUseParsingError: A call is invalid, in strict mode.
+            TypeError: The dependencies are not of the type of the agent's.
             ValueError: Input and history are both empty.
         """
-        return await self.open(input, history=history, chat_id=chat_id).wait()
+        return await self._open(input, RunOptions(deps, **options)).wait()
 
+    @overload
+    def stream(
+        self: Agent[None, Output],
+        input: Messages | None,
+        *,
+        deps: None = None,
+        **options: Unpack[RunArguments],
+    ) -> AsyncGenerator[AgentEvent[Output], None]: ...
+    @overload
+    def stream(
+        self,
+        input: Messages | None,
+        *,
+        deps: Deps,
+        **options: Unpack[RunArguments],
+    ) -> AsyncGenerator[AgentEvent[Output], None]: ...
     async def stream(
         self,
         input: Messages | None,  # noqa: A002
         *,
-        history: Messages = (),
-        chat_id: str | None = None,
-    ) -> AsyncGenerator[AgentEvent, None]:
+        deps: Any = None,
+        **options: Unpack[RunArguments],
+    ) -> AsyncGenerator[AgentEvent[Output], None]:
         """Run, and yield events as they happen.
 
         Leaving the iteration early, or cancelling it, stops the model and the tools.
 
         Args:
             input: The input of the user in any form; None to continue from the end of the history.
-            history: The earlier messages of the conversation.
-            chat_id: The id of the conversation, in messages and traces.
+            deps: The dependencies of the run, for the tools and the instructions.
+            **options: `history` and `chat_id`; see `RunArguments`.
 
         Yields:
             The events of each reply and its calls, as `NaturalToolUse.stream` yields them, and the
@@ -226,88 +266,132 @@ class Agent:
         Raises:
             Exception: Any exception of `run`.
         """
-        async with self.open(input, history=history, chat_id=chat_id) as run:
+        async with self._open(input, RunOptions(deps, **options)) as run:
             async for event in run:
                 yield event
 
+    @overload
+    def run_sync(
+        self: Agent[None, Output],
+        input: Messages | None,
+        *,
+        deps: None = None,
+        **options: Unpack[RunArguments],
+    ) -> AgentResult[Output]: ...
+    @overload
+    def run_sync(
+        self,
+        input: Messages | None,
+        *,
+        deps: Deps,
+        **options: Unpack[RunArguments],
+    ) -> AgentResult[Output]: ...
     def run_sync(
         self,
         input: Messages | None,  # noqa: A002
         *,
-        history: Messages = (),
-        chat_id: str | None = None,
-    ) -> AgentResult:
+        deps: Any = None,
+        **options: Unpack[RunArguments],
+    ) -> AgentResult[Output]:
         """Run on a new event loop, for programs without one.
 
         Args:
             input: The input of the user in any form; None to continue from the end of the history.
-            history: The earlier messages of the conversation.
-            chat_id: The id of the conversation, in messages and traces.
+            deps: The dependencies of the run, for the tools and the instructions.
+            **options: `history` and `chat_id`; see `RunArguments`.
 
         Raises:
             RuntimeError: An event loop is running in this thread.
             Exception: Any exception of `run`.
         """
         check_no_loop("agent")
-        return asyncio.run(self.run(input, history=history, chat_id=chat_id))
+        return asyncio.run(self._open(input, RunOptions(deps, **options)).wait())
 
+    @overload
+    def open(
+        self: Agent[None, Output],
+        input: Messages | None,
+        *,
+        deps: None = None,
+        **options: Unpack[OpenArguments],
+    ) -> AgentRun[None, Output]: ...
+    @overload
+    def open(
+        self,
+        input: Messages | None,
+        *,
+        deps: Deps,
+        **options: Unpack[OpenArguments],
+    ) -> AgentRun[Deps, Output]: ...
     def open(
         self,
         input: Messages | None,  # noqa: A002
         *,
-        history: Messages = (),
-        chat_id: str | None = None,
-        run_id: str | None = None,
-        journal: Journal | None = None,
-    ) -> AgentRun:
+        deps: Any = None,
+        **options: Unpack[OpenArguments],
+    ) -> AgentRun[Any, Output]:
         """Create a run, which starts when it is first iterated or awaited.
 
         Args:
             input: The input of the user in any form; None to continue from the end of the history.
-            history: The earlier messages of the conversation.
-            chat_id: The id of the conversation, in messages and traces.
-            run_id: The id of the run in its messages; random if not given.
-            journal: Journal of the starts and results of calls; see `Journal`. An exception of the
-                journal stops the model and is raised to the reader of the run.
+            deps: The dependencies of the run, for the tools and the instructions.
+            **options: `history`, `chat_id`, `run_id` and `journal`; see `OpenArguments`.
 
         Raises:
             MessageError: The conversation is invalid.
-            TypeError: The journal lacks a method.
+            TypeError: The journal lacks a method, or the dependencies are not of the type of the
+                agent's.
             ValueError: Input and history are both empty.
         """
-        check_journal(journal)
-        before = as_messages(history)
-        messages = [] if input is None else as_messages(input)
-        if not before and not messages:
-            raise ValueError("input or history must have a message, got neither")
-        return AgentRun(
-            self._use,
-            self._settings,
-            before,
-            messages,
-            resumed=input is None,
-            chat_id=chat_id,
-            run_id=run_id,
-            journal=journal,
-        )
+        return self._open(input, RunOptions(deps, **options))
+
+    def _open(
+        self,
+        input: Messages | None,  # noqa: A002
+        options: RunOptions[Deps],
+    ) -> AgentRun[Deps, Output]:
+        check_deps(options.deps, self._deps_type, "the agent" if self.name is None else self.name)
+        return AgentRun(self._use, self._settings, input, options)
 
     def resolve(self, key: str, result: Any, *, is_error: bool = False) -> Outcome:
         """Deliver a deferred result; see `ToolExecutor.resolve`."""
         return self.executor.resolve(key, result, is_error=is_error)
 
+    @overload
     async def resume(
-        self, paused: AgentResult | Messages, *, chat_id: str | None = None
-    ) -> AgentResult:
+        self: Agent[None, Output],
+        paused: AgentResult[Any] | Messages,
+        *,
+        deps: None = None,
+        chat_id: str | None = None,
+    ) -> AgentResult[Output]: ...
+    @overload
+    async def resume(
+        self,
+        paused: AgentResult[Any] | Messages,
+        *,
+        deps: Deps,
+        chat_id: str | None = None,
+    ) -> AgentResult[Output]: ...
+    async def resume(
+        self,
+        paused: AgentResult[Any] | Messages,
+        *,
+        deps: Any = None,
+        chat_id: str | None = None,
+    ) -> AgentResult[Output]:
         """Continue a run that was paused for results, after `resolve`, or that reached a limit.
 
         While a result is missing, no request is made, and the returned result is paused again.
 
         Args:
             paused: The result of the run, or its messages, also from before a restart.
+            deps: The dependencies of the run, which a result does not keep.
             chat_id: The id of the conversation, in messages and traces.
 
         Raises:
             Exception: Any exception of `run`.
         """
         history = paused.messages if isinstance(paused, AgentResult) else paused
-        return await self.run(None, history=history, chat_id=chat_id)
+        options = RunOptions(deps, history=history, chat_id=chat_id)
+        return await self._open(None, options).wait()

@@ -8,7 +8,7 @@ import logging
 import uuid
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast
 
 from .. import tracing
 from .._aio.loops import running_loop
@@ -17,27 +17,34 @@ from .._core import TextMessage, UsageMessage, UsageUpdate
 from ..exceptions import MaxIterationsError
 from ..executor import ToolDeferred
 from ..kinds import Role, StopReason
+from ..models import as_messages
 from ..natural._reader import CUT_OFF
+from ..tools import RunContext
+from ..tools._run_context import Deps
 from ._loop import ReplyLoop, merge_late_results, pending_calls
+from ._options import Output
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator, Iterable
+    from collections.abc import AsyncGenerator, Generator
     from types import TracebackType
 
     from .._messages import Message
     from ..executor import DeferredResults
     from ..natural import NaturalToolUse, ReplyRun, ToolUseEvent
-    from ..protocols import Journal, ModelOptions
+    from ..protocols import Messages
+    from ._options import AgentSettings, RunOptions
 
 _log = logging.getLogger("toolweave.agent")
 
 
 @dataclass(frozen=True)
-class AgentResult:
+class AgentResult(Generic[Output]):
     """The result of a run."""
 
     text: str
     """The last text of the model, without surrounding white space."""
+    output: Output
+    """The output of the run: the text, unless the agent has another type of output."""
     messages: tuple[Message, ...]
     """All messages of the conversation including the history, without the instructions: the
     `history` of the next run."""
@@ -53,24 +60,11 @@ class AgentResult:
     """The calls with deferred results, each with the key to resolve."""
 
 
-AgentEvent: TypeAlias = "ToolUseEvent | AgentResult"
+AgentEvent: TypeAlias = "ToolUseEvent | AgentResult[Output]"
 """Any event of a run; the `AgentResult` is the last one."""
 
 
-@dataclass(frozen=True)
-class AgentSettings:
-    """Settings of the runs of an agent; see `Agent`."""
-
-    instructions: str | None
-    options: ModelOptions | None
-    max_iterations: int
-    max_repeats: int | None
-    strict: bool
-    answer_at_limit: bool
-    run_timeout: float | None
-
-
-class AgentRun(ResultRun["AgentEvent", AgentResult]):
+class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[Deps, Output]):
     """A run of an agent, created by `Agent.open`.
 
     As an iterator it yields events in order, and the `AgentResult` last. As a context manager it
@@ -91,23 +85,20 @@ class AgentRun(ResultRun["AgentEvent", AgentResult]):
         self,
         use: NaturalToolUse,
         settings: AgentSettings,
-        history: Iterable[Message],
-        messages: Iterable[Message],
-        *,
-        resumed: bool = False,
-        chat_id: str | None = None,
-        run_id: str | None = None,
-        journal: Journal | None = None,
+        input: Messages | None,  # noqa: A002 - it is what goes in
+        options: RunOptions[Deps],
     ) -> None:
         self._use = use
         self._settings = settings
-        self._messages = list(history)
+        self._options = options
+        self._messages = as_messages(options.history)
         self._start = len(self._messages)
-        self._messages += messages
+        self._messages += [] if input is None else as_messages(input)
+        if not self._messages:
+            raise ValueError("input or history must have a message, got neither")
         self._changed: list[Message] = []
-        self._resumed = resumed
-        self._chat_id = chat_id
-        self._journal = journal
+        self._resumed = input is None
+        self._chat_id = options.chat_id
         self._usage = (0, 0, 0)
         self._loop = ReplyLoop(settings.max_iterations, settings.max_repeats)
         self._reply: ReplyRun | None = None
@@ -116,7 +107,7 @@ class AgentRun(ResultRun["AgentEvent", AgentResult]):
         # The cancellation of a run that has timed out.
         self._timeout_task: asyncio.Task[None] | None = None
         self._generator = self._events()
-        self.run_id = uuid.uuid4().hex if run_id is None else run_id
+        self.run_id = uuid.uuid4().hex if options.run_id is None else options.run_id
         """The id of the run in its messages."""
         self.generation_id: str | None = None
         """The id of the reply that the last event belongs to; None before the first reply."""
@@ -164,10 +155,10 @@ class AgentRun(ResultRun["AgentEvent", AgentResult]):
             cached + current.cached_input_tokens,
         )
 
-    async def __anext__(self) -> AgentEvent:
+    async def __anext__(self) -> AgentEvent[Output]:
         return await anext(self._generator)
 
-    async def wait(self) -> AgentResult:
+    async def wait(self) -> AgentResult[Output]:
         """Wait for the result. Cancellation stops the model and the tools.
 
         Raises:
@@ -223,11 +214,11 @@ class AgentRun(ResultRun["AgentEvent", AgentResult]):
         finally:
             timer.cancel()
 
-    async def _events(self) -> AsyncGenerator[AgentEvent, None]:
+    async def _events(self) -> AsyncGenerator[AgentEvent[Output], None]:
         with self._enforce_timeout(), self._span():
             merge = self._use.executor.merge_results
             for aggregate, late in await merge_late_results(
-                self._messages, merge, self._journal, self._changed
+                self._messages, merge, self._options.journal, self._changed
             ):
                 self.generation_id = aggregate.generation_id
                 for _, result in late:
@@ -302,7 +293,19 @@ class AgentRun(ResultRun["AgentEvent", AgentResult]):
             chat_id=self._chat_id,
             with_tools=with_tools,
             context=self._context,
-            journal=self._journal,
+            journal=self._options.journal,
+            run_context=self._run_context(),
+        )
+
+    def _run_context(self) -> RunContext[Any]:
+        """Return the context of the next request."""
+        return RunContext(
+            self._options.deps,
+            run_id=self.run_id,
+            chat_id=self._chat_id,
+            messages=tuple(self._messages),
+            usage=self.usage,
+            iterations=self._loop.iterations,
         )
 
     @asynccontextmanager
@@ -337,7 +340,7 @@ class AgentRun(ResultRun["AgentEvent", AgentResult]):
             for call, key in pending_calls(message)
         )
 
-    def _finish(self, stop: StopReason, text: str) -> AgentResult:
+    def _finish(self, stop: StopReason, text: str) -> AgentResult[Output]:
         if stop is StopReason.CANCELLED and self._timeout_task is not None:
             stop = StopReason.TIMEOUT
         _log.info(
@@ -351,6 +354,7 @@ class AgentRun(ResultRun["AgentEvent", AgentResult]):
         )
         self.result = AgentResult(
             text=text.strip(),
+            output=cast("Output", text.strip()),
             messages=tuple(self._messages),
             new_messages=tuple(self._messages[self._start :]),
             usage=self.usage,

@@ -223,7 +223,7 @@ class RunningCall(ScheduledCall):
         return run_function(plan, arguments)
 
     @abstractmethod
-    def context(self) -> ToolContext:
+    def context(self) -> ToolContext[Any]:
         """Return the context for the tool."""
 
     async def _invoke_with_retries(self, policy: RetryPolicy) -> Any:

@@ -28,10 +28,14 @@ class Execution(RunningCall):
     depth = 0
     nested = 0
 
-    def context(self) -> ToolContext:
+    def context(self) -> ToolContext[Any]:
         """Return the context for the tool."""
         return ToolContext(
-            self, self.call, attempt=self.attempt, metadata=self.run.defaults.metadata
+            self,
+            self.call,
+            self.run.context,
+            attempt=self.attempt,
+            metadata=self.run.defaults.metadata,
         )
 
     def progress(self, value: Any) -> None:

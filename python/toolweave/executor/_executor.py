@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .._checks import check_type
 from .._core import InvalidToolCall, ToolAggregateMessage, ToolCall, ToolCallMessage
-from ..tools import Toolset
+from ..tools import RunContext, Toolset
 from ..tools._search import search_tool
 from ._defaults import (
     MAX_CONCURRENCY,
@@ -155,6 +155,7 @@ class ToolExecutor:
         calls: Iterable[ToolCall | InvalidToolCall] | ToolCallMessage,
         *,
         chat_id: str | None = None,
+        deps: Any = None,
         journal: Journal | None = None,
     ) -> ToolAggregateMessage:
         """Run the calls of a reply and wait for their results.
@@ -164,6 +165,7 @@ class ToolExecutor:
         Args:
             calls: The calls, or the message that contains them.
             chat_id: The chat that the calls belong to, for `max_concurrency_per_chat`.
+            deps: Dependencies for the contexts of tools.
             journal: Journal of starts and results; see `Journal`.
 
         Returns:
@@ -173,7 +175,9 @@ class ToolExecutor:
         Raises:
             Exception: The journal raised. No call starts after that.
         """
-        async with self._open(keep_events=False, chat_id=chat_id, journal=journal) as run:
+        async with self._open(
+            RunContext(deps, chat_id=chat_id), keep_events=False, journal=journal
+        ) as run:
             await _submit(run, calls)
             return await run.wait()
 
@@ -182,6 +186,7 @@ class ToolExecutor:
         calls: Iterable[ToolCall | InvalidToolCall] | ToolCallMessage,
         *,
         chat_id: str | None = None,
+        deps: Any = None,
         journal: Journal | None = None,
     ) -> AsyncIterator[ToolEvent]:
         """Run the calls of a reply and yield their events.
@@ -191,6 +196,7 @@ class ToolExecutor:
         Args:
             calls: The calls, or the message that contains them.
             chat_id: The chat that the calls belong to, for `max_concurrency_per_chat`.
+            deps: Dependencies for the contexts of tools.
             journal: Journal of starts and results; see `Journal`.
 
         Yields:
@@ -199,22 +205,33 @@ class ToolExecutor:
         Raises:
             Exception: The journal raised. It is raised after the results of all calls.
         """
-        async with self.open(chat_id=chat_id, journal=journal) as run:
+        async with self.open(chat_id=chat_id, deps=deps, journal=journal) as run:
             await _submit(run, calls)
             async for event in run:
                 yield event
 
-    def open(self, *, chat_id: str | None = None, journal: Journal | None = None) -> ToolRun:
+    def open(
+        self,
+        *,
+        chat_id: str | None = None,
+        deps: Any = None,
+        context: RunContext[Any] | None = None,
+        journal: Journal | None = None,
+    ) -> ToolRun:
         """Open a run whose calls are submitted one by one. An event loop must be running.
 
         Args:
             chat_id: The chat that the calls belong to, for `max_concurrency_per_chat`.
+            deps: Dependencies for the contexts of tools.
+            context: Context of the run that the calls belong to, instead of `chat_id` and `deps`.
             journal: Journal of starts and results; see `Journal`.
 
         Raises:
             TypeError: The journal lacks a required method.
         """
-        return self._open(keep_events=True, chat_id=chat_id, journal=journal)
+        if context is None:
+            context = RunContext(deps, chat_id=chat_id)
+        return self._open(context, keep_events=True, journal=journal)
 
     def resolve(self, key: str, result: object, *, is_error: bool = False) -> Outcome:
         """Deliver a deferred result, or answer a question. Thread-safe.
@@ -241,7 +258,9 @@ class ToolExecutor:
             aggregate, max_result_chars=self._state.defaults.max_result_chars
         )
 
-    def _open(self, *, keep_events: bool, chat_id: str | None, journal: Journal | None) -> ToolRun:
+    def _open(
+        self, context: RunContext[Any], *, keep_events: bool, journal: Journal | None
+    ) -> ToolRun:
         check_journal(journal)
         version = self.toolset.version
         if self._version != version:
@@ -252,7 +271,7 @@ class ToolExecutor:
             # Changes made meanwhile apply to the next reply.
             self._version = version
         return ToolRun(
-            self._state, self._plans, keep_events=keep_events, chat_id=chat_id, journal=journal
+            self._state, self._plans, keep_events=keep_events, context=context, journal=journal
         )
 
 

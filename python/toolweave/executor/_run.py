@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from .._aio.runs import Run
 from .._aio.tasks import wait_until_done
@@ -24,6 +24,7 @@ from ._state import ToolRunState
 
 if TYPE_CHECKING:
     from ..protocols import Journal
+    from ..tools import RunContext
     from ._events import ToolEvent
     from ._failure import CallFailure
     from ._plan import Plans
@@ -54,11 +55,11 @@ class ToolRun(Run["ToolEvent"]):
         plans: Plans,
         *,
         keep_events: bool = True,
-        chat_id: str | None = None,
+        context: RunContext[Any],
         journal: Journal | None = None,
     ) -> None:
         self._state = ToolRunState(
-            executor, plans, keep_events=keep_events, chat_id=chat_id, journal=journal
+            executor, plans, keep_events=keep_events, context=context, journal=journal
         )
         self._ids = CallIds(executor.defaults.id_factory)
         self._execution = TracedExecution if self._state.is_traced else Execution

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from .._core import InvalidToolCall, ToolCall, ToolResult
     from ..protocols import Journal
+    from ..tools import RunContext
     from ._defaults import Defaults
     from ._deferred import DeferredResults
     from ._events import ToolApproval, ToolEvent
@@ -84,7 +85,7 @@ class ToolRunState:
         executor: State of the executor.
         plans: The tools.
         keep_events: True to queue events for a reader.
-        chat_id: The chat that the calls belong to.
+        context: Context of the run that the calls belong to.
         journal: Journal of starts and results.
     """
 
@@ -94,7 +95,7 @@ class ToolRunState:
         plans: Plans,
         *,
         keep_events: bool,
-        chat_id: str | None,
+        context: RunContext[Any],
         journal: Journal | None,
     ) -> None:
         self.loop = running_loop()
@@ -102,10 +103,11 @@ class ToolRunState:
         self.defaults = executor.defaults
         self.clock = executor.defaults.clock
         self.plans = plans
+        self.context = context
         self.journal = journal
         self.deadlines = Deadlines(self.loop)
         self.scheduler = executor.scheduler(self.loop)
-        self.queue = self.scheduler.open(chat_id, is_ordered=plans.ordered)
+        self.queue = self.scheduler.open(context.chat_id, is_ordered=plans.ordered)
         self.cache = executor.cache
         self.deferred = executor.deferred
         self.detach = executor.keep_until_done

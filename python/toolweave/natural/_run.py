@@ -8,7 +8,7 @@ import functools
 import itertools
 import logging
 from collections import deque
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import tracing
 from .._aio.event_queue import EventQueue
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .._streams import Event
     from ..executor import ToolEvent, ToolExecutor, ToolRun
     from ..protocols import Journal, Messages, ModelOptions
+    from ..tools import RunContext
     from ._parser import NaturalToolUseParser
     from ._parts import ReplyEnvelope
     from ._reader import ReplyEvent
@@ -94,6 +95,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         context: contextvars.Context | None = None,
         admit: Callable[[ReplyRun], bool] | None = None,
         journal: Journal | None = None,
+        run_context: RunContext[Any] | None = None,
     ) -> None:
         self._parser = parser
         self._executor = executor
@@ -106,6 +108,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         self._envelope = envelope
         self._admit = admit
         self._journal = journal
+        self._run_context = run_context
         self._held: deque[ToolCall | InvalidToolCall] = deque()
         self._joiner = Joiner(
             from_agent=envelope.from_agent,
@@ -378,7 +381,9 @@ class ReplyRun(Run["ToolUseEvent"]):
 
     def _submit(self, call: ToolCall | InvalidToolCall, *, interrupt: bool = False) -> None:
         if self._run is None:
-            self._run = self._executor.open(chat_id=self._envelope.chat_id, journal=self._journal)
+            self._run = self._executor.open(
+                chat_id=self._envelope.chat_id, context=self._run_context, journal=self._journal
+            )
             describe_found = functools.partial(self._parser.describe, tools=self._shown_tools)
             self._context.run(describe.set, describe_found)
             loop = running_loop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._checks import check_callable, check_text
 from .._core import FinishUpdate
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..executor import ToolExecutor
     from ..profiles import Profile
     from ..protocols import Journal, Messages, Model, ModelOptions
-    from ..tools import Toolset
+    from ..tools import RunContext, Toolset
     from ..tools._toolset import Handlers, ToolLike
     from ._dialects import DialectOption
     from ._options import ExecutorOptions, ToolMode, ToolUseOptions
@@ -92,6 +92,7 @@ class FunctionCalling:
         context: contextvars.Context | None = None,
         admit: Callable[[ReplyRun], bool] | None = None,
         journal: Journal | None = None,
+        run_context: RunContext[Any] | None = None,
     ) -> ReplyRun:
         """Open a run of one request. It starts when it is first read.
 
@@ -108,6 +109,7 @@ class FunctionCalling:
                 it, no call starts earlier, and none if the reply was interrupted.
             journal: Journal of the starts and results of calls; see `Journal`. Its exceptions stop
                 the model, and are raised for the reader.
+            run_context: Context of the run that the reply belongs to, for its tools.
 
         Raises:
             TypeError: `journal` is not a journal.
@@ -130,6 +132,7 @@ class FunctionCalling:
             context=context,
             admit=admit,
             journal=journal,
+            run_context=run_context,
         )
 
     async def stream(

@@ -25,11 +25,13 @@ from ._context import ToolContext
 from ._decorator import tool
 from ._function import Tool
 from ._options import RateLimit, RetryPolicy, ToolOptions
+from ._run_context import RunContext
 from ._toolset import Toolset
 
 __all__ = [
     "RateLimit",
     "RetryPolicy",
+    "RunContext",
     "Tool",
     "ToolContext",
     "ToolOptions",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol
+
+from ._run_context import ContextDeps, RunContext
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,8 +33,11 @@ class Host(Protocol):
         ...
 
 
-class ToolContext:
+class ToolContext(Generic[ContextDeps]):
     """Context of a call. A tool gets it through a parameter annotated with this class.
+
+    The type in brackets is that of the dependencies of the run. `ToolContext` alone fits
+    dependencies of any type.
 
     Example:
         >>> async def count(up_to: int, context: ToolContext) -> int:
@@ -41,12 +46,13 @@ class ToolContext:
         ...     return up_to
     """
 
-    __slots__ = ("_host", "attempt", "metadata", "tool_call")
+    __slots__ = ("_host", "attempt", "metadata", "run", "tool_call")
 
     def __init__(
         self,
         host: Host,
         tool_call: ToolCall,
+        run: RunContext[ContextDeps],
         *,
         attempt: int = 1,
         metadata: Mapping[str, Any] | None = None,
@@ -54,10 +60,17 @@ class ToolContext:
         self._host = host
         self.tool_call = tool_call
         """The call."""
+        self.run = run
+        """The context of the request whose reply has the call."""
         self.attempt = attempt
         """Number of the current attempt, from 1."""
         self.metadata: Mapping[str, Any] = {} if metadata is None else metadata
         """Metadata that the application passed to the executor."""
+
+    @property
+    def deps(self) -> ContextDeps:
+        """The dependencies that the application passed to the run."""
+        return self.run.deps
 
     @property
     def call_id(self) -> str:

@@ -194,7 +194,7 @@ def is_context(hint: Any) -> bool:
     if is_union(hint):
         members = [member for member in get_args(hint) if member is not type(None)]
         return len(members) == 1 and is_context(members[0])
-    return hint is ToolContext
+    return hint is ToolContext or get_origin(hint) is ToolContext
 
 
 def is_union(hint: Any) -> bool:

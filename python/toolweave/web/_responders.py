@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
 
 from .._checks import check_callable, check_flag, check_type
 from ..agent import Agent
@@ -22,14 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from types import TracebackType
 
-    from typing_extensions import Self
+    from typing_extensions import Self, TypeIs
 
     from .._messages import Message
     from ..agent import AgentRun
+    from ..agent._options import Output
     from ..lifecycle import TurnEvent
     from ..protocols import Journal
     from ..scenes import SceneRun
     from ..selection import Selection
+    from ..tools._run_context import Deps
     from ._raw_text import OnText
 
 
@@ -112,46 +114,85 @@ class AgentResponder:
     Args:
         agent: The agent, or a function that returns one for each turn, for example with the user's
             own tools.
+        deps: Function that returns the dependencies of the run that answers a turn, for example
+            from its `user_id`; None for an agent without dependencies. It is called on the event
+            loop.
         raw_text: True to also emit the model's text before it is parsed, as the page can show it.
             These events are stored like all others, and are about as many as those of the text.
     """
 
-    def __init__(self, agent: Agent | Callable[[Turn], Agent], *, raw_text: bool = False) -> None:
-        if not isinstance(agent, Agent):
+    @overload
+    def __init__(
+        self,
+        agent: Agent[None, Any] | Callable[[Turn], Agent[None, Any]],
+        *,
+        deps: None = None,
+        raw_text: bool = False,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        agent: Agent[Deps, Any] | Callable[[Turn], Agent[Deps, Any]],
+        *,
+        deps: Callable[[Turn], Deps],
+        raw_text: bool = False,
+    ) -> None: ...
+    def __init__(
+        self,
+        agent: Agent[Any, Any] | Callable[[Turn], Agent[Any, Any]],
+        *,
+        deps: Callable[[Turn], Any] | None = None,
+        raw_text: bool = False,
+    ) -> None:
+        if not _is_agent(agent):
             expected = "an Agent or a function of a turn that returns one"
-            check_callable("agent", agent, expected, "turn")
-            if inspect.iscoroutinefunction(agent) or inspect.isasyncgenfunction(agent):
-                raise TypeError(
-                    f"agent must be {expected}, got an async function; pass a model to an Agent"
-                )
+            _check_function("agent", agent, expected, "; pass a model to an Agent")
+        if deps is not None:
+            _check_function("deps", deps, "a function of a turn")
         check_flag("raw_text", raw_text)
         self._agent = agent
+        self._deps = deps
         self._raw_text = raw_text
 
     def __call__(self, turn: Turn) -> ResponderRun:
         """Start the run that answers a turn.
 
         Raises:
-            TypeError: The function returned something other than an agent.
+            TypeError: The function returned something other than an agent, or the dependencies are
+                not what the agent needs.
             ValueError: The turn has no messages to answer.
         """
-        agent = self._agent if isinstance(self._agent, Agent) else self._agent(turn)
+        agent = self._agent if _is_agent(self._agent) else self._agent(turn)
         check_type("the result of the agent function", agent, Agent, "an Agent")
+        deps = None if self._deps is None else self._deps(turn)
         if not self._raw_text:
-            return open_agent_run(agent, turn)
+            return open_agent_run(agent, turn, deps)
 
-        def open_run(on_text: OnText, _: Selection | None) -> AgentRun:
-            return open_agent_run(
-                agent.wrap_model(lambda model: RawTextModel(model, on_text)), turn
-            )
+        def open_run(on_text: OnText, _: Selection | None) -> AgentRun[Any, Any]:
+            wrapped = agent.wrap_model(lambda model: RawTextModel(model, on_text))
+            return open_agent_run(wrapped, turn, deps)
 
         return RawTextRun(open_run)
 
 
-def open_agent_run(agent: Agent, turn: Turn) -> AgentRun:
+def _is_agent(value: object) -> TypeIs[Agent[Any, Any]]:
+    return isinstance(value, Agent)
+
+
+def _check_function(name: str, value: object, expected: str, advice: str = "") -> None:
+    """Check that an option is a function of a turn, and not an async one."""
+    check_callable(name, value, expected, "turn")
+    if inspect.iscoroutinefunction(value) or inspect.isasyncgenfunction(value):
+        raise TypeError(f"{name} must be {expected}, got an async function{advice}")
+
+
+def open_agent_run(
+    agent: Agent[Any, Output], turn: Turn, deps: object = None
+) -> AgentRun[Any, Output]:
     """Open the run of an agent that answers a turn."""
     return agent.open(
         turn.messages or None,
+        deps=deps,
         history=turn.history,
         chat_id=turn.chat_id,
         run_id=turn.run_id,

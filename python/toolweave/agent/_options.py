@@ -1,0 +1,66 @@
+"""Options of an agent and of its runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypedDict
+
+from typing_extensions import TypeVar
+
+from ..executor._journal import check_journal
+from ..tools._run_context import Deps
+
+if TYPE_CHECKING:
+    from ..protocols import Journal, Messages, ModelOptions
+
+Output = TypeVar("Output", default=str)
+
+
+class RunArguments(TypedDict, total=False):
+    """Arguments of `Agent.run` and of the other methods that start a run."""
+
+    history: Messages
+    """The earlier messages of the conversation."""
+    chat_id: str | None
+    """The id of the conversation, in messages and traces."""
+
+
+class OpenArguments(RunArguments, total=False):
+    """Arguments of `Agent.open`."""
+
+    run_id: str | None
+    """The id of the run in its messages; random if not given."""
+    journal: Journal | None
+    """Journal of the starts and results of calls; see `Journal`. An exception of the journal stops
+    the model and is raised to the reader of the run."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunOptions(Generic[Deps]):
+    """Options of one run: its dependencies, and the arguments of `Agent.open`.
+
+    Raises:
+        TypeError: The journal lacks a method.
+    """
+
+    deps: Deps
+    history: Messages = ()
+    chat_id: str | None = None
+    run_id: str | None = None
+    journal: Journal | None = None
+
+    def __post_init__(self) -> None:
+        check_journal(self.journal)
+
+
+@dataclass(frozen=True)
+class AgentSettings:
+    """Settings of the runs of an agent; see `Agent`."""
+
+    instructions: str | None
+    options: ModelOptions | None
+    max_iterations: int
+    max_repeats: int | None
+    strict: bool
+    answer_at_limit: bool
+    run_timeout: float | None
