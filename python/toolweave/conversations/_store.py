@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from ._memory import MemoryConversations
+
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
@@ -39,3 +41,23 @@ class ConversationStore(Protocol):
         conversation, and is not reentrant.
         """
         ...
+
+
+_METHODS = ("load", "save", "delete", "lock")
+
+
+def store_of(given: ConversationStore | None) -> ConversationStore:
+    """Return the store of conversations; in memory if none is given.
+
+    Raises:
+        TypeError: The store lacks a method.
+    """
+    if given is None:
+        return MemoryConversations()
+    lacking = [name for name in _METHODS if not callable(getattr(given, name, None))]
+    if lacking:
+        raise TypeError(
+            f"conversations must have the methods {', '.join(_METHODS)}, "
+            f"got {type(given).__name__} without {lacking[0]}"
+        )
+    return given

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from .._aio.runs import check_no_loop
 from .._checks import check_methods
+from ..conversations._store import store_of
+from ..costs._spending import budget_of, prices_of
 from ..executor._defaults import RUN_TIMEOUT
 from ..executor._journal import check_journal
 from ..limits import RateLimiter
@@ -20,7 +22,7 @@ from ._request import SceneRequest
 from ._run import SceneRun
 from ._scene import BaseScene
 from ._scene_set import SceneSet
-from ._settings import ManagerSettings, budget_of, guardrails_of, prices_of, store_of, user_of
+from ._settings import ManagerSettings, guardrails_of, user_of
 from ._state import RunState
 
 if TYPE_CHECKING:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import TYPE_CHECKING, get_args
 
 from .._checks import (
@@ -16,12 +14,8 @@ from .._checks import (
     check_text,
     check_type,
 )
-from ..conversations import MemoryConversations
-from ..costs import Budget, PriceTable
-from ..exceptions import UnpricedModelError
+from ..costs._spending import budget_of, check_priced
 from ..limits import RateLimiter
-from ..models._identity import identify
-from ..models.fallback import FallbackModel
 from ..protocols import ModelOptions
 from ..summary import Summarizer
 from ._hooks import Hooks
@@ -31,9 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..conversations import ConversationStore
-    from ..costs import Price
-    from ..costs._amounts import Number
-    from ..protocols import ChatModel
+    from ..costs import Budget, PriceTable
     from ._actors import ActorFunction
     from ._request import SceneRequest
     from ._scene_set import SceneSet
@@ -43,8 +35,6 @@ GUARDRAILS = (
     "If none of them serves the request, say so, and make nothing up."
 )
 """The text of the system message with ``guardrails=True``."""
-
-_STORE_METHODS = ("load", "save", "delete", "lock")
 
 
 @dataclass
@@ -115,9 +105,7 @@ class ManagerSettings:
         models = [self.scenes.model]
         if self.summarizer is not None:
             models.append(self.summarizer.model)
-        if budget is not None and budget.unpriced != "allow":
-            for model in models:
-                _check_price(model, budget, self.prices)
+        check_priced(models, budget, self.prices)
 
 
 def guardrails_of(given: str | bool) -> str | None:
@@ -130,62 +118,6 @@ def guardrails_of(given: str | bool) -> str | None:
     return GUARDRAILS if given is True else given or None
 
 
-def store_of(given: ConversationStore | None) -> ConversationStore:
-    """Return the store of conversations.
-
-    Raises:
-        TypeError: The store lacks a method.
-    """
-    if given is None:
-        return MemoryConversations()
-    lacking = [name for name in _STORE_METHODS if not callable(getattr(given, name, None))]
-    if lacking:
-        raise TypeError(
-            f"conversations must have the methods {', '.join(_STORE_METHODS)}, "
-            f"got {type(given).__name__} without {lacking[0]}"
-        )
-    return given
-
-
-def prices_of(given: PriceTable | Mapping[str, Price] | None) -> PriceTable:
-    """Return the table of prices.
-
-    Raises:
-        TypeError: The option is neither a table nor a mapping.
-    """
-    check_type("prices", given, (PriceTable, Mapping), "a PriceTable or a mapping", none=True)
-    return given if isinstance(given, PriceTable) else PriceTable(given or {})
-
-
-def budget_of(given: Budget | Number | None) -> Budget | None:
-    """Return the budget; a number applies to each request.
-
-    Raises:
-        TypeError: The option is neither a budget nor a number.
-    """
-    wanted = "a Budget or a number"
-    check_type("budget", given, (Budget, int, float, str, Decimal), wanted, none=True)
-    return given if given is None or isinstance(given, Budget) else Budget(given)
-
-
 def user_of(request: SceneRequest) -> str:
     """Return the default rate limit key of a request; requests without a user share one."""
     return request.user or ""
-
-
-def _check_price(model: ChatModel, budget: Budget, prices: PriceTable) -> None:
-    """Check that a model that can spend from the budget has a price."""
-    if isinstance(model, FallbackModel):
-        for each in model.models:
-            _check_price(each, budget, prices)
-        return
-    name, provider, _ = identify(model)
-    try:
-        prices.price_of(name, provider)
-    except UnpricedModelError as error:
-        raise UnpricedModelError(
-            f"a budget of {budget.limit:f} {prices.currency} needs a price for each model: "
-            f"{error}; pass prices, such as prices=published_prices(), or "
-            f"Budget({str(budget.limit)!r}, unpriced='allow')",
-            name,
-        ) from None

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import functools
-import logging
 import uuid
 from typing import TYPE_CHECKING, Any
 
 from .._aio.event_queue import EventQueue
 from .._core import TextMessage, ToolAggregateMessage
 from ..conversations import Conversation
-from ..costs import Cost, CostMeter, estimate_usage
 from ..costs._amounts import plus
-from ..kinds import ErrorCode, FinishReason, Role, SceneStatus, SceneStopReason
-from ..models._identity import identify
+from ..costs._spending import Spending
+from ..kinds import ErrorCode, Role, SceneStatus, SceneStopReason
+from ..natural._usage import usage_of
 from ._ends import StopRun
 from ._request import SceneContext
 from ._steps import ExecutedTool, SceneResult, SceneStep
@@ -29,12 +28,10 @@ if TYPE_CHECKING:
     from ._scene_queue import SceneQueue
     from ._settings import ManagerSettings
 
-_log = logging.getLogger("toolweave.scenes")
-
 _FAILED = "Error executing tool"
 
 
-class CostTracker:
+class CostTracker(Spending):
     """Accumulated cost of replies, reported on the step after each reply.
 
     Args:
@@ -43,45 +40,12 @@ class CostTracker:
     """
 
     def __init__(self, prices: PriceTable, budget: Budget | None) -> None:
-        self._meter = CostMeter(prices)
-        self._budget = budget
-        self.previous = Cost(currency=prices.currency)
-        """The cost of the conversation before this run."""
-        self._unpriced: str | None = None
+        super().__init__(prices, budget)
         self._unreported: list[CostDelta] = []
         self.reported_totals: dict[str, Any] = {}
         """The totals of the last step, for a step of a reply that may have ended already."""
         self.requests = 0
         """Number of requests to models."""
-
-    @property
-    def total(self) -> Cost:
-        """The cost of the run."""
-        return self._meter.total
-
-    @property
-    def conversation_total(self) -> Cost:
-        """The cost of the conversation, this run included."""
-        return self.previous + self._meter.total
-
-    @property
-    def budget_error(self) -> str | None:
-        """The error if the budget is exceeded or cannot be enforced; None otherwise."""
-        budget = self._budget
-        if budget is None:
-            return None
-        if self._unpriced is not None:
-            return (
-                f"Budget of {budget.limit:f} {self.total.currency} cannot be enforced: "
-                f"the model {self._unpriced!r} has no price"
-            )
-        spent = self.conversation_total if budget.scope == "conversation" else self.total
-        if not budget.exceeded(spent):
-            return None
-        return (
-            f"Budget of {budget.limit:f} {spent.currency} exceeded: "
-            f"{spent.amount:f} {spent.currency} spent by the {budget.scope}"
-        )
 
     def charge(self, model: ChatModel, reply: ReplyRun) -> None:
         """Add the cost of a reply, from the usage of the provider or an estimate.
@@ -90,30 +54,21 @@ class CostTracker:
             model: The model that answered.
             reply: The reply; it may be incomplete.
         """
-        used = reply.usage
+        used = usage_of(reply)
         if used is not None:
-            self.add(model, used)
-        elif reply.finish_reason is not FinishReason.MISSING or reply.messages or reply.calls:
-            self.add(model, _estimated(reply), estimated=True)
+            self.add(model, used.usage, estimated=used.estimated)
 
-    def add(self, model: ChatModel, usage: Usage, *, estimated: bool = False) -> None:
-        """Add the cost of a request.
+    def add(self, model: object, usage: Usage, *, estimated: bool = False) -> CostDelta:
+        """Add the cost of a request, and return it.
 
         Args:
             model: The model that answered.
             usage: The tokens of the request.
             estimated: True if the usage is an estimate.
         """
-        name, provider, _ = identify(model)
-        delta = self._meter.add(name, usage, provider=provider, estimated=estimated)
-        if delta.cost is None and self._budget is not None:
-            _log.warning(
-                "a model has no price, so its cost does not count against the budget",
-                extra={"model": name},
-            )
-            if self._budget.unpriced == "refuse":
-                self._unpriced = name
+        delta = super().add(model, usage, estimated=estimated)
         self._unreported.append(delta)
+        return delta
 
     def take_unreported(self) -> dict[str, Any]:
         """Return the cost fields of the next step, and reset the amounts since the last one."""
@@ -401,14 +356,6 @@ class RunState:
             notice=self.notice,
             repairs=tuple(self.repairs),
         )
-
-
-def _estimated(reply: ReplyRun) -> Usage:
-    request = reply.request
-    written = [each for each in reply.messages if not isinstance(each, ToolAggregateMessage)]
-    # The results in aggregate messages are not output of the model, so only the calls count.
-    called = [TextMessage(f"{call.name} {call.raw}") for call in reply.calls]
-    return estimate_usage(request.messages, [*written, *called], tools=request.tools)
 
 
 def user(text: str) -> TextMessage:

@@ -1,0 +1,37 @@
+"""Usage of a reply: as the provider reports it, or estimated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from .._core import TextMessage, ToolAggregateMessage
+from ..costs import estimate_usage
+from ..kinds import FinishReason
+
+if TYPE_CHECKING:
+    from ..costs import Usage
+    from ._run import ReplyRun
+
+
+class ReplyUsage(NamedTuple):
+    """Usage of a reply."""
+
+    usage: Usage
+    """Tokens of the request."""
+    estimated: bool
+    """True if the provider did not report them."""
+
+
+def usage_of(reply: ReplyRun) -> ReplyUsage | None:
+    """Return the usage of a reply, complete or not; None if the model has not answered at all."""
+    reported = reply.usage
+    if reported is not None:
+        return ReplyUsage(reported, estimated=False)
+    if reply.finish_reason is FinishReason.MISSING and not (reply.messages or reply.calls):
+        return None
+    request = reply.request
+    written = [each for each in reply.messages if not isinstance(each, ToolAggregateMessage)]
+    # The results in aggregate messages are not output of the model, so only the calls count.
+    called = [TextMessage(f"{call.name} {call.raw}") for call in reply.calls]
+    estimate = estimate_usage(request.messages, [*written, *called], tools=request.tools)
+    return ReplyUsage(estimate, estimated=True)
