@@ -7,7 +7,7 @@ The modules, from the lowest layer to the highest. Each uses only modules before
                 _messages, _options, _streams, protocols, tracing, _aio
     calls       tools, executor
     models      models, costs, profiles
-    agents      natural, agent, conversations, limits, summary, scenes
+    agents      natural, conversations, limits, summary, agent, scenes
     selection   handlers, registry, selection, nlweb
     chats       lifecycle, store, client, web
     outside     integrations, testing, evaluation

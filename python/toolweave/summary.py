@@ -29,6 +29,7 @@ from ._core import (
     UsageMessage,
 )
 from .costs import Usage, estimate_tokens, estimate_usage
+from .costs._spending import close_request, current_meter
 from .exceptions import ModelError
 from .kinds import FinishReason, Role
 from .models import as_messages, as_model, complete
@@ -178,13 +179,24 @@ class Summarizer:
         )
 
     async def _ask(self, asked: Sequence[Message]) -> tuple[str, UsageMessage | None]:
-        reply = await complete(self.model, asked, options=self._options)
-        text = "".join(m.text for m in reply.messages if isinstance(m, TextMessage)).strip()
+        meter = current_meter.get()
+        request = None if meter is None else meter.try_request(self.model, asked)
+        if meter is not None and request is None:
+            provider = identify(self.model).provider
+            raise ModelError("a limit of the run refused the summary of the conversation", provider)
+        text, usage = "", None
+        try:
+            reply = await complete(self.model, asked, options=self._options)
+            text = "".join(m.text for m in reply.messages if isinstance(m, TextMessage)).strip()
+            usage = next((m for m in reply.messages if isinstance(m, UsageMessage)), None)
+        finally:
+            if request is not None:
+                close_request(request, asked, usage, text)
         if not text or reply.finish_reason in _CUT_OFF:
             how = f"was cut off ({reply.finish_reason.value})" if text else "is empty"
             provider = identify(self.model).provider
             raise ModelError(f"the summary of the conversation {how}", provider)
-        return text, next((m for m in reply.messages if isinstance(m, UsageMessage)), None)
+        return text, usage
 
     def _split(self, messages: Sequence[Message]) -> tuple[list[Message], list[Message]] | None:
         """Return messages to summarize and messages to keep; None if there is nothing to do."""

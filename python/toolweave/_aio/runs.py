@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Generator
     from types import TracebackType
 
     from typing_extensions import Self
@@ -33,6 +34,42 @@ def check_no_loop(name: str) -> None:
         "an event loop is running in this thread, and run_sync would block it: "
         f"use `await {name}.run(...)` here"
     )
+
+
+def iterate_sync(events: AsyncGenerator[E, None]) -> Generator[E, None, None]:
+    """Iterate over an async generator on a new event loop, which runs only while an item is awaited.
+
+    However the iteration ends, the generator is closed, tasks are cancelled, and the loop is closed.
+    """
+    loop = asyncio.new_event_loop()
+    try:
+        while True:
+            try:
+                event = loop.run_until_complete(anext(events))
+            except StopAsyncIteration:
+                return
+            yield event
+    finally:
+        try:
+            _close(loop, events)
+        finally:
+            loop.close()
+
+
+def _close(loop: asyncio.AbstractEventLoop, events: AsyncGenerator[E, None]) -> None:
+    # An interrupt leaves the task that awaits the next item, which must end before the generator.
+    for task in (pending := asyncio.all_tasks(loop)):
+        task.cancel()
+    if pending:
+        loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
+    loop.run_until_complete(events.aclose())
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if left:
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.run_until_complete(loop.shutdown_default_executor())
 
 
 class Run(AsyncIterator[E]):

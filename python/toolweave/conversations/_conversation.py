@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from .._messages import Message
 
+_USER_KEY = "toolweave.user"
+"""Metadata key of the user."""
+
 
 @dataclass(frozen=True)
 class Interaction:
@@ -97,6 +100,18 @@ class Conversation:
         check_items("pending", self.pending, Interaction, "a list of interactions")
         check_text("scene", self.scene, none=True)
         check_mapping("metadata", self.metadata)
+
+    @property
+    def user(self) -> str | None:
+        """The user that the conversation belongs to; None if it is not bound to one."""
+        user: object = self.metadata.get(_USER_KEY)
+        return user if isinstance(user, str) else None
+
+    @user.setter
+    def user(self, user: str | None) -> None:
+        self.metadata.pop(_USER_KEY, None)
+        if user is not None:
+            self.metadata[_USER_KEY] = user
 
     def copy(self) -> Conversation:
         """Return an independent copy."""

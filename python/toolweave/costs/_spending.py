@@ -9,10 +9,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
 
 from .._checks import check_type
+from .._core import TextMessage
 from ..exceptions import UnpricedModelError
+from ..kinds import Role
 from ..models._identity import identify
 from ..models.fallback import FallbackModel
 from ._amounts import plus
+from ._estimate import estimate_usage
 from ._meter import Budget, Cost, CostMeter
 from ._prices import PriceTable
 
@@ -138,6 +141,26 @@ current_meter: contextvars.ContextVar[RequestMeter | None] = contextvars.Context
     "toolweave_request_meter", default=None
 )
 """The meter of the current run; None outside of runs that count their requests."""
+
+
+def close_request(
+    request: MeteredRequest, prompt: Sequence[Message], reported: Usage | None, reply: str
+) -> None:
+    """Add the usage of a request, estimated if the provider did not report it.
+
+    Args:
+        request: The request.
+        prompt: The messages that were sent.
+        reported: The usage that the provider reported, if any.
+        reply: The text of the reply; without a text, the request counts as failed.
+    """
+    if reported is not None:
+        request.close(reported)
+    elif reply:
+        answer = TextMessage(reply, role=Role.ASSISTANT)
+        request.close(estimate_usage(prompt, [answer]), estimated=True)
+    else:
+        request.abandon()
 
 
 def prices_of(given: PriceTable | Mapping[str, Price] | None) -> PriceTable:

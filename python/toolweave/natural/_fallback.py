@@ -18,6 +18,7 @@ from .._core import (
     UsageUpdate,
     repair_json,
 )
+from ..costs._spending import close_request, current_meter
 from ..exceptions import InvalidJSONError
 from ..kinds import FinishReason
 from ..models import as_model, closing
@@ -165,20 +166,28 @@ class Fallback:
 
     async def _ask(self, prompt: str, schema: Mapping[str, Any]) -> str | None:
         """Return the answer of the model without reasoning; None if it is incomplete."""
+        asked = [TextMessage(prompt)]
+        meter = current_meter.get()
+        request = None if meter is None else meter.try_request(self._model, asked)
+        if meter is not None and request is None:
+            _log.warning("a limit of the run refused a request to the fallback")
+            return None
         options = ModelOptions(response_schema=schema)
         name, provider, _ = identify(self._model)
         pieces: list[str] = []
         length = 0
         finish = FinishReason.MISSING
+        used: UsageUpdate | None = None
         try:
             with tracing.chat(name, provider=provider, options=options) as span:
-                reply = self._model.stream([TextMessage(prompt)], options=options)
+                reply = self._model.stream(asked, options=options)
                 async with closing(reply) as updates:
                     async for update in updates:
                         if isinstance(update, FinishUpdate):
                             finish = update.reason
                         elif isinstance(update, UsageUpdate):
                             span.usage(update)
+                            used = update
                         elif isinstance(update, TextDelta):
                             pieces.append(update.text)
                             length += len(update.text)
@@ -188,6 +197,9 @@ class Fallback:
         except Exception:  # noqa: BLE001 - the call stays invalid
             _log.warning("a request to the fallback failed", exc_info=True)
             return None
+        finally:
+            if request is not None:
+                close_request(request, asked, used, "".join(pieces))
         if finish is not FinishReason.STOP:
             _log.warning(
                 "the reply of the fallback is incomplete", extra={"finish_reason": finish.value}

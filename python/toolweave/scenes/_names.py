@@ -1,4 +1,4 @@
-"""Names that providers accept, and the match of names that models write."""
+"""The match of names that models write."""
 
 from __future__ import annotations
 
@@ -7,39 +7,8 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
-from ..tools._names import RESERVED_TAGS
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-_LONGEST = 64
-
-
-def provider_name(name: str, taken: Iterable[str] = ()) -> str:
-    """Return the name as providers accept it: at most 64 letters, digits, ``_`` and ``-``.
-
-    Example:
-        >>> provider_name("General Requests"), provider_name("Café"), provider_name("?!")
-        ('General_Requests', 'Caf', 'scene')
-        >>> provider_name("a b", taken=["a_b"])
-        'a_b_2'
-
-    Args:
-        name: Any name.
-        taken: Names in use; a number is appended to a name that would equal one of them.
-    """
-    plain = re.sub(r"_{2,}", "_", re.sub(r"[^a-zA-Z0-9_-]+", "_", name)).strip("_")
-    if plain[:1].isdigit() or plain[:1] == "-" or plain.lower() in RESERVED_TAGS:
-        plain = f"scene_{plain}"
-    base = (plain or "scene")[:_LONGEST].rstrip("_")
-    known = set(taken)
-    found, number = base, 1
-    while found in known:
-        number += 1
-        tail = f"_{number}"
-        found = base[: _LONGEST - len(tail)] + tail
-    return found
-
 
 @functools.lru_cache(maxsize=4096)
 def fold(name: str) -> str:

@@ -18,7 +18,7 @@ from ..tools import Tool, Toolset
 from ..tools import tool as make_tool
 from ..tools._function import is_tool
 from ._actors import Actor, ActorFunction, checked_actor
-from ._names import provider_name
+from ..tools._names import provider_name
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -25,9 +25,6 @@ _log = logging.getLogger("toolweave.scenes")
 _QUEUE_KEY = "toolweave.agenda"
 """Metadata key of a conversation for the scene queue of a paused run."""
 
-_USER_KEY = "toolweave.user"
-"""Metadata key of a conversation for its user."""
-
 _NO_RESULT = "Error: No result received from client for this tool"
 
 
@@ -41,11 +38,9 @@ async def load(state: RunState) -> None:
     conversation = await state.settings.store.load(state.key)
     if conversation is None:
         state.messages = as_messages(state.request.history)
-        if state.request.user is not None:
-            state.conversation.metadata[_USER_KEY] = state.request.user
+        state.conversation.user = state.request.user
         return
-    owner = conversation.metadata.get(_USER_KEY)
-    if owner is not None and owner != state.request.user:
+    if conversation.user is not None and conversation.user != state.request.user:
         raise StopRun(SceneStopReason.UNAUTHORIZED, "This conversation belongs to another user.")
     state.conversation = conversation
     state.messages = list(conversation.messages)

@@ -1,0 +1,111 @@
+"""Agents as tools of other agents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .._checks import check_text
+from ..costs._spending import current_meter
+from ..exceptions import ToolDefinitionError, ToolFailed
+from ..executor import ToolProgress, ToolQuestion, ToolStarted
+from ..executor._results import to_text
+from ..kinds import StopReason
+from ..tools import ToolContext, tool
+from ..tools._names import provider_name
+from ._handoff import HandoffEvent
+from ._limits import RunUsage
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ..executor import ToolExecutor
+    from ..tools import Tool, ToolOptions
+    from ._run import AgentEvent, AgentRun
+
+_MAX_SHOWN = 500
+
+
+class AgentSource(Protocol):
+    """An agent, as a tool runs it."""
+
+    @property
+    def name(self) -> str | None:
+        """The name of the agent."""
+        ...
+
+    @property
+    def executor(self) -> ToolExecutor:
+        """The executor of its calls."""
+        ...
+
+    def open_nested(self, task: str, deps: Any) -> AgentRun[Any, Any]:
+        """Create a run inside the run of another agent."""
+        ...
+
+
+def agent_tool(
+    source: AgentSource,
+    name: str | None,
+    description: str | None,
+    input_type: Any,
+    options: ToolOptions,
+) -> Tool[..., Any]:
+    """Return a tool that runs an agent; see `Agent.as_tool`."""
+    check_text("name", name, none=True, empty=False)
+    check_text("description", description, none=True)
+    agent = source.name
+    if name is None and agent is not None:
+        name = provider_name(agent, default="agent")
+    if name is None:
+        raise ToolDefinitionError(
+            "an agent without a name needs one as a tool: as_tool(name=...), or Agent(name=...)"
+        )
+    if description is None:
+        description = f"Give a task to the agent {agent or name!r} and return its answer."
+
+    async def run_agent(input: Any, context: ToolContext[Any]) -> Any:  # noqa: A002
+        """Run the agent.
+
+        Args:
+            input: The task, with everything that the agent has to know for it.
+            context: The context of the call.
+        """
+        _check_depth(source.executor.max_call_depth, name)
+        task = input if isinstance(input, str) else to_text(input)
+        async with source.open_nested(task, context.deps) as run:
+            async for event in run:
+                _report(event, context)
+        result = run.result
+        if result is None or result.stop_reason is not StopReason.COMPLETED:
+            reason = "unknown" if result is None else result.stop_reason.value
+            detail = "" if result is None else result.error or result.text
+            raise ToolFailed(
+                f"The agent {name!r} did not finish ({reason})"
+                + (f": {detail[:_MAX_SHOWN]}" if detail else ".")
+            )
+        return result.output
+
+    run_agent.__annotations__ = {"input": input_type, "context": ToolContext, "return": Any}
+    made: Tool[..., Any] = tool(run_agent, name=name, description=description, **options)
+    return made
+
+
+def _check_depth(limit: int, name: str) -> None:
+    """Raise if too many runs are inside of each other."""
+    around = current_meter.get()
+    if isinstance(around, RunUsage) and around.depth > limit:
+        raise ToolFailed(
+            f"The agent {name!r} was not called: agents call agents at most {limit} deep."
+        )
+
+
+def _report(event: AgentEvent[Any], context: ToolContext[Any]) -> None:
+    """Report an event of the agent as progress of the call."""
+    if isinstance(event, ToolStarted):
+        context.progress(f"Calling {event.name}")
+    elif isinstance(event, ToolProgress):
+        context.progress(event.value)
+    elif isinstance(event, ToolQuestion):
+        context.progress(event.question)
+    elif isinstance(event, HandoffEvent):
+        context.progress(f"Transferring to {event.to_agent}")
