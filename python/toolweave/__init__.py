@@ -132,7 +132,15 @@ from .kinds import (
 )
 
 if _TYPE_CHECKING:
-    from .agent import Agent, AgentEvent, AgentResult, AgentRun
+    from .agent import (
+        Agent,
+        AgentEvent,
+        AgentResult,
+        AgentRun,
+        Handoff,
+        HandoffEvent,
+        UsageLimits,
+    )
     from .conversations import Conversation, ConversationStore, MemoryConversations
     from .costs import Budget, Cost, CostDelta, CostMeter, Price, PriceTable, estimate_tokens
     from .executor import (
@@ -223,6 +231,8 @@ __all__ = [
     "FunctionContract",
     "HandlerError",
     "HandlerRun",
+    "Handoff",
+    "HandoffEvent",
     "HttpLimits",
     "HttpModel",
     "InvalidJSONError",
@@ -331,6 +341,7 @@ __all__ = [
     "UnpricedModelError",
     "Update",
     "UpdateReader",
+    "UsageLimits",
     "UsageMessage",
     "UsageUpdate",
     "ValidationError",
@@ -374,6 +385,9 @@ _LAZY_EXPORTS = {
         "AgentEvent",
         "AgentResult",
         "AgentRun",
+        "Handoff",
+        "HandoffEvent",
+        "UsageLimits",
     ),
     "conversations": (
         "Conversation",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -17,11 +17,12 @@ E = TypeVar("E")
 R = TypeVar("R")
 
 
-def check_no_loop(name: str) -> None:
+def check_no_loop(name: str, method: Literal["run", "stream"] = "run") -> None:
     """Raise if an event loop runs in this thread, which `run_sync` would block.
 
     Args:
-        name: Name of the object with the method `run`, for the error.
+        name: Name of the object with the method, for the error.
+        method: Name of the async method.
 
     Raises:
         RuntimeError: An event loop is running.
@@ -30,16 +31,18 @@ def check_no_loop(name: str) -> None:
         asyncio.get_running_loop()
     except RuntimeError:
         return
+    blocking, use = "run_sync", f"await {name}.run(...)"
+    if method == "stream":
+        blocking, use = "run_stream_sync", f"async for event in {name}.stream(...)"
     raise RuntimeError(
-        "an event loop is running in this thread, and run_sync would block it: "
-        f"use `await {name}.run(...)` here"
+        f"an event loop is running in this thread, and {blocking} would block it: use `{use}` here"
     )
 
 
 def iterate_sync(events: AsyncGenerator[E, None]) -> Generator[E, None, None]:
-    """Iterate over an async generator on a new event loop, which runs only while an item is awaited.
+    """Iterate over an async generator on a new event loop, which runs while an item is awaited.
 
-    However the iteration ends, the generator is closed, tasks are cancelled, and the loop is closed.
+    However the iteration ends, the generator is closed, and all tasks of the loop are cancelled.
     """
     loop = asyncio.new_event_loop()
     try:

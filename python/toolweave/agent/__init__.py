@@ -18,8 +18,22 @@ from __future__ import annotations
 
 from .._public import claim_exports
 from ._agent import Agent
-from ._run import AgentEvent, AgentResult, AgentRun
+from ._handoff import Handoff, HandoffEvent
+from ._history import HistoryProcessor
+from ._limits import UsageLimits
+from ._result import AgentResult, RunnableAgent
+from ._run import AgentEvent, AgentRun
 
-__all__ = ["Agent", "AgentEvent", "AgentResult", "AgentRun"]
+__all__ = [
+    "Agent",
+    "AgentEvent",
+    "AgentResult",
+    "AgentRun",
+    "Handoff",
+    "HandoffEvent",
+    "HistoryProcessor",
+    "RunnableAgent",
+    "UsageLimits",
+]
 
 claim_exports(globals())

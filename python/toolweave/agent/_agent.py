@@ -3,25 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from copy import copy
 from typing import TYPE_CHECKING, Any, Generic, overload
 
-from .._aio.runs import check_no_loop
-from .._checks import check_count, check_flag, check_number, check_text, check_type
+from .._aio.runs import check_no_loop, iterate_sync
+from .._checks import check_count, check_flag, check_number, check_text, check_type, wrong_type
+from ..conversations._store import store_of
+from ..costs._spending import budget_of, check_priced, prices_of
 from ..executor._defaults import RUN_TIMEOUT
+from ..models import as_model
 from ..natural import NaturalToolUse
 from ..natural._options import resolve_mode
 from ..protocols import ModelOptions
+from ..summary import Summarizer
+from ..tools import Toolset
 from ..tools._deps_type import check_deps, check_deps_type
 from ..tools._run_context import Deps
+from ._as_tool import agent_tool
+from ._handoff import Handoff, Target, handoff_tool
+from ._history import check_processors
+from ._limits import UsageLimits
 from ._options import AgentSettings, Output, RunOptions
-from ._run import AgentResult, AgentRun
+from ._result import AgentResult
+from ._run import AgentRun
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable
+    from collections.abc import (
+        AsyncGenerator,
+        Callable,
+        Generator,
+        Iterable,
+        Mapping,
+        Sequence,
+    )
 
     from typing_extensions import Unpack
 
+    from ..conversations import ConversationStore
+    from ..costs import Budget, Price, PriceTable
+    from ..costs._amounts import Number
     from ..executor import ToolExecutor
     from ..kinds import Outcome
     from ..natural import ToolMode, ToolUseOptions
@@ -29,8 +50,9 @@ if TYPE_CHECKING:
     from ..natural._style import HistoryForm, PromptStyle, Tag
     from ..profiles import Profile
     from ..protocols import ChatModel, Messages, Model
-    from ..tools import Toolset
+    from ..tools import Tool, ToolOptions
     from ..tools._toolset import Handlers, ToolLike
+    from ._history import HistoryProcessor
     from ._options import OpenArguments, RunArguments
     from ._run import AgentEvent
 
@@ -39,7 +61,8 @@ class Agent(Generic[Deps, Output]):
     """A model with tools that is called until it answers without a tool call.
 
     An agent keeps no state between runs, so one agent serves any number of conversations
-    concurrently. The `messages` of a result are the `history` of the next run.
+    concurrently. The `messages` of a result are the `history` of the next run; with a key as
+    `conversation`, a store keeps them instead.
 
     An invalid or failed call gets an error as its result, so that the model can correct it. An
     empty reply is requested once more, which counts as an iteration.
@@ -51,11 +74,25 @@ class Agent(Generic[Deps, Output]):
         instructions: The system message before every conversation.
         deps_type: The type of the dependencies that each run needs, for type checkers. If it is a
             class, the dependencies of a run must be an instance of it.
-        name: The name of the agent, in traces and as `from_agent` of its messages.
+        name: The name of the agent, in traces, as `from_agent` of its messages, and in the names of
+            the tools that run it.
         max_iterations: Maximum number of requests to the model per run.
         max_repeats: Number of replies in which the same calls give the same results after which
             the run ends as a loop; None for no check.
         answer_at_limit: True to request an answer without tools when `max_iterations` is reached.
+        limits: The limits of use of a run, including the runs inside it; None for no limits.
+        prices: The prices of tokens by model; see `published_prices`. A run inside another one has
+            the prices of that one if none are given.
+        budget: The maximum cost of a run, including the runs inside it; a number applies to each
+            run. Every model that can spend from it needs a price, except with
+            ``Budget(..., unpriced="allow")``.
+        handoffs: The agents that the model can hand the conversation over to; see `Handoff`. The
+            limits of the run stay those of the agent that started it.
+        history_processors: Functions, sync or async, that take the messages of the conversation, or
+            the `RunContext` and the messages, and return those to send with a request. What is
+            stored does not change. A `Summarizer` sends a summary of old messages.
+        conversations: The store of conversations; in memory for an hour if not given.
+        summarizer: Summarizer that replaces old messages of a long history at the start of a run.
         run_timeout: Maximum duration of a run in seconds, waiting included; None for no limit. The
             run is then stopped as by `AgentRun.cancel`, with the stop reason ``timeout``.
         dialect: The dialect in which tools are described and histories are written; by default,
@@ -86,7 +123,9 @@ class Agent(Generic[Deps, Output]):
         SchemaError: The parameters of a tool are not a JSON Schema.
         ToolDefinitionError: A tool has no handler, or an unsuitable one.
         TypeError: The model is not a model, or an option is unknown.
-        ValueError: An option is out of range.
+        UnpricedModelError: There is a budget, and a model that can spend from it has no price.
+        ValueError: An option is out of range, an agent to hand over to has no name, or there are
+            handoffs with a `Toolset` or an executor.
     """
 
     def __init__(
@@ -100,6 +139,13 @@ class Agent(Generic[Deps, Output]):
         max_iterations: int = 10,
         max_repeats: int | None = 3,
         answer_at_limit: bool = False,
+        limits: UsageLimits | None = None,
+        prices: PriceTable | Mapping[str, Price] | None = None,
+        budget: Budget | Number | None = None,
+        handoffs: Iterable[Agent[Deps, Any] | Handoff[Deps]] = (),
+        history_processors: Sequence[HistoryProcessor | Summarizer] = (),
+        conversations: ConversationStore | None = None,
+        summarizer: Summarizer | None = None,
         run_timeout: float | None = RUN_TIMEOUT,
         dialect: DialectOption = "auto",
         template: str | None = None,
@@ -127,6 +173,8 @@ class Agent(Generic[Deps, Output]):
         check_flag("answer_at_limit", answer_at_limit)
         check_type("options", options, ModelOptions, "a ModelOptions", none=True)
         check_number("run_timeout", run_timeout, above=0, none=True)
+        check_type("limits", limits, UsageLimits, "a UsageLimits", none=True)
+        check_type("summarizer", summarizer, Summarizer, "a Summarizer", none=True)
         self._use = NaturalToolUse(
             model,
             tools,
@@ -151,8 +199,27 @@ class Agent(Generic[Deps, Output]):
         )
         self._deps_type = deps_type
         self._settings = AgentSettings(
-            instructions, options, max_iterations, max_repeats, strict, answer_at_limit, run_timeout
+            instructions,
+            options,
+            max_iterations,
+            max_repeats,
+            strict,
+            answer_at_limit,
+            run_timeout,
+            history_processors=check_processors("history_processors", history_processors),
+            summarizer=summarizer,
+            limits=limits,
+            prices=None if prices is None else prices_of(prices),
+            budget=budget_of(budget),
+            conversations=store_of(conversations),
         )
+        self._fallback = None if fallback is None else as_model(fallback)
+        self._check_priced(self)
+        # Only a set of tools of its own can get the tools of handoffs.
+        self._shares_tools = isinstance(tools, Toolset) or executor is not None
+        self._handoffs: tuple[Handoff[Any], ...] = ()
+        for handoff in handoffs:
+            self.add_handoff(handoff)
 
     @property
     def name(self) -> str | None:
@@ -168,6 +235,85 @@ class Agent(Generic[Deps, Output]):
     def toolset(self) -> Toolset:
         """The tools. Additions and removals take effect from the next request on."""
         return self._use.executor.toolset
+
+    def __repr__(self) -> str:
+        return f"Agent({self.name!r})"
+
+    @property
+    def handoffs(self) -> tuple[Handoff[Any], ...]:
+        """The agents that the model can hand the conversation over to."""
+        return self._handoffs
+
+    def add_handoff(self, handoff: Agent[Deps, Any] | Handoff[Deps]) -> None:
+        """Let the model hand the conversation over to another agent, by a tool of its own.
+
+        Use it for agents that hand over to each other. Runs have the tool from the next request on.
+
+        Raises:
+            ContractError: A tool has the name already.
+            TypeError: The handoff is not an agent or a `Handoff`.
+            UnpricedModelError: The model of the other agent has no price for the budget.
+            ValueError: The other agent has no name, or the tools are in a `Toolset` or executor
+                that other agents may use as well.
+        """
+        if isinstance(handoff, Agent):
+            handoff = Handoff(handoff)
+        check_type("handoff", handoff, Handoff, "an Agent or a Handoff")
+        other = handoff.agent
+        if not isinstance(other, Agent):
+            raise wrong_type("handoff.agent", "an Agent", other)
+        if self._shares_tools:
+            raise ValueError(
+                "an agent with handoffs must have tools of its own, got a Toolset or an executor: "
+                "pass a list of tools, and change them by `agent.toolset`"
+            )
+        agent: Agent[Any, Any] = other
+        self._check_priced(agent)
+        name, input_filter = str(agent.name), handoff.input_filter
+
+        def find() -> Target:
+            return Target(agent, name, agent._use, agent._settings, input_filter)
+
+        self.toolset.add(handoff_tool(handoff.tool_name, handoff.purpose, find))
+        self._handoffs = (*self._handoffs, handoff)
+
+    def as_tool(
+        self,
+        name: str | None = None,
+        description: str | None = None,
+        *,
+        input_type: Any = str,
+        **options: Unpack[ToolOptions],
+    ) -> Tool[..., Any]:
+        """Return a tool that runs this agent, for other agents.
+
+        The tool gets a task, and its result is the output of the run. What the agent does is
+        reported as progress of the call, and the agent is stopped with the call. It gets the
+        dependencies of the outer run, and its usage counts in the outer run. A run that ends
+        without an answer is an error of the call. Agents call agents at most `max_call_depth`
+        deep.
+
+        Args:
+            name: The name of the tool; derived from that of the agent if not given.
+            description: The purpose of the agent, by which the model decides.
+            input_type: The type of the task, in any form that a parameter of a tool can have. The
+                agent reads anything but a string as JSON.
+            **options: Options of the tool; see `ToolOptions`.
+
+        Raises:
+            ToolDefinitionError: An option is invalid.
+            ValueError: Neither the agent nor the tool has a name.
+        """
+        return agent_tool(self, name, description, input_type, options)
+
+    def _check_priced(self, agent: Agent[Any, Any]) -> None:
+        """Check that each model of an agent has a price, if this agent has a budget."""
+        settings = agent._settings
+        summarizers = (settings.summarizer, *settings.history_processors)
+        models = [agent._use.parser.model]
+        models += [] if agent._fallback is None else [agent._fallback]
+        models += [each.model for each in summarizers if isinstance(each, Summarizer)]
+        check_priced(models, self._settings.budget, prices_of(self._settings.prices))
 
     def wrap_model(self, wrap: Callable[[ChatModel], ChatModel]) -> Agent[Deps, Output]:
         """Return a copy of the agent with another model, such as a wrapper that observes its own.
@@ -214,7 +360,7 @@ class Agent(Generic[Deps, Output]):
         Args:
             input: The input of the user in any form; None to continue from the end of the history.
             deps: The dependencies of the run, for the tools and the instructions.
-            **options: `history` and `chat_id`; see `RunArguments`.
+            **options: `history`, `conversation`, `limits` and others; see `RunArguments`.
 
         Raises:
             ConsolidationError: The conversation cannot be written as text.
@@ -257,7 +403,7 @@ class Agent(Generic[Deps, Output]):
         Args:
             input: The input of the user in any form; None to continue from the end of the history.
             deps: The dependencies of the run, for the tools and the instructions.
-            **options: `history` and `chat_id`; see `RunArguments`.
+            **options: `history`, `conversation`, `limits` and others; see `RunArguments`.
 
         Yields:
             The events of each reply and its calls, as `NaturalToolUse.stream` yields them, and the
@@ -266,7 +412,16 @@ class Agent(Generic[Deps, Output]):
         Raises:
             Exception: Any exception of `run`.
         """
-        async with self._open(input, RunOptions(deps, **options)) as run:
+        async with aclosing(self._stream(input, RunOptions(deps, **options))) as events:
+            async for event in events:
+                yield event
+
+    async def _stream(
+        self,
+        input: Messages | None,  # noqa: A002
+        options: RunOptions[Deps],
+    ) -> AsyncGenerator[AgentEvent[Output], None]:
+        async with self._open(input, options) as run:
             async for event in run:
                 yield event
 
@@ -298,7 +453,7 @@ class Agent(Generic[Deps, Output]):
         Args:
             input: The input of the user in any form; None to continue from the end of the history.
             deps: The dependencies of the run, for the tools and the instructions.
-            **options: `history` and `chat_id`; see `RunArguments`.
+            **options: `history`, `conversation`, `limits` and others; see `RunArguments`.
 
         Raises:
             RuntimeError: An event loop is running in this thread.
@@ -306,6 +461,50 @@ class Agent(Generic[Deps, Output]):
         """
         check_no_loop("agent")
         return asyncio.run(self._open(input, RunOptions(deps, **options)).wait())
+
+    @overload
+    def run_stream_sync(
+        self: Agent[None, Output],
+        input: Messages | None,
+        *,
+        deps: None = None,
+        **options: Unpack[RunArguments],
+    ) -> Generator[AgentEvent[Output], None, None]: ...
+    @overload
+    def run_stream_sync(
+        self,
+        input: Messages | None,
+        *,
+        deps: Deps,
+        **options: Unpack[RunArguments],
+    ) -> Generator[AgentEvent[Output], None, None]: ...
+    def run_stream_sync(
+        self,
+        input: Messages | None,  # noqa: A002
+        *,
+        deps: Any = None,
+        **options: Unpack[RunArguments],
+    ) -> Generator[AgentEvent[Output], None, None]:
+        """Run on a new event loop, and yield events as they happen, for programs without a loop.
+
+        The run goes on only while an event is awaited. Leaving the iteration early, or an exception
+        in it, stops the model and the tools. If the iterator is kept in a variable, call its
+        `close`, or use `contextlib.closing`.
+
+        Args:
+            input: The input of the user in any form; None to continue from the end of the history.
+            deps: The dependencies of the run, for the tools and the instructions.
+            **options: As of `run`; see `RunArguments`.
+
+        Returns:
+            An iterator of the events that `stream` yields.
+
+        Raises:
+            RuntimeError: An event loop is running in this thread.
+            Exception: Any exception of `run`.
+        """
+        check_no_loop("agent", "stream")
+        return iterate_sync(self._stream(input, RunOptions(deps, **options)))
 
     @overload
     def open(
@@ -335,7 +534,7 @@ class Agent(Generic[Deps, Output]):
         Args:
             input: The input of the user in any form; None to continue from the end of the history.
             deps: The dependencies of the run, for the tools and the instructions.
-            **options: `history`, `chat_id`, `run_id` and `journal`; see `OpenArguments`.
+            **options: As of `run`, and `run_id` and `journal`; see `OpenArguments`.
 
         Raises:
             MessageError: The conversation is invalid.
@@ -351,7 +550,20 @@ class Agent(Generic[Deps, Output]):
         options: RunOptions[Deps],
     ) -> AgentRun[Deps, Output]:
         check_deps(options.deps, self._deps_type, "the agent" if self.name is None else self.name)
-        return AgentRun(self._use, self._settings, input, options)
+        return AgentRun(self, self._use, self._settings, input, options)
+
+    async def forget(self, conversation: str) -> bool:
+        """Delete a stored conversation with all of its messages.
+
+        Args:
+            conversation: The key of the conversation.
+
+        Returns:
+            True if the conversation existed.
+        """
+        store = self._settings.conversations
+        async with store.lock(conversation):
+            return await store.delete(conversation)
 
     def resolve(self, key: str, result: Any, *, is_error: bool = False) -> Outcome:
         """Deliver a deferred result; see `ToolExecutor.resolve`."""

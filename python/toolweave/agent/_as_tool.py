@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from .._checks import check_text
 from ..costs._spending import current_meter
-from ..exceptions import ToolDefinitionError, ToolFailed
+from ..exceptions import ToolFailed
 from ..executor import ToolProgress, ToolQuestion, ToolStarted
 from ..executor._results import to_text
 from ..kinds import StopReason
@@ -16,35 +16,15 @@ from ._handoff import HandoffEvent
 from ._limits import RunUsage
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from ..executor import ToolExecutor
     from ..tools import Tool, ToolOptions
+    from ._handoff import AgentSource
     from ._run import AgentEvent, AgentRun
 
 _MAX_SHOWN = 500
 
 
-class AgentSource(Protocol):
-    """An agent, as a tool runs it."""
-
-    @property
-    def name(self) -> str | None:
-        """The name of the agent."""
-        ...
-
-    @property
-    def executor(self) -> ToolExecutor:
-        """The executor of its calls."""
-        ...
-
-    def open_nested(self, task: str, deps: Any) -> AgentRun[Any, Any]:
-        """Create a run inside the run of another agent."""
-        ...
-
-
 def agent_tool(
-    source: AgentSource,
+    source: AgentSource[Any],
     name: str | None,
     description: str | None,
     input_type: Any,
@@ -57,7 +37,7 @@ def agent_tool(
     if name is None and agent is not None:
         name = provider_name(agent, default="agent")
     if name is None:
-        raise ToolDefinitionError(
+        raise ValueError(
             "an agent without a name needs one as a tool: as_tool(name=...), or Agent(name=...)"
         )
     if description is None:
@@ -72,7 +52,8 @@ def agent_tool(
         """
         _check_depth(source.executor.max_call_depth, name)
         task = input if isinstance(input, str) else to_text(input)
-        async with source.open_nested(task, context.deps) as run:
+        run: AgentRun[Any, Any] = source.open(task, deps=context.deps)
+        async with run:
             async for event in run:
                 _report(event, context)
         result = run.result

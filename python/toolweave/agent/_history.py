@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from .._checks import check_callable
+from .._checks import wrong_type
 from .._core import (
     ToolAggregateMessage,
     ToolCallMessage,
@@ -32,27 +32,55 @@ HistoryProcessor: TypeAlias = (
 messages, and returns those to send."""
 
 
-class ProcessorChain:
-    """History processors of one run, in order.
+class SentHistory:
+    """The messages of a run as they are sent, which history processors and handoffs change.
 
     Args:
-        processors: The processors. A `Summarizer` replaces old messages with a summary, which is
-            kept for the following requests of the run.
+        processors: The history processors, in order. A `Summarizer` replaces old messages with a
+            summary, which is kept for the following requests of the run.
     """
 
     def __init__(self, processors: Sequence[HistoryProcessor | Summarizer] = ()) -> None:
         self._processors = [
-            _SummaryProcessor(each) if isinstance(each, Summarizer) else each
-            for each in processors
+            _SummaryProcessor(each) if isinstance(each, Summarizer) else each for each in processors
         ]
+        # The messages up to the last handoff, as its filter returned them, and their number before.
+        self._filtered: list[Message] = []
+        self._replaced = 0
 
-    async def process(
+    async def prepare(
         self, messages: Sequence[Message], context: RunContext[Any]
     ) -> Sequence[Message]:
         """Return the messages to send; see `process_history`."""
+        messages = self._filter(messages)
         for processor in self._processors:
             messages = await process_history(processor, messages, context)
         return messages
+
+    async def hand_over(
+        self,
+        input_filter: HistoryProcessor | None,
+        processors: Sequence[HistoryProcessor | Summarizer],
+        messages: Sequence[Message],
+        context: RunContext[Any],
+    ) -> SentHistory:
+        """Return the history that the agent is sent that continues the run.
+
+        Args:
+            input_filter: The filter of the messages so far.
+            processors: The history processors of the agent.
+            messages: The messages of the run.
+            context: The context of the run.
+        """
+        history = SentHistory(processors)
+        filtered = self._filter(messages)
+        if input_filter is not None:
+            filtered = await process_history(input_filter, filtered, context)
+        history._filtered, history._replaced = list(filtered), len(messages)
+        return history
+
+    def _filter(self, messages: Sequence[Message]) -> Sequence[Message]:
+        return [*self._filtered, *messages[self._replaced :]] if self._replaced else messages
 
 
 async def process_history(
@@ -98,9 +126,9 @@ def check_processors(
         raise TypeError(f"{name} must be a list; put a single one in a list: [{processors!r}]")
     checked = tuple(processors)
     for index, each in enumerate(checked):
-        if not isinstance(each, Summarizer):
+        if not isinstance(each, Summarizer) and not callable(each):
             wanted = "a function of a list of messages, or a Summarizer"
-            check_callable(f"{name}[{index}]", each, wanted)
+            raise wrong_type(f"{name}[{index}]", wanted, each)
     return checked
 
 

@@ -167,8 +167,8 @@ class RunUsage:
             for run in self._runs:
                 limit = run._limits.tool_calls
                 if limit is not None and run.tool_calls + calls > limit:
-                    used = f"{run.tool_calls} made, and {calls} more in the reply"
-                    return _limit_reached("tool_calls", limit, used)
+                    used = f"{run.tool_calls} of {limit} made, {calls} more in the reply"
+                    return _limit_reached("tool_calls", used)
             exceeded = self._exceeded() if calls else None
             if exceeded is None:
                 for run in self._runs:
@@ -198,12 +198,13 @@ class RunUsage:
         for run in self._runs:
             limit = run._limits.requests
             if limit is not None and run.requests >= limit:
-                yield _limit_reached("requests", limit, f"{run.requests} made")
+                yield _limit_reached("requests", f"{run.requests} of {limit} made")
             expected = run._in_flight
             for name, limit, used, in_flight in run._tokens():
                 if used + in_flight >= limit:
-                    shown = f"{used} used, {in_flight} in flight" if in_flight else f"{used} used"
-                    yield _limit_reached(name, limit, shown)
+                    shown = f"{used} of {limit} used"
+                    shown += f", {in_flight} in flight" if in_flight else ""
+                    yield _limit_reached(name, shown)
             error = run.spending.budget_error_with(expected.cost)
             if error is not None:
                 yield LimitReached(StopReason.BUDGET, error)
@@ -213,7 +214,7 @@ class RunUsage:
         for run in self._runs:
             for name, limit, used, _ in run._tokens():
                 if used > limit:
-                    return _limit_reached(name, limit, f"{used} used")
+                    return _limit_reached(name, f"{used} of {limit} used")
             error = run.spending.budget_error
             if error is not None:
                 return LimitReached(StopReason.BUDGET, error)
@@ -262,6 +263,6 @@ class RequestUsage:
             self._run.close(self, None, estimated=False)
 
 
-def _limit_reached(name: str, limit: int, used: str) -> LimitReached:
+def _limit_reached(name: str, used: str) -> LimitReached:
     what = name.replace("_", " ")
-    return LimitReached(StopReason.USAGE_LIMIT, f"Limit of {limit} {what} reached: {used}")
+    return LimitReached(StopReason.USAGE_LIMIT, f"Limit of {what} reached: {used}")

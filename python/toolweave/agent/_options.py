@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, TypedDict
 
 from typing_extensions import TypeVar
 
+from .._checks import check_text, check_type
 from ..executor._journal import check_journal
 from ..tools._run_context import Deps
+from ._limits import UsageLimits
 
 if TYPE_CHECKING:
+    from ..conversations import ConversationStore
+    from ..costs import Budget, PriceTable
     from ..protocols import Journal, Messages, ModelOptions
+    from ..summary import Summarizer
+    from ._history import HistoryProcessor
 
 Output = TypeVar("Output", default=str)
 
@@ -23,6 +29,12 @@ class RunArguments(TypedDict, total=False):
     """The earlier messages of the conversation."""
     chat_id: str | None
     """The id of the conversation, in messages and traces."""
+    conversation: str | None
+    """The key of a stored conversation to continue, or to start with `history`."""
+    user: str | None
+    """The authenticated user; other users cannot continue the stored conversation."""
+    limits: UsageLimits | None
+    """The limits of use of this run, instead of the agent's."""
 
 
 class OpenArguments(RunArguments, total=False):
@@ -46,11 +58,17 @@ class RunOptions(Generic[Deps]):
     deps: Deps
     history: Messages = ()
     chat_id: str | None = None
+    conversation: str | None = None
+    user: str | None = None
+    limits: UsageLimits | None = None
     run_id: str | None = None
     journal: Journal | None = None
 
     def __post_init__(self) -> None:
         check_journal(self.journal)
+        check_text("conversation", self.conversation, none=True, empty=False)
+        check_text("user", self.user, none=True)
+        check_type("limits", self.limits, UsageLimits, "a UsageLimits", none=True)
 
 
 @dataclass(frozen=True)
@@ -64,3 +82,24 @@ class AgentSettings:
     strict: bool
     answer_at_limit: bool
     run_timeout: float | None
+    history_processors: tuple[HistoryProcessor | Summarizer, ...]
+    summarizer: Summarizer | None
+    limits: UsageLimits | None
+    prices: PriceTable | None
+    budget: Budget | None
+    conversations: ConversationStore
+
+    def of_run(self, run: AgentSettings) -> AgentSettings:
+        """Return these settings for the rest of a run that another agent has started.
+
+        Args:
+            run: The settings of the agent that started the run, whose limits stay in force.
+        """
+        return replace(
+            self,
+            max_iterations=run.max_iterations,
+            max_repeats=run.max_repeats,
+            strict=run.strict,
+            answer_at_limit=run.answer_at_limit,
+            run_timeout=run.run_timeout,
+        )

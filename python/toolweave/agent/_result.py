@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from .._messages import Message
     from .._core import UsageMessage
+    from .._messages import Message
     from ..executor import ToolDeferred
     from ..kinds import StopReason
     from ..protocols import Messages

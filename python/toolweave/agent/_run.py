@@ -6,61 +6,50 @@ import asyncio
 import contextvars
 import logging
 import uuid
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, cast
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 from .. import tracing
 from .._aio.loops import running_loop
 from .._aio.runs import ResultRun
+from .._aio.tasks import cancel_and_wait
 from .._core import TextMessage, UsageMessage, UsageUpdate
-from ..exceptions import MaxIterationsError
+from ..costs._spending import current_meter
+from ..exceptions import MaxIterationsError, ToolFailed
 from ..executor import ToolDeferred
 from ..kinds import Role, StopReason
 from ..models import as_messages
 from ..natural._reader import CUT_OFF
+from ..natural._usage import usage_of
 from ..tools import RunContext
 from ..tools._run_context import Deps
+from ._handoff import HandoffEvent, current_transfer
+from ._history import SentHistory
+from ._limits import LimitReached, RequestUsage, RunUsage
 from ._loop import ReplyLoop, merge_late_results, pending_calls
 from ._options import Output
+from ._result import AgentResult
+from ._stored import StoredConversation
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Generator
+    from collections.abc import AsyncGenerator, Coroutine, Generator
     from types import TracebackType
 
     from .._messages import Message
     from ..executor import DeferredResults
     from ..natural import NaturalToolUse, ReplyRun, ToolUseEvent
     from ..protocols import Messages
+    from ..summary import Summarizer
+    from ._handoff import Target
     from ._options import AgentSettings, RunOptions
+    from ._result import RunnableAgent
 
 _log = logging.getLogger("toolweave.agent")
 
-
-@dataclass(frozen=True)
-class AgentResult(Generic[Output]):
-    """The result of a run."""
-
-    text: str
-    """The last text of the model, without surrounding white space."""
-    output: Output
-    """The output of the run: the text, unless the agent has another type of output."""
-    messages: tuple[Message, ...]
-    """All messages of the conversation including the history, without the instructions: the
-    `history` of the next run."""
-    new_messages: tuple[Message, ...] = field(repr=False)
-    """The messages that this run added: the input and all replies."""
-    usage: UsageMessage
-    """The usage of all requests of the run, as far as the provider reports it."""
-    stop_reason: StopReason
-    """The reason why the run ended."""
-    iterations: int
-    """Number of requests to the model."""
-    deferred: tuple[ToolDeferred, ...] = ()
-    """The calls with deferred results, each with the key to resolve."""
+T = TypeVar("T")
 
 
-AgentEvent: TypeAlias = "ToolUseEvent | AgentResult[Output]"
+AgentEvent: TypeAlias = "ToolUseEvent | HandoffEvent | AgentResult[Output]"
 """Any event of a run; the `AgentResult` is the last one."""
 
 
@@ -83,27 +72,45 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
 
     def __init__(
         self,
+        agent: RunnableAgent,
         use: NaturalToolUse,
         settings: AgentSettings,
         input: Messages | None,  # noqa: A002 - it is what goes in
         options: RunOptions[Deps],
     ) -> None:
+        self._agent = agent
         self._use = use
         self._settings = settings
         self._options = options
         self._messages = as_messages(options.history)
         self._start = len(self._messages)
         self._messages += [] if input is None else as_messages(input)
-        if not self._messages:
+        self._stored: StoredConversation | None = None
+        if options.conversation is not None:
+            store = settings.conversations
+            self._stored = StoredConversation(store, options.conversation, options.user)
+        elif not self._messages:
             raise ValueError("input or history must have a message, got neither")
+        self._sent = SentHistory(settings.history_processors)
+        self._summary: str | None = None
         self._changed: list[Message] = []
         self._resumed = input is None
         self._chat_id = options.chat_id
-        self._usage = (0, 0, 0)
+        limits = settings.limits if options.limits is None else options.limits
+        self._usage = RunUsage(limits, prices=settings.prices, budget=settings.budget)
+        # The request of the current reply, and the limit that ends the run.
+        self._request: RequestUsage | None = None
+        self._limit: LimitReached | None = None
+        self._transfer: tuple[Target, str] | None = None
         self._loop = ReplyLoop(settings.max_iterations, settings.max_repeats)
         self._reply: ReplyRun | None = None
+        self._stop, self._text = StopReason.CANCELLED, ""
         self._context = contextvars.copy_context()
-        self._cancelled = False
+        self._context.run(current_meter.set, self._usage)
+        self._context.run(current_transfer.set, self._request_transfer)
+        self._cancelled = asyncio.Event()
+        # A function of the application that runs now.
+        self._callback: asyncio.Task[Any] | None = None
         # The cancellation of a run that has timed out.
         self._timeout_task: asyncio.Task[None] | None = None
         self._generator = self._events()
@@ -145,14 +152,14 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
 
     def _total_usage(self) -> tuple[int, int, int]:
         """Return the input, output and cached input tokens of all requests."""
-        inputs, outputs, cached = self._usage
-        current = None if self._reply is None else self._reply.usage
-        if current is None:
-            return self._usage
+        ended = self._usage.reported
+        is_open = self._request is not None and self._request.is_open
+        current = self._reply.usage if is_open and self._reply is not None else None
+        current = current or UsageMessage()
         return (
-            inputs + current.input_tokens,
-            outputs + current.output_tokens,
-            cached + current.cached_input_tokens,
+            ended.input_tokens + current.input_tokens,
+            ended.output_tokens + current.output_tokens,
+            ended.cached_input_tokens + current.cached_input_tokens,
         )
 
     async def __anext__(self) -> AgentEvent[Output]:
@@ -164,6 +171,7 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
         Raises:
             MaxIterationsError: The model still calls tools in the last iteration, in strict mode.
             ModelError: A request failed, or a reply broke off.
+            PermissionError: The stored conversation belongs to another user.
             ToolUseParsingError: A call is invalid, in strict mode.
         """
         return await self._read_result()
@@ -174,7 +182,9 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
         Calls without a result get one that says they were interrupted. The reader of the run
         receives these, then a result with the stop reason ``cancelled``.
         """
-        self._cancelled = True
+        self._cancelled.set()
+        if self._callback is not None:
+            self._callback.cancel()
         if self._reply is not None:
             await self._reply.cancel()
 
@@ -216,44 +226,114 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
 
     async def _events(self) -> AsyncGenerator[AgentEvent[Output], None]:
         with self._enforce_timeout(), self._span():
-            merge = self._use.executor.merge_results
-            for aggregate, late in await merge_late_results(
-                self._messages, merge, self._options.journal, self._changed
-            ):
-                self.generation_id = aggregate.generation_id
-                for _, result in late:
-                    yield result
-                yield aggregate
-            if self._resumed and self._deferred():
-                yield self._finish(StopReason.DEFERRED, "")
-                return
-            if self._cancelled:
-                yield self._finish(StopReason.CANCELLED, "")
-                return
-            empty: ReplyRun | None = None
-            with_tools = True
-            while True:
-                reply = self._open_reply(empty, with_tools=with_tools)
-                async with self._consume(reply):
-                    async for event in reply:
-                        yield event
-                stop = await self._stop_reason_of(reply, with_tools=with_tools)
-                if stop is StopReason.CANCELLED:
-                    break
-                empty = reply if self._loop.should_retry(reply) else None
-                if stop is None or empty is not None:
-                    continue
-                answers = with_tools and self._settings.answer_at_limit
-                if stop is not StopReason.MAX_ITERATIONS or not answers:
-                    break
-                # A request without tools, and another one if its reply is empty.
-                with_tools = False
-                self._loop.extend(2)
-            outcome = self._finish(stop, reply.text)
-            if stop is StopReason.MAX_ITERATIONS and self._settings.strict:
+            async with self._open_conversation() as is_open:
+                if is_open:
+                    async with aclosing(self._steps()) as steps:
+                        async for event in steps:
+                            yield event
+            outcome = self._finish(self._stop, self._text)
+            if outcome.stop_reason is StopReason.MAX_ITERATIONS and self._settings.strict:
                 limit = self._settings.max_iterations
                 raise MaxIterationsError(f"Maximum tool call iterations ({limit}) reached", limit)
             yield outcome
+
+    @asynccontextmanager
+    async def _open_conversation(self) -> AsyncGenerator[bool, None]:
+        """Load the stored conversation, if there is one, and save it at the end.
+
+        The value is False if the run is cancelled before that.
+        """
+        stored = self._stored
+        if stored is None:
+            yield True
+            return
+        async with stored.lock(self._cancelled) as is_locked:
+            if not is_locked or not await self._call_back(self._load(stored)):
+                yield False
+                return
+            try:
+                yield True
+            except BaseException:
+                try:
+                    await stored.save(self._messages, self._usage.cost, self._summary)
+                except Exception:  # noqa: BLE001 - the first error is raised
+                    _log.exception("a conversation could not be saved")
+                raise
+            await stored.save(self._messages, self._usage.cost, self._summary)
+
+    async def _load(self, stored: StoredConversation) -> bool:
+        messages = await stored.load()
+        self._usage.spending.previous = stored.cost_in(self._usage.cost.currency)
+        if messages is not None:
+            self._messages[: self._start] = messages
+            self._start = len(messages)
+        if not self._messages:
+            raise ValueError("input or the conversation must have a message, got neither")
+        return True
+
+    async def _call_back(self, call: Coroutine[Any, Any, T]) -> T | None:
+        """Await a function of the application in the context of the run; None if cancelled."""
+        task = self._callback = self._context.copy().run(running_loop().create_task, call)
+        if self._cancelled.is_set():
+            task.cancel()
+        try:
+            await asyncio.wait((task,))
+        finally:
+            self._callback = None
+            if not task.done():
+                await cancel_and_wait(task)
+        return None if task.cancelled() and self._cancelled.is_set() else task.result()
+
+    async def _steps(self) -> AsyncGenerator[AgentEvent[Output], None]:
+        """Yield the events of all replies, and set the stop reason and the text."""
+        merge = self._use.executor.merge_results
+        for aggregate, late in await merge_late_results(
+            self._messages, merge, self._options.journal, self._changed
+        ):
+            self.generation_id = aggregate.generation_id
+            for _, result in late:
+                yield result
+            yield aggregate
+        if self._resumed and self._deferred():
+            self._stop = StopReason.DEFERRED
+            return
+        if self._settings.summarizer is not None:
+            await self._call_back(self._shorten(self._settings.summarizer))
+        empty: ReplyRun | None = None
+        with_tools = True
+        stop: StopReason | None = None
+        while True:
+            reply = await self._open_reply(empty, with_tools=with_tools)
+            if reply is None:
+                self._stop = StopReason.CANCELLED if self._limit is None else self._limit.reason
+                return
+            async with self._consume(reply):
+                async for event in reply:
+                    yield event
+            self._text = reply.text
+            stop = await self._stop_reason_of(reply, with_tools=with_tools)
+            if stop is StopReason.CANCELLED:
+                break
+            if self._transfer is not None and stop is not StopReason.DEFERRED:
+                yield await self._hand_over(*self._transfer)
+            empty = reply if self._loop.should_retry(reply) else None
+            if stop is None or empty is not None:
+                continue
+            answers = with_tools and self._settings.answer_at_limit
+            if stop is not StopReason.MAX_ITERATIONS or not answers:
+                break
+            # A request without tools, and another one if its reply is empty.
+            with_tools = False
+            self._loop.extend(2)
+        self._stop = stop
+
+    async def _shorten(self, summarizer: Summarizer) -> None:
+        """Replace old messages of the history with a summary, if it is long."""
+        shortened = await summarizer.shorten(self._messages[: self._start])
+        if shortened is not None and shortened.error is None:
+            self._messages[: self._start] = shortened.messages
+            self._start = len(shortened.messages)
+            self._summary = shortened.summary
 
     @contextmanager
     def _span(self) -> Generator[None, None, None]:
@@ -275,27 +355,84 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             where = None if failed is None else failed.__traceback__
             context.run(span.__exit__, None if failed is None else type(failed), failed, where)
 
-    def _open_reply(self, empty: ReplyRun | None = None, *, with_tools: bool = True) -> ReplyRun:
-        """Open the next reply; `empty` is the last one if it was empty and is requested again."""
+    async def _open_reply(
+        self, empty: ReplyRun | None = None, *, with_tools: bool = True
+    ) -> ReplyRun | None:
+        """Open the next reply, unless the run is cancelled or a limit refuses it.
+
+        Args:
+            empty: The last reply if it was empty and is requested again.
+            with_tools: True if the model is shown the tools.
+        """
         self._loop.iterations += 1
-        instructions = self._settings.instructions
-        system = [] if instructions is None else [TextMessage(instructions, role=Role.SYSTEM)]
         messages = self._messages
         if empty is not None:
             _log.info("an empty reply is requested once more", extra={"run_id": self.run_id})
             # Providers reject turns that have only reasoning.
-            before = len(messages) - len(empty.messages)
-            messages = [*messages[:before], empty.reminder]
+            messages = messages[: len(messages) - len(empty.messages)]
+        context = self._run_context()
+        sent = await self._call_back(self._sent.prepare(messages, context))
+        started: RequestUsage | LimitReached | None = None
+        if sent is not None:
+            instructions = self._settings.instructions
+            system = [] if instructions is None else [TextMessage(instructions, role=Role.SYSTEM)]
+            sent = [*system, *sent, *([] if empty is None else [empty.reminder])]
+            started = self._usage.start_request(self._use.parser.model, sent)
+        if sent is None or not isinstance(started, RequestUsage):
+            self._loop.iterations -= 1
+            self._limit = started
+            return None
+        self._request, self._transfer = started, None
         return self._use.open(
-            [*system, *messages],
+            sent,
             options=self._settings.options,
             run_id=self.run_id,
             chat_id=self._chat_id,
             with_tools=with_tools,
             context=self._context,
+            admit=self._admit if self._usage.holds_calls else None,
             journal=self._options.journal,
-            run_context=self._run_context(),
+            run_context=context,
         )
+
+    def _admit(self, reply: ReplyRun) -> bool:
+        """Count the usage and the calls of a reply; False if a limit refuses the calls."""
+        self._close_request(reply)
+        self._limit = self._usage.start_calls(len(reply.calls))
+        return self._limit is None
+
+    def _close_request(self, reply: ReplyRun) -> None:
+        request = self._request
+        if request is None or not request.is_open:
+            return
+        used = usage_of(reply)
+        if used is None:
+            request.abandon()
+        else:
+            request.close(used.usage, estimated=used.estimated)
+
+    def _request_transfer(self, target: Target, call_id: str) -> None:
+        """Hand the run over to another agent after the current reply.
+
+        Raises:
+            ToolFailed: The reply has handed it over already.
+        """
+        if self._transfer is not None:
+            name = self._transfer[0].name
+            raise ToolFailed(f"The conversation is being transferred to {name} already.")
+        self._transfer = target, call_id
+
+    async def _hand_over(self, target: Target, call_id: str) -> HandoffEvent:
+        event = HandoffEvent(self._use.name, target.name, call_id)
+        processors = target.settings.history_processors
+        history = self._sent.hand_over(
+            target.input_filter, processors, self._messages, self._run_context()
+        )
+        self._sent = await self._call_back(history) or self._sent
+        self._agent, self._use = target.agent, target.use
+        self._settings = target.settings.of_run(self._settings)
+        self._transfer = None
+        return event
 
     def _run_context(self) -> RunContext[Any]:
         """Return the context of the next request."""
@@ -317,7 +454,9 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             async with reply:
                 yield
         finally:
-            self._usage = self._total_usage()
+            self._close_request(reply)
+            if not self._usage.holds_calls:
+                self._usage.start_calls(len(reply.calls))
             self._messages += reply.messages
             self._reply = None
 
@@ -330,7 +469,9 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             stop = StopReason(reply.finish_reason.value)
         elif with_tools:
             stop = StopReason.COMPLETED if reply.text.strip() else StopReason.EMPTY
-        return StopReason.CANCELLED if self._cancelled else stop
+        if self._limit is not None:
+            stop = self._limit.reason
+        return StopReason.CANCELLED if self._cancelled.is_set() else stop
 
     def _deferred(self) -> tuple[ToolDeferred, ...]:
         """Return the calls of the conversation with deferred results."""
@@ -361,5 +502,9 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             stop_reason=stop,
             iterations=self._loop.iterations,
             deferred=self._deferred(),
+            cost=self._usage.cost,
+            tool_calls=self._usage.tool_calls,
+            error=None if self._limit is None else self._limit.message,
+            last_agent=self._agent,
         )
         return self.result

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from .._aio.loops import running_loop
 from .._aio.tasks import cancel_within, wait_until_done
 from ..conversations import Conversation
+from ..costs import Cost
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
 
     from .._messages import Message
     from ..conversations import ConversationStore
-    from ..costs import Cost
 
 _SAVING = 5.0
 """Maximum time to save a conversation after its run was cancelled, in seconds."""
@@ -38,10 +38,10 @@ class StoredConversation:
         self._conversation = Conversation(key)
         self._is_loaded = False
 
-    @property
-    def cost(self) -> Cost:
-        """The cost of the conversation as loaded."""
-        return self._conversation.cost
+    def cost_in(self, currency: str) -> Cost:
+        """Return the cost of the conversation as loaded; none if it is in another currency."""
+        cost = self._conversation.cost
+        return cost if cost.currency == currency else Cost(currency=currency)
 
     @asynccontextmanager
     async def lock(self, cancelled: asyncio.Event) -> AsyncGenerator[bool, None]:
@@ -93,13 +93,18 @@ class StoredConversation:
         self._conversation = found
         return list(found.messages)
 
-    async def save(self, messages: Sequence[Message], spent: Cost, summary: str | None) -> None:
+    async def save(
+        self, messages: Sequence[Message], spent: Cost, summary: str | None = None
+    ) -> None:
         """Store the conversation, even if the caller is cancelled meanwhile.
 
         Args:
             messages: All messages.
             spent: The cost of the run.
             summary: The summary of removed messages that the run has made, if any.
+
+        Raises:
+            Exception: Any exception of the store; TimeoutError if it does not return.
         """
         if not self._is_loaded:
             return

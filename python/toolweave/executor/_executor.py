@@ -146,6 +146,11 @@ class ToolExecutor:
         return tuple(self.toolset.contracts)
 
     @property
+    def max_call_depth(self) -> int:
+        """Maximum depth of tools that call tools."""
+        return self._state.defaults.max_call_depth
+
+    @property
     def deferred(self) -> DeferredResults:
         """Deferred results and open questions."""
         return self._state.deferred

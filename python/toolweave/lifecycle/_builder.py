@@ -26,7 +26,7 @@ class EventBuilder:
     def __init__(self, chat_id: str, run_id: str, from_agent: str | None = None) -> None:
         self.run_id = run_id
         self._chat_id = chat_id
-        self._from_agent = from_agent
+        self.from_agent = from_agent
         self._emitted_calls: set[tuple[str | None, str]] = set()
         # Ids of messages with calls other than the first such message of their reply.
         self._message_ids: dict[tuple[str | None, str], str] = {}
@@ -83,7 +83,7 @@ class EventBuilder:
             "runId": self.run_id,
             "generationId": generation_id,
             "role": role,
-            "fromAgent": None if role == "user" else self._from_agent,
+            "fromAgent": None if role == "user" else self.from_agent,
             **extra,
         }
         event = {

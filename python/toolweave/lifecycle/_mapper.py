@@ -23,7 +23,7 @@ from .._core import (
     ToolResult,
     UsageMessage,
 )
-from ..agent import AgentResult
+from ..agent import AgentResult, HandoffEvent
 from ..executor import (
     ToolApproval,
     ToolApprovalRequested,
@@ -219,6 +219,10 @@ class StreamEventMapper:
         if isinstance(event, (FinishUpdate, AgentResult)):
             if isinstance(event, AgentResult):
                 self._stop_reason = event.stop_reason.value
+            return self._texts.close()
+        if isinstance(event, HandoffEvent):
+            # Its call is an event of its own. What follows is from the other agent.
+            self._builder.from_agent = event.to_agent
             return self._texts.close()
         if isinstance(event, (Discarded, FabricatedResult)):  # pyright: ignore[reportUnnecessaryIsInstance]
             return []

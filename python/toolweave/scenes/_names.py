@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+
 @functools.lru_cache(maxsize=4096)
 def fold(name: str) -> str:
     """Return a key that is equal for names that differ in separators and case only."""

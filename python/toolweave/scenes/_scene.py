@@ -17,8 +17,8 @@ from ..executor import Deferred
 from ..tools import Tool, Toolset
 from ..tools import tool as make_tool
 from ..tools._function import is_tool
-from ._actors import Actor, ActorFunction, checked_actor
 from ..tools._names import provider_name
+from ._actors import Actor, ActorFunction, checked_actor
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -9,7 +9,8 @@ from .._core import FunctionContract
 from ..kinds import Outcome
 from ..natural import NaturalToolUse
 from ..tools import Tool, Toolset
-from ._names import closest, match, provider_name
+from ..tools._names import provider_name
+from ._names import closest, match
 from ._scene import NO_PARAMETERS, BaseScene
 from ._unregistered_calls import NameMatcher, UnregisteredCall
 

@@ -145,6 +145,7 @@ class ChatRun:
     def _on_event(self, event: TurnEvent) -> None:
         if isinstance(event, AgentResult):
             self._reported_reason = event.stop_reason.value
+            self._error_text = event.error
         elif isinstance(event, SceneStep) and event.stop_reason is not None:
             self._reported_reason = event.stop_reason.value
             self._error_text, self._reference = event.error, event.reference

@@ -24,8 +24,9 @@ from calculator_scenes import (
 )
 from coroutine_tests import on_a_loop
 from toolweave import SceneManager, SceneStopReason
-from toolweave.scenes._names import match, provider_name
+from toolweave.scenes._names import match
 from toolweave.testing import ScriptedModel
+from toolweave.tools._names import provider_name
 
 BOTH = call("Calculator") + call("Weather_Report")
 
