@@ -57,7 +57,7 @@ async def test_the_filter_decides_what_is_sent_and_not_what_is_stored() -> None:
     triage = Agent(ScriptedModel(f"One moment. {TO_BILLING}"), handoffs=[only_user])
     result = await triage.run("Is it paid?", history=["Hi!"])
     [_, user] = model.requests[0].messages
-    assert user.text == "Hi!\n\nIs it paid?"
+    assert user.text == "Hi!\nIs it paid?"
     # The messages of the other agent follow the filtered ones.
     assert model.requests[1].messages[1] == user
     assert len(model.requests[1].messages) == 4

@@ -51,12 +51,15 @@ def test_leaving_the_loop_stops_the_model() -> None:
 
 def test_an_exception_in_the_loop_stops_the_model() -> None:
     watched = Watched()
-    with (
-        pytest.raises(KeyError),
-        contextlib.closing(Agent(watched.stream).run_stream_sync("Hi!")) as events,
-    ):
-        for _ in events:
-            raise KeyError("mine")
+    events = Agent(watched.stream).run_stream_sync("Hi!")
+
+    def read() -> None:
+        with contextlib.closing(events):
+            for _ in events:
+                raise KeyError("mine")
+
+    with pytest.raises(KeyError):
+        read()
     assert watched.closed
 
 
