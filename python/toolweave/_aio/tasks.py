@@ -8,7 +8,7 @@ from typing import Any
 _RETRY_INTERVAL = 0.05
 
 
-async def cancel_and_wait(*tasks: asyncio.Task[None]) -> None:
+async def cancel_and_wait(*tasks: asyncio.Task[Any]) -> None:
     """Cancel tasks, and wait until they have ended.
 
     Cancellation is repeated, because `asyncio.wait_for` before Python 3.12 loses a cancellation

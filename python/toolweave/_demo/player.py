@@ -19,7 +19,7 @@ from .._core import (
     system_prompt,
 )
 from .._streams import Event
-from ..agent import Agent, AgentResult
+from ..agent import Agent, AgentResult, HandoffEvent
 from ..kinds import FinishReason, StopReason
 from ..models import closing
 from ..models._identity import identify
@@ -113,7 +113,9 @@ class Player:
             async for event in run:
                 if isinstance(event, AgentResult):
                     return event
-                self._print_event(event, observed.held)
+                # Its agent has no handoffs.
+                if not isinstance(event, HandoffEvent):
+                    self._print_event(event, observed.held)
         raise RuntimeError("the run ended without a result")
 
     def _print_event(self, event: ToolUseEvent, held: HeldText) -> None:

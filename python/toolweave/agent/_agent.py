@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 from copy import copy
-from typing import TYPE_CHECKING, Any, Generic, overload
+from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
 from .._aio.runs import check_no_loop, iterate_sync
 from .._checks import check_count, check_flag, check_number, check_text, check_type, wrong_type
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from ..tools._toolset import Handlers, ToolLike
     from ._history import HistoryProcessor
     from ._options import OpenArguments, RunArguments
+    from ._result import RunnableAgent
     from ._run import AgentEvent
 
 
@@ -80,7 +81,7 @@ class Agent(Generic[Deps, Output]):
         max_repeats: Number of replies in which the same calls give the same results after which
             the run ends as a loop; None for no check.
         answer_at_limit: True to request an answer without tools when `max_iterations` is reached.
-        limits: The limits of use of a run, including the runs inside it; None for no limits.
+        usage_limits: The limits of use of a run, including the runs inside it; None for no limits.
         prices: The prices of tokens by model; see `published_prices`. A run inside another one has
             the prices of that one if none are given.
         budget: The maximum cost of a run, including the runs inside it; a number applies to each
@@ -139,7 +140,7 @@ class Agent(Generic[Deps, Output]):
         max_iterations: int = 10,
         max_repeats: int | None = 3,
         answer_at_limit: bool = False,
-        limits: UsageLimits | None = None,
+        usage_limits: UsageLimits | None = None,
         prices: PriceTable | Mapping[str, Price] | None = None,
         budget: Budget | Number | None = None,
         handoffs: Iterable[Agent[Deps, Any] | Handoff[Deps]] = (),
@@ -173,7 +174,7 @@ class Agent(Generic[Deps, Output]):
         check_flag("answer_at_limit", answer_at_limit)
         check_type("options", options, ModelOptions, "a ModelOptions", none=True)
         check_number("run_timeout", run_timeout, above=0, none=True)
-        check_type("limits", limits, UsageLimits, "a UsageLimits", none=True)
+        check_type("usage_limits", usage_limits, UsageLimits, "a UsageLimits", none=True)
         check_type("summarizer", summarizer, Summarizer, "a Summarizer", none=True)
         self._use = NaturalToolUse(
             model,
@@ -208,7 +209,7 @@ class Agent(Generic[Deps, Output]):
             run_timeout,
             history_processors=check_processors("history_processors", history_processors),
             summarizer=summarizer,
-            limits=limits,
+            usage_limits=usage_limits,
             prices=None if prices is None else prices_of(prices),
             budget=budget_of(budget),
             conversations=store_of(conversations),
@@ -272,7 +273,9 @@ class Agent(Generic[Deps, Output]):
         name, input_filter = str(agent.name), handoff.input_filter
 
         def find() -> Target:
-            return Target(agent, name, agent._use, agent._settings, input_filter)
+            return Target(
+                cast("RunnableAgent", agent), name, agent._use, agent._settings, input_filter
+            )
 
         self.toolset.add(handoff_tool(handoff.tool_name, handoff.purpose, find))
         self._handoffs = (*self._handoffs, handoff)
@@ -360,7 +363,7 @@ class Agent(Generic[Deps, Output]):
         Args:
             input: The input of the user in any form; None to continue from the end of the history.
             deps: The dependencies of the run, for the tools and the instructions.
-            **options: `history`, `conversation`, `limits` and others; see `RunArguments`.
+            **options: `history`, `conversation`, `usage_limits` and others; see `RunArguments`.
 
         Raises:
             ConsolidationError: The conversation cannot be written as text.
@@ -403,7 +406,7 @@ class Agent(Generic[Deps, Output]):
         Args:
             input: The input of the user in any form; None to continue from the end of the history.
             deps: The dependencies of the run, for the tools and the instructions.
-            **options: `history`, `conversation`, `limits` and others; see `RunArguments`.
+            **options: `history`, `conversation`, `usage_limits` and others; see `RunArguments`.
 
         Yields:
             The events of each reply and its calls, as `NaturalToolUse.stream` yields them, and the
@@ -453,7 +456,7 @@ class Agent(Generic[Deps, Output]):
         Args:
             input: The input of the user in any form; None to continue from the end of the history.
             deps: The dependencies of the run, for the tools and the instructions.
-            **options: `history`, `conversation`, `limits` and others; see `RunArguments`.
+            **options: `history`, `conversation`, `usage_limits` and others; see `RunArguments`.
 
         Raises:
             RuntimeError: An event loop is running in this thread.
@@ -550,7 +553,7 @@ class Agent(Generic[Deps, Output]):
         options: RunOptions[Deps],
     ) -> AgentRun[Deps, Output]:
         check_deps(options.deps, self._deps_type, "the agent" if self.name is None else self.name)
-        return AgentRun(self, self._use, self._settings, input, options)
+        return AgentRun(cast("RunnableAgent", self), self._use, self._settings, input, options)
 
     async def forget(self, conversation: str) -> bool:
         """Delete a stored conversation with all of its messages.

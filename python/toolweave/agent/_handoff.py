@@ -135,7 +135,7 @@ current_transfer: contextvars.ContextVar[Transfer | None] = contextvars.ContextV
 """The function that requests a handoff in the current run; None outside of runs."""
 
 
-def handoff_tool(name: str, description: str, find: Callable[[], Target]) -> Tool[..., str]:
+def handoff_tool(name: str, description: str, find: Callable[[], Target]) -> Tool[..., Any]:
     """Return the tool by which a model hands the conversation over.
 
     Args:
@@ -152,4 +152,5 @@ def handoff_tool(name: str, description: str, find: Callable[[], Target]) -> Too
         request(target, context.call_id)
         return f"Transferred to {target.name}."
 
-    return tool(transfer, name=name, description=description)
+    made: Tool[..., Any] = tool(transfer, name=name, description=description)
+    return made

@@ -19,6 +19,7 @@ from ..summary import Summarizer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .._core import ToolCall, ToolResult
     from .._messages import Message
     from ..protocols import Messages
     from ..tools import RunContext
@@ -103,7 +104,7 @@ async def process_history(
     name = _name_of(processor)
     if returned is None:
         raise TypeError(f"history processor {name!r} must return messages, got None")
-    processed = as_messages(cast("Messages", returned), f"the result of {name!r}")
+    processed = as_messages(returned, f"the result of {name!r}")
     if messages and not processed:
         raise ValueError(f"history processor {name!r} must keep a message, got none")
     _check_calls(name, messages, processed)
@@ -122,7 +123,8 @@ def check_processors(
     Raises:
         TypeError: One of them is not callable.
     """
-    if callable(processors) or isinstance(processors, (str, Summarizer)):
+    given = cast("object", processors)
+    if callable(given) or isinstance(given, (str, Summarizer)):
         raise TypeError(f"{name} must be a list; put a single one in a list: [{processors!r}]")
     checked = tuple(processors)
     for index, each in enumerate(checked):
@@ -200,11 +202,13 @@ def _check_calls(name: str, before: Sequence[Message], after: Sequence[Message])
             )
 
 
-def _calls_of(message: Message) -> Sequence[Any]:
-    has_calls = isinstance(message, (ToolCallMessage, ToolAggregateMessage))
-    return message.tool_calls if has_calls else ()
+def _calls_of(message: Message) -> Sequence[ToolCall]:
+    if isinstance(message, (ToolCallMessage, ToolAggregateMessage)):
+        return message.tool_calls
+    return ()
 
 
-def _results_of(message: Message) -> Sequence[Any]:
-    has_results = isinstance(message, (ToolResultMessage, ToolAggregateMessage))
-    return message.tool_results if has_results else ()
+def _results_of(message: Message) -> Sequence[ToolResult]:
+    if isinstance(message, (ToolResultMessage, ToolAggregateMessage)):
+        return message.tool_results
+    return ()

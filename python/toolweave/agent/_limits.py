@@ -110,7 +110,7 @@ class RunUsage:
         self._runs: tuple[RunUsage, ...] = (self,) if outer is None else (self, *outer._runs)
         self.depth = len(self._runs)
         """Number of runs that this one is inside of, and itself."""
-        self.spending = Spending(prices, budget)
+        self.spending: Spending = Spending(prices, budget)
         """The costs and the budget."""
         self.requests = 0
         """Number of requests to models, those in flight included."""

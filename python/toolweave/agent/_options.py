@@ -33,7 +33,7 @@ class RunArguments(TypedDict, total=False):
     """The key of a stored conversation to continue, or to start with `history`."""
     user: str | None
     """The authenticated user; other users cannot continue the stored conversation."""
-    limits: UsageLimits | None
+    usage_limits: UsageLimits | None
     """The limits of use of this run, instead of the agent's."""
 
 
@@ -60,7 +60,7 @@ class RunOptions(Generic[Deps]):
     chat_id: str | None = None
     conversation: str | None = None
     user: str | None = None
-    limits: UsageLimits | None = None
+    usage_limits: UsageLimits | None = None
     run_id: str | None = None
     journal: Journal | None = None
 
@@ -68,7 +68,7 @@ class RunOptions(Generic[Deps]):
         check_journal(self.journal)
         check_text("conversation", self.conversation, none=True, empty=False)
         check_text("user", self.user, none=True)
-        check_type("limits", self.limits, UsageLimits, "a UsageLimits", none=True)
+        check_type("usage_limits", self.usage_limits, UsageLimits, "a UsageLimits", none=True)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class AgentSettings:
     run_timeout: float | None
     history_processors: tuple[HistoryProcessor | Summarizer, ...]
     summarizer: Summarizer | None
-    limits: UsageLimits | None
+    usage_limits: UsageLimits | None
     prices: PriceTable | None
     budget: Budget | None
     conversations: ConversationStore

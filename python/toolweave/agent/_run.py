@@ -96,7 +96,7 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
         self._changed: list[Message] = []
         self._resumed = input is None
         self._chat_id = options.chat_id
-        limits = settings.limits if options.limits is None else options.limits
+        limits = settings.usage_limits if options.usage_limits is None else options.usage_limits
         self._usage = RunUsage(limits, prices=settings.prices, budget=settings.budget)
         # The request of the current reply, and the limit that ends the run.
         self._request: RequestUsage | None = None
@@ -372,13 +372,14 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             messages = messages[: len(messages) - len(empty.messages)]
         context = self._run_context()
         sent = await self._call_back(self._sent.prepare(messages, context))
-        started: RequestUsage | LimitReached | None = None
-        if sent is not None:
-            instructions = self._settings.instructions
-            system = [] if instructions is None else [TextMessage(instructions, role=Role.SYSTEM)]
-            sent = [*system, *sent, *([] if empty is None else [empty.reminder])]
-            started = self._usage.start_request(self._use.parser.model, sent)
-        if sent is None or not isinstance(started, RequestUsage):
+        if sent is None:
+            self._loop.iterations -= 1
+            return None
+        instructions = self._settings.instructions
+        system = [] if instructions is None else [TextMessage(instructions, role=Role.SYSTEM)]
+        sent = [*system, *sent, *([] if empty is None else [empty.reminder])]
+        started = self._usage.start_request(self._use.parser.model, sent)
+        if isinstance(started, LimitReached):
             self._loop.iterations -= 1
             self._limit = started
             return None
@@ -493,6 +494,7 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
                 "iterations": self._loop.iterations,
             },
         )
+        limit = self._limit
         self.result = AgentResult(
             text=text.strip(),
             output=cast("Output", text.strip()),
@@ -504,7 +506,7 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             deferred=self._deferred(),
             cost=self._usage.cost,
             tool_calls=self._usage.tool_calls,
-            error=None if self._limit is None else self._limit.message,
+            error=None if limit is None or limit.reason is not stop else limit.message,
             last_agent=self._agent,
         )
         return self.result

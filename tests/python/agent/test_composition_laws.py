@@ -122,7 +122,7 @@ def check_history(messages: Sequence[tw.Message]) -> None:
 
 
 async def run_tree(world: World, limits: UsageLimits, stop_after: int | None) -> AgentResult[Any]:
-    run = world.agent("root", 2).open("Go!", limits=limits)
+    run = world.agent("root", 2).open("Go!", usage_limits=limits)
 
     async def read() -> None:
         seen = 0

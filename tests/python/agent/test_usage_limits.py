@@ -42,7 +42,7 @@ def used(inputs: int, outputs: int, text: str) -> list[str | tw.UsageUpdate]:
 @on_a_loop
 async def test_no_request_is_sent_once_a_limit_is_reached(limits: UsageLimits, error: str) -> None:
     model = ScriptedModel(used(10, 3, f"Let me see. {ADD}"))
-    result = await Agent(model, [add], limits=limits).run("2 + 3?")
+    result = await Agent(model, [add], usage_limits=limits).run("2 + 3?")
     assert result.stop_reason is StopReason.USAGE_LIMIT
     assert result.error == error
     assert (result.text, result.iterations, len(model.requests)) == ("Let me see.", 1, 1)
@@ -64,7 +64,7 @@ async def test_no_call_of_a_reply_that_exceeds_a_limit_runs(limits: UsageLimits)
         ran.append(n)
 
     model = ScriptedModel(used(10, 3, '<note>{"n": 1}</note><note>{"n": 2}</note>'))
-    result = await Agent(model, [note], limits=limits).run("Note it.")
+    result = await Agent(model, [note], usage_limits=limits).run("Note it.")
     assert ran == []
     assert result.stop_reason is StopReason.USAGE_LIMIT
     assert result.tool_calls == 0
@@ -74,22 +74,22 @@ async def test_no_call_of_a_reply_that_exceeds_a_limit_runs(limits: UsageLimits)
 @on_a_loop
 async def test_an_answer_that_exceeds_a_limit_is_still_the_answer() -> None:
     result = await Agent(ScriptedModel(used(10, 3, "Hello."))).run(
-        "Hi!", limits=UsageLimits(total_tokens=5)
+        "Hi!", usage_limits=UsageLimits(total_tokens=5)
     )
     assert (result.text, result.stop_reason) == ("Hello.", StopReason.COMPLETED)
 
 
 @on_a_loop
 async def test_the_limits_of_a_run_replace_those_of_the_agent() -> None:
-    agent = Agent(ScriptedModel(ADD, "5", "Hi!"), [add], limits=UsageLimits(requests=0))
+    agent = Agent(ScriptedModel(ADD, "5", "Hi!"), [add], usage_limits=UsageLimits(requests=0))
     assert (await agent.run("Hi!")).iterations == 0
-    assert (await agent.run("2 + 3?", limits=UsageLimits(requests=2))).text == "5"
+    assert (await agent.run("2 + 3?", usage_limits=UsageLimits(requests=2))).text == "5"
 
 
 @on_a_loop
 async def test_tokens_that_are_not_reported_are_estimated() -> None:
     model = ScriptedModel(ADD)
-    result = await Agent(model, [add], limits=UsageLimits(output_tokens=1)).run("2 + 3?")
+    result = await Agent(model, [add], usage_limits=UsageLimits(output_tokens=1)).run("2 + 3?")
     assert result.stop_reason is StopReason.USAGE_LIMIT
     assert result.usage.output_tokens == 0
     assert result.cost.estimated
@@ -111,7 +111,7 @@ async def test_limits_count_the_runs_inside() -> None:
 async def test_a_limit_of_the_outer_run_stops_the_inner_one() -> None:
     inner = Agent(ScriptedModel(used(5, 1, ADD), used(5, 1, "five")), [add], name="maths")
     model = ScriptedModel(used(3, 1, '<maths>{"input": "2 + 3"}</maths>'))
-    result = await Agent(model, [inner.as_tool()]).run("?", limits=UsageLimits(requests=2))
+    result = await Agent(model, [inner.as_tool()]).run("?", usage_limits=UsageLimits(requests=2))
     assert result.stop_reason is StopReason.USAGE_LIMIT
     text = tool_results(result)[0].result
     assert "'maths' did not finish (usage_limit): Limit of requests reached: 2 of 2 made" in text
@@ -134,7 +134,7 @@ async def test_of_two_concurrent_requests_for_the_rest_one_is_refused(limits: Us
     task = "x" * 200
     calls = f'<one>{{"input": "{task}"}}</one><two>{{"input": "{task}"}}</two>'
     outer = Agent(ScriptedModel(used(1, 1, calls)), [one.as_tool(), two.as_tool()])
-    result = await outer.run("Do it.", limits=limits)
+    result = await outer.run("Do it.", usage_limits=limits)
     assert result.stop_reason is StopReason.USAGE_LIMIT
     assert sorted(each.is_error for each in tool_results(result)) == [False, True]
 
@@ -189,7 +189,9 @@ async def test_repairs_and_summaries_are_part_of_the_usage() -> None:
 async def test_a_refused_repair_leaves_the_call_invalid() -> None:
     fallback = ScriptedModel()
     model = ScriptedModel('<add>{"a": "two", "b": 3}</add>')
-    result = await Agent(model, [add], fallback=fallback).run("?", limits=UsageLimits(requests=1))
+    result = await Agent(model, [add], fallback=fallback).run(
+        "?", usage_limits=UsageLimits(requests=1)
+    )
     assert result.stop_reason is StopReason.USAGE_LIMIT
     assert not fallback.requests
 
