@@ -8,7 +8,15 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
 from .._aio.runs import check_no_loop, iterate_sync
-from .._checks import check_count, check_flag, check_number, check_text, check_type, wrong_type
+from .._checks import (
+    check_count,
+    check_flag,
+    check_items,
+    check_number,
+    check_text,
+    check_type,
+    wrong_type,
+)
 from ..conversations._store import store_of
 from ..costs._spending import budget_of, check_priced, prices_of
 from ..executor._defaults import RUN_TIMEOUT
@@ -219,7 +227,7 @@ class Agent(Generic[Deps, Output]):
         # Only a set of tools of its own can get the tools of handoffs.
         self._shares_tools = isinstance(tools, Toolset) or executor is not None
         self._handoffs: tuple[Handoff[Any], ...] = ()
-        for handoff in handoffs:
+        for handoff in check_items("handoffs", handoffs, (Agent, Handoff), "a list of agents"):
             self.add_handoff(handoff)
 
     @property

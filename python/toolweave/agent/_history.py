@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from .._checks import wrong_type
+from .._checks import check_iterable, wrong_type
 from .._core import (
     ToolAggregateMessage,
     ToolCallMessage,
@@ -126,6 +126,7 @@ def check_processors(
     given = cast("object", processors)
     if callable(given) or isinstance(given, (str, Summarizer)):
         raise TypeError(f"{name} must be a list; put a single one in a list: [{processors!r}]")
+    check_iterable(name, processors, "a list of functions")
     checked = tuple(processors)
     for index, each in enumerate(checked):
         if not isinstance(each, Summarizer) and not callable(each):

@@ -125,7 +125,7 @@ def test_invalid_handoffs_are_refused() -> None:
         Agent(ScriptedModel(), tw.Toolset([look_up]), handoffs=[billing])
     with pytest.raises(TypeError, match="input_filter must be a function"):
         Handoff(billing, input_filter=7)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    with pytest.raises(TypeError, match="handoff must be an Agent or a Handoff"):
+    with pytest.raises(TypeError, match="handoffs must be a list of agents"):
         Agent(ScriptedModel(), handoffs=[7])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
 
 
