@@ -40,7 +40,8 @@ from toolweave.web import AgentResponder, Page, chat_app
 MADE_HERE = frozenset(
     """
     AgUiRequest AgentResult AgentRun AiSdkRequest AsyncChatEvents CapturedModel CaseResult Chat
-    ChatEvents CostDelta ExecutedTool HandlerRun HandoffEvent History HttpError MCPTools MessageCollector
+    ChatEvents CostDelta ExecutedTool HandlerRun HandoffEvent History HttpError MCPTools
+    MessageCollector
     MessageReceipt ModelRequest Outbox ParsedReply PendingResult Progress PurgeResult RawText
     ReadReply RecordedReply RegistryWatch Reload ReplyRun Request ResponderRun RoutedTool RunRecord
     SceneContext SceneOutcome SceneResult SceneRun SceneStep Score ScorerReply ScorerRequest
