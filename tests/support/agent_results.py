@@ -1,4 +1,4 @@
-"""What tests read from the results of agents."""
+"""Readers of the results of agents."""
 
 from __future__ import annotations
 

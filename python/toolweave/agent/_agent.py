@@ -151,7 +151,7 @@ class Agent(Generic[Deps, Output]):
         usage_limits: UsageLimits | None = None,
         prices: PriceTable | Mapping[str, Price] | None = None,
         budget: Budget | Number | None = None,
-        handoffs: Iterable[Agent[Deps, Any] | Handoff[Deps]] = (),
+        handoffs: Iterable[Agent[Deps, Any] | Handoff[Deps]] | None = None,
         history_processors: Sequence[HistoryProcessor | Summarizer] = (),
         conversations: ConversationStore | None = None,
         summarizer: Summarizer | None = None,
@@ -227,7 +227,9 @@ class Agent(Generic[Deps, Output]):
         # Only a set of tools of its own can get the tools of handoffs.
         self._shares_tools = isinstance(tools, Toolset) or executor is not None
         self._handoffs: tuple[Handoff[Any], ...] = ()
-        for handoff in check_items("handoffs", handoffs, (Agent, Handoff), "a list of agents"):
+        for handoff in check_items(
+            "handoffs", handoffs or (), (Agent, Handoff), "a list of agents"
+        ):
             self.add_handoff(handoff)
 
     @property

@@ -116,11 +116,11 @@ class Target:
     agent: RunnableAgent
     """The agent."""
     name: str
-    """Its name."""
+    """The name of the agent."""
     use: NaturalToolUse
-    """Its model and its tools."""
+    """The model and the tools of the agent."""
     settings: AgentSettings
-    """Its settings."""
+    """The settings of the agent."""
     input_filter: HistoryProcessor | None
     """The filter of the messages before the handoff."""
 

@@ -28,7 +28,7 @@ LIMITS = st.builds(
 
 @dataclass
 class Spent:
-    """What the models of all agents have reported."""
+    """Usage that the models of all agents have reported."""
 
     requests: int = 0
     inputs: int = 0
