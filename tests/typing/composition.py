@@ -56,7 +56,7 @@ async def composing() -> None:
     Agent(model, history_processors=[wrong])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
     Agent(model, handoffs=["inner"])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
     inner.as_tool(time_out=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    UsageLimits(3)  # type: ignore[misc]  # pyright: ignore[reportCallIssue]
+    UsageLimits(3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
 def with_dependencies() -> None:
@@ -64,4 +64,4 @@ def with_dependencies() -> None:
     traveller = Agent(model, deps_type=Trip, handoffs=[guide, Handoff(guide)])
     traveller.run_sync("Hi!", deps=Trip("Oslo"))
     # An agent without dependencies has none to hand over.
-    Agent(model, deps_type=int, handoffs=[guide])  # type: ignore[list-item]  # pyright: ignore[reportArgumentType]
+    Agent(model, deps_type=int, handoffs=[guide])  # type: ignore[misc]  # pyright: ignore[reportArgumentType]

@@ -278,7 +278,7 @@ class Agent(Generic[Deps, Output]):
                 "an agent with handoffs must have tools of its own, got a Toolset or an executor: "
                 "pass a list of tools, and change them by `agent.toolset`"
             )
-        agent: Agent[Any, Any] = other
+        agent = cast("Agent[Any, Any]", other)
         self._check_priced(agent)
         name, input_filter = str(agent.name), handoff.input_filter
 

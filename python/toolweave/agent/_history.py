@@ -102,7 +102,7 @@ async def process_history(
     if inspect.isawaitable(returned):
         returned = await returned
     name = _name_of(processor)
-    if returned is None:
+    if cast("object", returned) is None:
         raise TypeError(f"history processor {name!r} must return messages, got None")
     processed = as_messages(returned, f"the result of {name!r}")
     if messages and not processed:
@@ -129,7 +129,7 @@ def check_processors(
     check_iterable(name, processors, "a list of functions")
     checked = tuple(processors)
     for index, each in enumerate(checked):
-        if not isinstance(each, Summarizer) and not callable(each):
+        if not isinstance(each, Summarizer) and not callable(cast("object", each)):
             wanted = "a function of a list of messages, or a Summarizer"
             raise wrong_type(f"{name}[{index}]", wanted, each)
     return checked
