@@ -3,9 +3,9 @@
 The modules, from the lowest layer to the highest. Each uses only modules before it, which
 `tests/python/package/test_layers.py` checks:
 
-    core        _core, _public, _extras, _exception_text, _slices, _checks, kinds, exceptions,
-                _messages, _options, _streams, protocols, tracing, _aio
-    calls       tools, executor
+    core        _core, _public, _extras, _exception_text, _slices, _checks, kinds, _messages,
+                exceptions, _options, _streams, protocols, tracing, _aio
+    calls       tools, executor, output
     models      models, costs, profiles
     agents      natural, conversations, limits, summary, agent, scenes
     selection   handlers, registry, selection, nlweb
@@ -103,6 +103,8 @@ from .exceptions import (
     MessageError,
     ModelError,
     ModelRetry,
+    OutputError,
+    OutputTypeError,
     PoolError,
     RateLimitedError,
     RegistryError,
@@ -258,6 +260,8 @@ __all__ = [
     "Observer",
     "Origin",
     "Outcome",
+    "OutputError",
+    "OutputTypeError",
     "Parser",
     "ParserOptions",
     "PendingResult",

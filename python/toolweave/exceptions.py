@@ -8,6 +8,8 @@ ToolweaveError
 ├── InvalidJSONError          (also a ValueError)
 ├── MessageError              (also a ValueError)
 ├── ModelError                (also a RuntimeError)
+├── OutputError               (also a ValueError)
+├── OutputTypeError           (also a TypeError)
 ├── PoolError                 (also a RuntimeError)
 ├── RateLimitedError          (also a RuntimeError)
 ├── RegistryError             (also a ValueError)
@@ -33,10 +35,11 @@ ToolweaveError
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._core import Diagnostic, InvalidToolCall, Violation
+    from ._messages import Message
 
 __all__ = [
     "ChatBusyError",
@@ -51,6 +54,8 @@ __all__ = [
     "MessageError",
     "ModelError",
     "ModelRetry",
+    "OutputError",
+    "OutputTypeError",
     "PoolError",
     "RateLimitedError",
     "RegistryError",
@@ -181,6 +186,37 @@ class ModelError(ToolweaveError, RuntimeError):
 def _is_transient(status: int) -> bool:
     """Return True if a request that failed with this HTTP status may succeed when retried."""
     return status in (408, 409, 425, 429) or (500 <= status < 600 and status not in (501, 505))
+
+
+class OutputError(ToolweaveError, ValueError):
+    """A run has no output: the model did not write a valid one, or the run ended before it."""
+
+    def __init__(
+        self,
+        message: str,
+        text: str = "",
+        violations: tuple[Violation, ...] = (),
+        messages: tuple[Message, ...] = (),
+        partial: Any = None,
+    ) -> None:
+        super().__init__(message, text, violations, messages, partial)
+        self.text = text
+        """Last reply of the model, as written; empty if the run ended before it."""
+        self.violations = violations
+        """Violations in that reply; empty if a function refused it, or there is none."""
+        self.messages = messages
+        """Messages of the conversation, valid history for another run."""
+        self.partial = partial
+        """JSON value of the last reply, before validation; None if the reply is not JSON."""
+
+
+class OutputTypeError(ToolweaveError, TypeError):
+    """A type cannot be the type of an output."""
+
+    def __init__(self, message: str, output_type: str) -> None:
+        super().__init__(message, output_type)
+        self.output_type = output_type
+        """The type, as text."""
 
 
 class PoolError(ToolweaveError, RuntimeError):

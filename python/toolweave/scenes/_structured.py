@@ -1,13 +1,4 @@
-"""Structured replies: JSON that is validated and repaired like the arguments of tools.
-
-A reader returns JSON that fits the schema, or the violations:
-
-    >>> reader = JsonReader({"type": "object", "properties": {"continue": {"type": "boolean"}}})
-    >>> reader.read('Sure: {"continue": "true"}').arguments
-    {'continue': True}
-    >>> [violation.message for violation in reader.read('{"continue": 1}').violations]
-    ['/continue: 1 is not a boolean']
-"""
+"""Structured replies: JSON that is validated and repaired like the arguments of tools."""
 
 from __future__ import annotations
 
@@ -16,10 +7,11 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .._core import FunctionContract, InvalidToolCall, Limits, Parser, TextMessage
+from .._core import InvalidToolCall, TextMessage
 from ..agent._loop import ReplyLoop
 from ..exceptions import ValidationError
 from ..kinds import Role, SceneStopReason
+from ..output._reading import JsonReader
 from ..protocols import ModelOptions
 from ._ends import StopRun
 from ._model_turn import CUT_OFF_MESSAGES, ModelTurn
@@ -28,14 +20,13 @@ from ._state import user
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from .._core import Repair, ToolCall
+    from .._core import Repair
     from ._state import RunState
 
 T = TypeVar("T")
 
 _log = logging.getLogger("toolweave.scenes")
 
-_NAME = "reply"
 _MAX_PROBLEMS = 20
 _MAX_SHOWN = 80
 
@@ -51,27 +42,6 @@ class InvalidReply(Exception):  # noqa: N818 - of a reply
     def __init__(self, problem: str, stop: StopRun) -> None:
         super().__init__(problem)
         self.stop = stop
-
-
-class JsonReader:
-    """A reader of JSON written by models.
-
-    Args:
-        schema: The JSON Schema of the replies.
-    """
-
-    def __init__(self, schema: Mapping[str, Any]) -> None:
-        limits = Limits(max_argument_bytes=100_000)
-        self._parser = Parser([FunctionContract(_NAME, None, schema)], limits=limits)
-
-    def read(self, text: str, *, truncated: bool = False) -> ToolCall | InvalidToolCall:
-        """Read a reply.
-
-        Args:
-            text: The reply.
-            truncated: True if the reply was cut off.
-        """
-        return self._parser.native_call(_NAME, _NAME, text, truncated=truncated)
 
 
 async def ask_for(

@@ -1,0 +1,75 @@
+"""Texts for models: the form of the output, and the problems of a reply."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ._overlap import Shape
+from ._reading import wrapped_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._core import Violation
+    from ._members import Schema
+
+# More values than a sentence can list are shown as a schema.
+_MAX_LISTED = 50
+_MAX_PROBLEMS = 20
+
+_SCALARS = {
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+}
+
+
+def instructions(schema: Schema, *, wrapped: bool, with_tools: bool) -> str:
+    """Return the sentences that ask for an output.
+
+    Args:
+        schema: The schema of the output.
+        wrapped: True if the output must be in an object.
+        with_tools: True if the model may call tools first.
+    """
+    lead = "When you have all that you need, answer" if with_tools else "Answer"
+    if not wrapped:
+        words = _words(schema)
+        if words is not None:
+            return f"{lead} with exactly one of these and nothing else: {', '.join(words)}"
+        kind = schema.get("type")
+        if isinstance(kind, str) and kind in _SCALARS and len(schema) == 1:
+            return f"{lead} with {_SCALARS[kind]} and nothing else."
+    shown = json.dumps(
+        wrapped_schema(schema) if wrapped else schema, ensure_ascii=False, separators=(",", ":")
+    )
+    return f"{lead} with JSON only, without any text around it, that fits this schema:\n{shown}"
+
+
+def retry_text(violations: Sequence[Violation], form: str) -> str:
+    """Return the message that asks again after an invalid reply.
+
+    Args:
+        violations: What is wrong with the reply.
+        form: The sentences that ask for an output.
+    """
+    problems = "\n".join(f"- {each.message}" for each in violations[:_MAX_PROBLEMS])
+    return f"Your answer cannot be used:\n{problems}\n\nAnswer again, in full. {form}"
+
+
+def _words(schema: Schema) -> list[str] | None:
+    """Return the values of a schema as words; None if it has others."""
+    found: list[Any] = []
+    for each in Shape(schema).alternatives:
+        if each.types == {"null"}:
+            found.append(None)
+        elif each.values is None:
+            return None
+        else:
+            found += each.values
+    words = [value if isinstance(value, str) else json.dumps(value) for value in found]
+    plain = all(word and "," not in word and "\n" not in word for word in words)
+    if len(words) > _MAX_LISTED or not plain or len(set(words)) < len(words):
+        return None
+    return words
