@@ -104,6 +104,8 @@ class ChatModel(Protocol):
     - ``name: str``: name of the model, for traces and costs (the name of the class).
     - ``provider: str``: provider of the model, such as ``openai`` (``unknown``).
     - ``native_tools: bool``: True if it accepts `tools` and makes native calls (False).
+    - ``structured_output: bool``: True if it sends `ModelOptions.response_schema` to a provider
+      that enforces schemas (False).
     """
 
     def stream(

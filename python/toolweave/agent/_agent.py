@@ -7,22 +7,15 @@ from contextlib import aclosing
 from copy import copy
 from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
-from .._aio.runs import check_no_loop, iterate_sync
-from .._checks import (
-    check_count,
-    check_flag,
-    check_items,
-    check_number,
-    check_text,
-    check_type,
-    wrong_type,
-)
-from ..conversations._store import store_of
-from ..costs._spending import budget_of, check_priced, prices_of
+from typing_extensions import TypeVar
+
+from .._aio.runs import check_no_loop
+from .._checks import check_choice, check_count, check_flag, check_number, check_text, check_type
 from ..executor._defaults import RUN_TIMEOUT
 from ..models import as_model
 from ..natural import NaturalToolUse
 from ..natural._options import resolve_mode
+from ..output._functions import CheckedValidator
 from ..protocols import ModelOptions
 from ..summary import Summarizer
 from ..tools import Toolset
@@ -33,8 +26,8 @@ from ._handoff import Handoff, Target, handoff_tool
 from ._history import check_processors
 from ._limits import UsageLimits
 from ._options import AgentSettings, Output, RunOptions
-from ._result import AgentResult
-from ._run import AgentRun
+from ._output import OutputSettings, output_schema
+from ._run import AgentResult, AgentRun
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -56,14 +49,18 @@ if TYPE_CHECKING:
     from ..natural import ToolMode, ToolUseOptions
     from ..natural._dialects import DialectOption
     from ..natural._style import HistoryForm, PromptStyle, Tag
+    from ..output import OutputType
     from ..profiles import Profile
     from ..protocols import ChatModel, Messages, Model
     from ..tools import Tool, ToolOptions
     from ..tools._toolset import Handlers, ToolLike
     from ._history import HistoryProcessor
     from ._options import OpenArguments, RunArguments
-    from ._result import RunnableAgent
+    from ._output import OutputMode
     from ._run import AgentEvent
+
+T = TypeVar("T", default=Any)
+Validator = TypeVar("Validator", bound="Callable[..., Any]")
 
 
 class Agent(Generic[Deps, Output]):
@@ -83,8 +80,14 @@ class Agent(Generic[Deps, Output]):
         instructions: The system message before every conversation.
         deps_type: The type of the dependencies that each run needs, for type checkers. If it is a
             class, the dependencies of a run must be an instance of it.
-        name: The name of the agent, in traces, as `from_agent` of its messages, and in the names of
-            the tools that run it.
+        output_type: The type of the output: a type, a JSON Schema as a mapping, a function, whose
+            return value is the output, or a list of these; text if not given. See
+            docs/results.md.
+        output_mode: The way in which the model is asked for it. ``native``: the provider enforces
+            the schema. ``prompted``: the instructions show it. ``auto``: both, where the provider
+            can enforce it and there are no tools; otherwise ``prompted``.
+        output_retries: Number of times that a run asks again after an invalid output.
+        name: The name of the agent, in traces and as `from_agent` of its messages.
         max_iterations: Maximum number of requests to the model per run.
         max_repeats: Number of replies in which the same calls give the same results after which
             the run ends as a loop; None for no check.
@@ -129,6 +132,8 @@ class Agent(Generic[Deps, Output]):
 
     Raises:
         ContractError: The name of a tool is invalid or not unique.
+        OutputTypeError: JSON Schema cannot express the output type, or two members of a union
+            cannot be told apart.
         SchemaError: The parameters of a tool are not a JSON Schema.
         ToolDefinitionError: A tool has no handler, or an unsuitable one.
         TypeError: The model is not a model, or an option is unknown.
@@ -144,6 +149,9 @@ class Agent(Generic[Deps, Output]):
         *,
         instructions: str | None = None,
         deps_type: type[Deps] | None = None,
+        output_type: OutputType[Output] | None = None,
+        output_mode: OutputMode = "auto",
+        output_retries: int = 1,
         name: str | None = None,
         max_iterations: int = 10,
         max_repeats: int | None = 3,
@@ -177,6 +185,8 @@ class Agent(Generic[Deps, Output]):
     ) -> None:
         check_text("instructions", instructions, none=True)
         check_deps_type(deps_type)
+        check_choice("output_mode", output_mode, ("auto", "native", "prompted"))
+        check_count("output_retries", output_retries, 0)
         check_count("max_iterations", max_iterations, 1)
         check_count("max_repeats", max_repeats, 2, none=True)
         check_flag("answer_at_limit", answer_at_limit)
@@ -215,12 +225,7 @@ class Agent(Generic[Deps, Output]):
             strict,
             answer_at_limit,
             run_timeout,
-            history_processors=check_processors("history_processors", history_processors),
-            summarizer=summarizer,
-            usage_limits=usage_limits,
-            prices=None if prices is None else prices_of(prices),
-            budget=budget_of(budget),
-            conversations=store_of(conversations),
+            OutputSettings(output_schema(output_type), output_mode, output_retries),
         )
         self._fallback = None if fallback is None else as_model(fallback)
         self._check_priced(self)
@@ -247,86 +252,21 @@ class Agent(Generic[Deps, Output]):
         """The tools. Additions and removals take effect from the next request on."""
         return self._use.executor.toolset
 
-    def __repr__(self) -> str:
-        return f"Agent({self.name!r})"
+    def output_validator(self, validator: Validator) -> Validator:
+        """Add a function that checks each output; use it as a decorator.
 
-    @property
-    def handoffs(self) -> tuple[Handoff[Any], ...]:
-        """The agents that the model can hand the conversation over to."""
-        return self._handoffs
-
-    def add_handoff(self, handoff: Agent[Deps, Any] | Handoff[Deps]) -> None:
-        """Let the model hand the conversation over to another agent, by a tool of its own.
-
-        Use it for agents that hand over to each other. Runs have the tool from the next request on.
-
-        Raises:
-            ContractError: A tool has the name already.
-            TypeError: The handoff is not an agent or a `Handoff`.
-            UnpricedModelError: The model of the other agent has no price for the budget.
-            ValueError: The other agent has no name, or the tools are in a `Toolset` or executor
-                that other agents may use as well.
-        """
-        if isinstance(handoff, Agent):
-            handoff = Handoff(handoff)
-        check_type("handoff", handoff, Handoff, "an Agent or a Handoff")
-        other = handoff.agent
-        if not isinstance(other, Agent):
-            raise wrong_type("handoff.agent", "an Agent", other)
-        if self._shares_tools:
-            raise ValueError(
-                "an agent with handoffs must have tools of its own, got a Toolset or an executor: "
-                "pass a list of tools, and change them by `agent.toolset`"
-            )
-        agent = cast("Agent[Any, Any]", other)
-        self._check_priced(agent)
-        name, input_filter = str(agent.name), handoff.input_filter
-
-        def find() -> Target:
-            return Target(
-                cast("RunnableAgent", agent), name, agent._use, agent._settings, input_filter
-            )
-
-        self.toolset.add(handoff_tool(handoff.tool_name, handoff.purpose, find))
-        self._handoffs = (*self._handoffs, handoff)
-
-    def as_tool(
-        self,
-        name: str | None = None,
-        description: str | None = None,
-        *,
-        input_type: Any = str,
-        **options: Unpack[ToolOptions],
-    ) -> Tool[..., Any]:
-        """Return a tool that runs this agent, for other agents.
-
-        The tool gets a task, and its result is the output of the run. What the agent does is
-        reported as progress of the call, and the agent is stopped with the call. It gets the
-        dependencies of the outer run, and its usage counts in the outer run. A run that ends
-        without an answer is an error of the call. Agents call agents at most `max_call_depth`
-        deep.
+        Validators run in the order of addition, each with what the one before returned. One that
+        raises `ModelRetry` makes the model answer again, with the text of the exception.
 
         Args:
-            name: The name of the tool; derived from that of the agent if not given.
-            description: The purpose of the agent, by which the model decides.
-            input_type: The type of the task, in any form that a parameter of a tool can have. The
-                agent reads anything but a string as JSON.
-            **options: Options of the tool; see `ToolOptions`.
+            validator: Function of the output, or of a `RunContext` and the output, that returns
+                the output or another one. It may be async; otherwise it runs in a thread.
 
         Raises:
-            ToolDefinitionError: An option is invalid.
-            ValueError: Neither the agent nor the tool has a name.
+            TypeError: It is not a function of one or two arguments.
         """
-        return agent_tool(self, name, description, input_type, options)
-
-    def _check_priced(self, agent: Agent[Any, Any]) -> None:
-        """Check that each model of an agent has a price, if this agent has a budget."""
-        settings = agent._settings
-        summarizers = (settings.summarizer, *settings.history_processors)
-        models = [agent._use.parser.model]
-        models += [] if agent._fallback is None else [agent._fallback]
-        models += [each.model for each in summarizers if isinstance(each, Summarizer)]
-        check_priced(models, self._settings.budget, prices_of(self._settings.prices))
+        self._settings.output.validators.append(CheckedValidator(validator))
+        return validator
 
     def wrap_model(self, wrap: Callable[[ChatModel], ChatModel]) -> Agent[Deps, Output]:
         """Return a copy of the agent with another model, such as a wrapper that observes its own.
@@ -358,11 +298,30 @@ class Agent(Generic[Deps, Output]):
         deps: Deps,
         **options: Unpack[RunArguments],
     ) -> AgentResult[Output]: ...
+    @overload
+    async def run(
+        self: Agent[None, Output],
+        input: Messages | None,
+        *,
+        deps: None = None,
+        output_type: OutputType[T],
+        **options: Unpack[RunArguments],
+    ) -> AgentResult[T]: ...
+    @overload
+    async def run(
+        self,
+        input: Messages | None,
+        *,
+        deps: Deps,
+        output_type: OutputType[T],
+        **options: Unpack[RunArguments],
+    ) -> AgentResult[T]: ...
     async def run(
         self,
         input: Messages | None,  # noqa: A002
         *,
         deps: Any = None,
+        output_type: Any = None,
         **options: Unpack[RunArguments],
     ) -> AgentResult[Output]:
         """Run until there is an answer or another reason to stop.
@@ -373,18 +332,21 @@ class Agent(Generic[Deps, Output]):
         Args:
             input: The input of the user in any form; None to continue from the end of the history.
             deps: The dependencies of the run, for the tools and the instructions.
-            **options: `history`, `conversation`, `usage_limits` and others; see `RunArguments`.
+            output_type: The output type of this run, in place of that of the agent.
+            **options: `history` and `chat_id`; see `RunArguments`.
 
         Raises:
             ConsolidationError: The conversation cannot be written as text.
             MaxIterationsError: The model still calls tools in the last iteration, in strict mode.
             MessageError: The conversation is invalid or not supported by this model.
             ModelError: A request failed, or a reply broke off.
+            OutputError: The model gave no valid output, also when asked again.
+            OutputTypeError: The output type of the run cannot be used.
             ToolUseParsingError: A call is invalid, in strict mode.
             TypeError: The dependencies are not of the type of the agent's.
             ValueError: Input and history are both empty.
         """
-        return await self._open(input, RunOptions(deps, **options)).wait()
+        return await self._open(input, RunOptions(deps, output_type=output_type, **options)).wait()
 
     @overload
     def stream(
@@ -402,11 +364,30 @@ class Agent(Generic[Deps, Output]):
         deps: Deps,
         **options: Unpack[RunArguments],
     ) -> AsyncGenerator[AgentEvent[Output], None]: ...
+    @overload
+    def stream(
+        self: Agent[None, Output],
+        input: Messages | None,
+        *,
+        deps: None = None,
+        output_type: OutputType[T],
+        **options: Unpack[RunArguments],
+    ) -> AsyncGenerator[AgentEvent[T], None]: ...
+    @overload
+    def stream(
+        self,
+        input: Messages | None,
+        *,
+        deps: Deps,
+        output_type: OutputType[T],
+        **options: Unpack[RunArguments],
+    ) -> AsyncGenerator[AgentEvent[T], None]: ...
     async def stream(
         self,
         input: Messages | None,  # noqa: A002
         *,
         deps: Any = None,
+        output_type: Any = None,
         **options: Unpack[RunArguments],
     ) -> AsyncGenerator[AgentEvent[Output], None]:
         """Run, and yield events as they happen.
@@ -416,7 +397,8 @@ class Agent(Generic[Deps, Output]):
         Args:
             input: The input of the user in any form; None to continue from the end of the history.
             deps: The dependencies of the run, for the tools and the instructions.
-            **options: `history`, `conversation`, `usage_limits` and others; see `RunArguments`.
+            output_type: The output type of this run, in place of that of the agent.
+            **options: `history` and `chat_id`; see `RunArguments`.
 
         Yields:
             The events of each reply and its calls, as `NaturalToolUse.stream` yields them, and the
@@ -425,16 +407,7 @@ class Agent(Generic[Deps, Output]):
         Raises:
             Exception: Any exception of `run`.
         """
-        async with aclosing(self._stream(input, RunOptions(deps, **options))) as events:
-            async for event in events:
-                yield event
-
-    async def _stream(
-        self,
-        input: Messages | None,  # noqa: A002
-        options: RunOptions[Deps],
-    ) -> AsyncGenerator[AgentEvent[Output], None]:
-        async with self._open(input, options) as run:
+        async with self._open(input, RunOptions(deps, output_type=output_type, **options)) as run:
             async for event in run:
                 yield event
 
@@ -454,11 +427,30 @@ class Agent(Generic[Deps, Output]):
         deps: Deps,
         **options: Unpack[RunArguments],
     ) -> AgentResult[Output]: ...
+    @overload
+    def run_sync(
+        self: Agent[None, Output],
+        input: Messages | None,
+        *,
+        deps: None = None,
+        output_type: OutputType[T],
+        **options: Unpack[RunArguments],
+    ) -> AgentResult[T]: ...
+    @overload
+    def run_sync(
+        self,
+        input: Messages | None,
+        *,
+        deps: Deps,
+        output_type: OutputType[T],
+        **options: Unpack[RunArguments],
+    ) -> AgentResult[T]: ...
     def run_sync(
         self,
         input: Messages | None,  # noqa: A002
         *,
         deps: Any = None,
+        output_type: Any = None,
         **options: Unpack[RunArguments],
     ) -> AgentResult[Output]:
         """Run on a new event loop, for programs without one.
@@ -466,14 +458,17 @@ class Agent(Generic[Deps, Output]):
         Args:
             input: The input of the user in any form; None to continue from the end of the history.
             deps: The dependencies of the run, for the tools and the instructions.
-            **options: `history`, `conversation`, `usage_limits` and others; see `RunArguments`.
+            output_type: The output type of this run, in place of that of the agent.
+            **options: `history` and `chat_id`; see `RunArguments`.
 
         Raises:
             RuntimeError: An event loop is running in this thread.
             Exception: Any exception of `run`.
         """
         check_no_loop("agent")
-        return asyncio.run(self._open(input, RunOptions(deps, **options)).wait())
+        return asyncio.run(
+            self._open(input, RunOptions(deps, output_type=output_type, **options)).wait()
+        )
 
     @overload
     def run_stream_sync(
@@ -535,11 +530,30 @@ class Agent(Generic[Deps, Output]):
         deps: Deps,
         **options: Unpack[OpenArguments],
     ) -> AgentRun[Deps, Output]: ...
+    @overload
+    def open(
+        self: Agent[None, Output],
+        input: Messages | None,
+        *,
+        deps: None = None,
+        output_type: OutputType[T],
+        **options: Unpack[OpenArguments],
+    ) -> AgentRun[None, T]: ...
+    @overload
+    def open(
+        self,
+        input: Messages | None,
+        *,
+        deps: Deps,
+        output_type: OutputType[T],
+        **options: Unpack[OpenArguments],
+    ) -> AgentRun[Deps, T]: ...
     def open(
         self,
         input: Messages | None,  # noqa: A002
         *,
         deps: Any = None,
+        output_type: Any = None,
         **options: Unpack[OpenArguments],
     ) -> AgentRun[Any, Output]:
         """Create a run, which starts when it is first iterated or awaited.
@@ -547,7 +561,8 @@ class Agent(Generic[Deps, Output]):
         Args:
             input: The input of the user in any form; None to continue from the end of the history.
             deps: The dependencies of the run, for the tools and the instructions.
-            **options: As of `run`, and `run_id` and `journal`; see `OpenArguments`.
+            output_type: The output type of this run, in place of that of the agent.
+            **options: `history`, `chat_id`, `run_id` and `journal`; see `OpenArguments`.
 
         Raises:
             MessageError: The conversation is invalid.
@@ -555,7 +570,7 @@ class Agent(Generic[Deps, Output]):
                 agent's.
             ValueError: Input and history are both empty.
         """
-        return self._open(input, RunOptions(deps, **options))
+        return self._open(input, RunOptions(deps, output_type=output_type, **options))
 
     def _open(
         self,

@@ -43,6 +43,11 @@ class ReplyLoop:
         self.iterations = 0
         """Number of requests made."""
 
+    @property
+    def may_continue(self) -> bool:
+        """True if another request can be made."""
+        return self.iterations < self._max_iterations
+
     def extend(self, requests: int) -> None:
         """Allow this number of requests from now on."""
         self._max_iterations = self.iterations + requests

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypedDict
 
 from typing_extensions import TypeVar
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from ..conversations import ConversationStore
     from ..costs import Budget, PriceTable
     from ..protocols import Journal, Messages, ModelOptions
-    from ..summary import Summarizer
-    from ._history import HistoryProcessor
+    from ._output import OutputSettings
 
 Output = TypeVar("Output", default=str)
 
@@ -63,6 +62,7 @@ class RunOptions(Generic[Deps]):
     usage_limits: UsageLimits | None = None
     run_id: str | None = None
     journal: Journal | None = None
+    output_type: Any = None
 
     def __post_init__(self) -> None:
         check_journal(self.journal)
@@ -82,24 +82,4 @@ class AgentSettings:
     strict: bool
     answer_at_limit: bool
     run_timeout: float | None
-    history_processors: tuple[HistoryProcessor | Summarizer, ...]
-    summarizer: Summarizer | None
-    usage_limits: UsageLimits | None
-    prices: PriceTable | None
-    budget: Budget | None
-    conversations: ConversationStore
-
-    def of_run(self, run: AgentSettings) -> AgentSettings:
-        """Return these settings for the rest of a run that another agent has started.
-
-        Args:
-            run: The settings of the agent that started the run, whose limits stay in force.
-        """
-        return replace(
-            self,
-            max_iterations=run.max_iterations,
-            max_repeats=run.max_repeats,
-            strict=run.strict,
-            answer_at_limit=run.answer_at_limit,
-            run_timeout=run.run_timeout,
-        )
+    output: OutputSettings

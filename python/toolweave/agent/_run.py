@@ -28,8 +28,7 @@ from ._history import SentHistory
 from ._limits import LimitReached, RequestUsage, RunUsage
 from ._loop import ReplyLoop, merge_late_results, pending_calls
 from ._options import Output
-from ._result import AgentResult
-from ._stored import StoredConversation
+from ._output import MissingOutput, RunOutput
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Coroutine, Generator
@@ -46,7 +45,38 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("toolweave.agent")
 
-T = TypeVar("T")
+
+@dataclass(frozen=True)
+class AgentResult(Generic[Output]):
+    """The result of a run."""
+
+    text: str
+    """The last text of the model, without surrounding white space."""
+    messages: tuple[Message, ...]
+    """All messages of the conversation including the history, without the instructions: the
+    `history` of the next run."""
+    new_messages: tuple[Message, ...] = field(repr=False)
+    """The messages that this run added: the input and all replies."""
+    usage: UsageMessage
+    """The usage of all requests of the run, as far as the provider reports it."""
+    stop_reason: StopReason
+    """The reason why the run ended."""
+    iterations: int
+    """Number of requests to the model."""
+    deferred: tuple[ToolDeferred, ...] = ()
+    """The calls with deferred results, each with the key to resolve."""
+    _output: Any = field(default=None, repr=False)
+
+    @property
+    def output(self) -> Output:
+        """The output of the run: the text, unless the agent or the run has an output type.
+
+        Raises:
+            OutputError: The run ended without an output, for example because it was cancelled.
+        """
+        if isinstance(self._output, MissingOutput):
+            raise self._output.error
+        return cast("Output", self._output)
 
 
 AgentEvent: TypeAlias = "ToolUseEvent | HandoffEvent | AgentResult[Output]"
@@ -96,12 +126,8 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
         self._changed: list[Message] = []
         self._resumed = input is None
         self._chat_id = options.chat_id
-        limits = settings.usage_limits if options.usage_limits is None else options.usage_limits
-        self._usage = RunUsage(limits, prices=settings.prices, budget=settings.budget)
-        # The request of the current reply, and the limit that ends the run.
-        self._request: RequestUsage | None = None
-        self._limit: LimitReached | None = None
-        self._transfer: tuple[Target, str] | None = None
+        self._usage = (0, 0, 0)
+        self._output = RunOutput(settings.output.for_run(options.output_type), use)
         self._loop = ReplyLoop(settings.max_iterations, settings.max_repeats)
         self._reply: ReplyRun | None = None
         self._stop, self._text = StopReason.CANCELLED, ""
@@ -226,13 +252,43 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
 
     async def _events(self) -> AsyncGenerator[AgentEvent[Output], None]:
         with self._enforce_timeout(), self._span():
-            async with self._open_conversation() as is_open:
-                if is_open:
-                    async with aclosing(self._steps()) as steps:
-                        async for event in steps:
-                            yield event
-            outcome = self._finish(self._stop, self._text)
-            if outcome.stop_reason is StopReason.MAX_ITERATIONS and self._settings.strict:
+            merge = self._use.executor.merge_results
+            for aggregate, late in await merge_late_results(
+                self._messages, merge, self._options.journal, self._changed
+            ):
+                self.generation_id = aggregate.generation_id
+                for _, result in late:
+                    yield result
+                yield aggregate
+            if self._resumed and self._deferred():
+                yield self._finish(StopReason.DEFERRED, "")
+                return
+            if self._cancelled:
+                yield self._finish(StopReason.CANCELLED, "")
+                return
+            empty: ReplyRun | None = None
+            with_tools = True
+            while True:
+                reply = self._open_reply(empty, with_tools=with_tools)
+                async with self._consume(reply):
+                    async for event in reply:
+                        yield event
+                stop = await self._stop_reason_of(reply, with_tools=with_tools)
+                if stop is StopReason.CANCELLED:
+                    break
+                empty = reply if self._loop.should_retry(reply) else None
+                if stop is None or empty is not None:
+                    continue
+                answers = with_tools and self._settings.answer_at_limit
+                if stop is not StopReason.MAX_ITERATIONS or not answers:
+                    if await self._has_output(reply, stop):
+                        break
+                    continue
+                # A request without tools, and another one if its reply is empty.
+                with_tools = False
+                self._loop.extend(2)
+            outcome = self._finish(stop, reply.text)
+            if stop is StopReason.MAX_ITERATIONS and self._settings.strict:
                 limit = self._settings.max_iterations
                 raise MaxIterationsError(f"Maximum tool call iterations ({limit}) reached", limit)
             yield outcome
@@ -365,6 +421,10 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             with_tools: True if the model is shown the tools.
         """
         self._loop.iterations += 1
+        instructions = self._settings.instructions
+        options, form = self._output.request(self._settings.options, with_tools=with_tools)
+        prompt = "\n\n".join(filter(None, (instructions, form)))
+        system = [TextMessage(prompt, role=Role.SYSTEM)] if prompt else []
         messages = self._messages
         if empty is not None:
             _log.info("an empty reply is requested once more", extra={"run_id": self.run_id})
@@ -385,8 +445,8 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             return None
         self._request, self._transfer = started, None
         return self._use.open(
-            sent,
-            options=self._settings.options,
+            [*system, *messages],
+            options=options,
             run_id=self.run_id,
             chat_id=self._chat_id,
             with_tools=with_tools,
@@ -474,6 +534,17 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             stop = self._limit.reason
         return StopReason.CANCELLED if self._cancelled.is_set() else stop
 
+    async def _has_output(self, reply: ReplyRun, stop: StopReason) -> bool:
+        """Return False if the reply is not the output and the model has to be asked again."""
+        if reply.aggregate is not None or stop is StopReason.CANCELLED:
+            return True
+        retry = await self._output.check(
+            reply, stop, self._run_context(), may_retry=self._loop.may_continue
+        )
+        if retry is not None:
+            self._messages.append(retry)
+        return retry is None
+
     def _deferred(self) -> tuple[ToolDeferred, ...]:
         """Return the calls of the conversation with deferred results."""
         return tuple(
@@ -497,16 +568,12 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
         limit = self._limit
         self.result = AgentResult(
             text=text.strip(),
-            output=cast("Output", text.strip()),
             messages=tuple(self._messages),
             new_messages=tuple(self._messages[self._start :]),
             usage=self.usage,
             stop_reason=stop,
             iterations=self._loop.iterations,
             deferred=self._deferred(),
-            cost=self._usage.cost,
-            tool_calls=self._usage.tool_calls,
-            error=None if limit is None or limit.reason is not stop else limit.message,
-            last_agent=self._agent,
+            _output=self._output.result(stop, text, tuple(self._messages)),
         )
         return self.result

@@ -92,6 +92,8 @@ class ProviderModel(ABC):
         """Provider of the model."""
         self.native_tools = native_tools
         """True if the model makes native calls."""
+        self.structured_output = True
+        """True, since requests have the schema of the reply if there is one."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._model!r}, provider={self.provider!r})"

@@ -86,7 +86,7 @@ async def complete(
     check_type("options", options, ModelOptions, "a ModelOptions", none=True)
     chat_model = as_model(model)
     conversation = drop_excess_calls(as_messages(messages))
-    name, provider, _ = identify(chat_model)
+    name, provider, *_ = identify(chat_model)
     joiner = Joiner()
     with tracing.chat(name, provider=provider, options=options) as span:
         stream = chat_model.stream(conversation, tools=tools, options=options)

@@ -14,6 +14,8 @@ class ModelIdentity(NamedTuple):
     """Provider of the model."""
     native_tools: bool = False
     """True if the model makes native calls."""
+    structured_output: bool = False
+    """True if the provider can enforce `ModelOptions.response_schema`."""
 
 
 def identify(model: object) -> ModelIdentity:
@@ -22,4 +24,5 @@ def identify(model: object) -> ModelIdentity:
         str(getattr(model, "name", type(model).__name__)),
         str(getattr(model, "provider", "unknown")),
         bool(getattr(model, "native_tools", False)),
+        bool(getattr(model, "structured_output", False)),
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_OPTIONAL = ("stream_options", "stop", "max_tokens")
+_OPTIONAL = ("stream_options", "stop", "max_tokens", "response_format")
 """Parameters that some servers reject, and that a request can omit."""
 
 # Number of characters of a result that take as long to serialize as one argument.

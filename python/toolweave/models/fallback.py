@@ -190,6 +190,11 @@ class FallbackModel(ClosedAtExit):
         """True if all models make native calls. Otherwise calls go in the text, which suits all."""
         return all(identify(model).native_tools for model in self.models)
 
+    @property
+    def structured_output(self) -> bool:
+        """True if all models enforce the schema of a reply."""
+        return all(identify(model).structured_output for model in self.models)
+
     async def aclose(self) -> None:
         """Close the connections of all models."""
         async with contextlib.AsyncExitStack() as stack:

@@ -180,6 +180,8 @@ class StreamRecorder:
         """Provider of the model that answers."""
         self.native_tools = identity.native_tools
         """True if the model that answers makes native calls."""
+        self.structured_output = identity.structured_output
+        """True if requests have the schema of the reply."""
         self.replies: list[RecordedReply] = []
         """Recorded replies, in the order in which they ended."""
 

@@ -173,7 +173,7 @@ class Fallback:
             _log.warning("a limit of the run refused a request to the fallback")
             return None
         options = ModelOptions(response_schema=schema)
-        name, provider, _ = identify(self._model)
+        name, provider, *_ = identify(self._model)
         pieces: list[str] = []
         length = 0
         finish = FinishReason.MISSING

@@ -7,13 +7,25 @@ import re
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+)
 
 from .._core import Validator
 from ..exceptions import OutputTypeError, SchemaError, ToolDefinitionError
 from ..tools._binding import Binder
 from ..tools._definition import FromHints
 from ..tools._plain import is_array, is_object, plain
+from ..tools._run_context import RunContext
 from ..tools._schema import strip_titles
 from ..tools._signature import is_union, name_of
 
@@ -24,6 +36,15 @@ RESULT = "result"
 """Property that holds an output whose schema is not that of an object."""
 
 
+class OutputFunction(NamedTuple):
+    """A function whose return value is an output."""
+
+    call: Callable[..., Any]
+    """The function."""
+    context: str | None
+    """Name of the parameter that gets the `RunContext`, if any."""
+
+
 class Member:
     """One alternative of an output type: a type, a JSON Schema, or a function with its parameters.
 
@@ -32,11 +53,15 @@ class Member:
         schema: The JSON Schema of the values.
         bind: Converter of the JSON value, in an object as `RESULT`; or of the arguments of the
             function.
-        function: The definition of the function, for a function.
+        function: The function, if it is one.
     """
 
     def __init__(
-        self, name: str, schema: Schema, bind: Binder | None, function: FromHints | None = None
+        self,
+        name: str,
+        schema: Schema,
+        bind: Binder | None,
+        function: OutputFunction | None = None,
     ) -> None:
         self.name = name
         self.schema = schema
@@ -150,7 +175,7 @@ def _member(given: Any) -> Member:
 def _function(function: Callable[..., Any]) -> Member:
     name = name_of(function)
     try:
-        definition = FromHints(function, name, None, {})
+        definition = FromHints(function, name, None, {}, RunContext)
         contract = definition.contract
     except ToolDefinitionError as error:
         text = str(error).replace(f"tool {name!r}", f"output function {name!r}", 1)
@@ -162,7 +187,7 @@ def _function(function: Callable[..., Any]) -> Member:
     schema = dict(contract.parameters or {"type": "object"})
     if contract.description:
         schema["description"] = contract.description
-    return Member(name, schema, definition.bind, definition)
+    return Member(name, schema, definition.bind, OutputFunction(function, definition.context))
 
 
 def _typed(hint: Any) -> Member:

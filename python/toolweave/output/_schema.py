@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from typing_extensions import TypeVar
 
 from .._core import Violation
 from ..exceptions import ContractError, OutputTypeError, SchemaError
@@ -25,13 +27,18 @@ from ._reading import (
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
+    from types import UnionType
+    from typing import _SpecialForm  # pyright: ignore[reportPrivateUsage] - of a Literal
 
-T = TypeVar("T")
+T = TypeVar("T", default=Any)
+
+_Single: TypeAlias = "type[T] | Callable[..., Awaitable[T] | T]"
 
 OutputType: TypeAlias = (
-    "Callable[..., Awaitable[T] | T] | Sequence[Callable[..., Awaitable[T] | T]]"
+    "_Single[T] | Sequence[_Single[T]] | UnionType | _SpecialForm | Mapping[str, Any]"
 )
-"""The type of an output, for type checkers: a class, a function, or a sequence of them."""
+"""An output type, for type checkers. They know the output of a class, a function and a list of
+these; that of a union, a ``Literal`` or a JSON Schema is Any to them."""
 
 # Properties of the calls that models write as bare JSON; see `docs/dialects.md`.
 _CALL_NAMES = frozenset({"name", "function", "tool", "tool_name"})

@@ -121,3 +121,21 @@ def guardrails_of(given: str | bool) -> str | None:
 def user_of(request: SceneRequest) -> str:
     """Return the default rate limit key of a request; requests without a user share one."""
     return request.user or ""
+
+
+def _check_price(model: ChatModel, budget: Budget, prices: PriceTable) -> None:
+    """Check that a model that can spend from the budget has a price."""
+    if isinstance(model, FallbackModel):
+        for each in model.models:
+            _check_price(each, budget, prices)
+        return
+    name, provider, *_ = identify(model)
+    try:
+        prices.price_of(name, provider)
+    except UnpricedModelError as error:
+        raise UnpricedModelError(
+            f"a budget of {budget.limit:f} {prices.currency} needs a price for each model: "
+            f"{error}; pass prices, such as prices=published_prices(), or "
+            f"Budget({str(budget.limit)!r}, unpriced='allow')",
+            name,
+        ) from None

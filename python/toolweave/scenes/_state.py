@@ -66,7 +66,15 @@ class CostTracker(Spending):
             usage: The tokens of the request.
             estimated: True if the usage is an estimate.
         """
-        delta = super().add(model, usage, estimated=estimated)
+        name, provider, *_ = identify(model)
+        delta = self._meter.add(name, usage, provider=provider, estimated=estimated)
+        if delta.cost is None and self._budget is not None:
+            _log.warning(
+                "a model has no price, so its cost does not count against the budget",
+                extra={"model": name},
+            )
+            if self._budget.unpriced == "refuse":
+                self._unpriced = name
         self._unreported.append(delta)
         return delta
 

@@ -16,6 +16,7 @@ from typing import Any
 from .._core import FunctionContract, Validator
 from ..exceptions import ContractError, SchemaError, ToolDefinitionError
 from ._binding import Binder
+from ._context import ToolContext
 from ._docstrings import Documentation, read_docstring
 from ._plain import copy_json, number_converter
 from ._schema import Arguments, arguments_of, returns_of
@@ -31,13 +32,14 @@ class Definition(ABC):
         name: str,
         description: str | None = None,
         contract: FunctionContract | None = None,
+        context: type[Any] = ToolContext,
     ) -> None:
         self.name = name
         self.given_description = description
         """Description in place of the docstring, if one was given."""
         self.given_contract = contract
         """Contract in place of the types, if one was given."""
-        self.signature = Signature(function, name)
+        self.signature = Signature(function, name, context)
         self.known_hints: Hints | None = None
         """Types of the parameters, once they have been resolved."""
 
@@ -104,6 +106,7 @@ class FromHints(Definition):
         name: Name of the tool.
         description: Description of the tool, in place of the docstring.
         local: Local names in scope where the function is defined.
+        context: Class of the context that a parameter of the function gets.
     """
 
     def __init__(
@@ -112,8 +115,9 @@ class FromHints(Definition):
         name: str,
         description: str | None,
         local: Mapping[str, Any],
+        context: type[Any] = ToolContext,
     ) -> None:
-        super().__init__(function, name, description)
+        super().__init__(function, name, description, context=context)
         self.signature.check_annotated()
         self._function = function
         try:

@@ -54,12 +54,20 @@ class Hints(NamedTuple):
 class Signature:
     """Parameters of a function, without ``self`` or ``cls`` of a method.
 
+    Args:
+        function: The function.
+        tool: The name of its tool, for errors.
+        context: The class of contexts. A parameter of that type gets the context of a call.
+
     Raises:
         ToolDefinitionError: The function cannot be called with keyword arguments.
     """
 
-    def __init__(self, function: Callable[..., Any], tool: str) -> None:
+    def __init__(
+        self, function: Callable[..., Any], tool: str, context: type[Any] = ToolContext
+    ) -> None:
         self.tool = tool
+        self._context = context
         self.body = _body(function)
         """Innermost function, with the code, the docstring and the annotations."""
         self.style: Style = _style(function, self.body, tool)
@@ -128,7 +136,7 @@ class Signature:
                     )
                 continue
             hint = self._hint(name, parameter.annotation, local, lenient)
-            if is_context(hint):
+            if is_context(hint, self._context):
                 contexts.append(name)
                 continue
             if parameter.default is None:
@@ -137,7 +145,8 @@ class Signature:
             parameters.append(Parameter(name, hint, parameter.default))
         if len(contexts) > 1:
             raise self.parameter_error(
-                contexts[1], f"it is a ToolContext, and so is {contexts[0]!r}; one is enough"
+                contexts[1],
+                f"it is a {self._context.__name__}, and so is {contexts[0]!r}; one is enough",
             )
         return Hints(
             tuple(parameters), extra, contexts[0] if contexts else None, self._returned(local)
@@ -170,9 +179,10 @@ class Signature:
         holder = types.SimpleNamespace(__annotations__={name: annotation})
         scope: dict[str, Any] = getattr(self.body, "__globals__", {})
         known: dict[str, Any] = _closure(self.body)
-        # `ToolContext` is often imported under TYPE_CHECKING only.
-        if "ToolContext" not in scope:
-            known["ToolContext"] = ToolContext
+        # It is often imported under TYPE_CHECKING only.
+        name_of_context = self._context.__name__
+        if name_of_context not in scope:
+            known[name_of_context] = self._context
         try:
             hints = typing.get_type_hints(
                 holder, scope, {**known, **(local or {})}, include_extras=True
@@ -187,14 +197,14 @@ class Signature:
         return hints[name]
 
 
-def is_context(hint: Any) -> bool:
-    """Return True if a type is `ToolContext`, possibly annotated or optional."""
+def is_context(hint: Any, context: type[Any] = ToolContext) -> bool:
+    """Return True if a type is that of contexts, possibly annotated or optional."""
     if get_origin(hint) is Annotated:
-        return is_context(get_args(hint)[0])
+        return is_context(get_args(hint)[0], context)
     if is_union(hint):
         members = [member for member in get_args(hint) if member is not type(None)]
-        return len(members) == 1 and is_context(members[0])
-    return hint is ToolContext or get_origin(hint) is ToolContext
+        return len(members) == 1 and is_context(members[0], context)
+    return hint is context or get_origin(hint) is context
 
 
 def is_union(hint: Any) -> bool:

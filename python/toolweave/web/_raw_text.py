@@ -61,6 +61,8 @@ class RawTextModel:
         """Name of the model's provider."""
         self.native_tools = identity.native_tools
         """True if the model makes native calls."""
+        self.structured_output = identity.structured_output
+        """True if requests have the schema of the reply."""
 
     async def stream(
         self,

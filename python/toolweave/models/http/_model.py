@@ -163,6 +163,8 @@ class HttpModel(ClosedAtExit):
         """Provider of the model."""
         self.native_tools = native_tools
         """True if the model makes native calls."""
+        self.structured_output = True
+        """True, since requests have the schema of the reply if there is one."""
         self.endpoint = HttpEndpoint(
             client=HttpClient(
                 server_label(url),

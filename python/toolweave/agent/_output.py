@@ -1,0 +1,226 @@
+"""Outputs of runs: what is asked of the model, and what becomes of its replies."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+from .._core import TextMessage
+from ..exceptions import ModelRetry, OutputError
+from ..kinds import Role, StopReason
+from ..models._identity import identify
+from ..natural._reader import CUT_OFF
+from ..output import InvalidOutput, OutputSchema
+from ..output._functions import run_output
+from ..protocols import ModelOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from .._core import Violation
+    from .._messages import Message
+    from ..natural import NaturalToolUse, ReplyRun
+    from ..output._functions import CheckedValidator
+    from ..tools import RunContext
+
+_log = logging.getLogger("toolweave.agent")
+
+OutputMode: TypeAlias = Literal["auto", "native", "prompted"]
+"""The way in which a model is asked for an output; see `Agent`."""
+
+OUTPUT_RETRY = "output_retry"
+"""Metadata of the messages that ask a model again."""
+
+# Longer replies are read in a thread.
+_MAX_INLINE = 65_536
+_MISSING: Any = object()
+
+_PLAIN_TEXT = OutputSchema(str)
+
+
+@dataclass(frozen=True)
+class OutputSettings:
+    """Settings of the outputs of an agent; see `Agent`."""
+
+    schema: OutputSchema = _PLAIN_TEXT
+    mode: OutputMode = "auto"
+    retries: int = 1
+    validators: list[CheckedValidator[Any]] = field(default_factory=list["CheckedValidator[Any]"])
+
+    def for_run(self, output_type: Any) -> OutputSettings:
+        """Return the settings of a run that may have an output type of its own.
+
+        Raises:
+            OutputTypeError: The type cannot be that of an output.
+            ValueError: The agent has validators, which are for outputs of its own type.
+        """
+        if output_type is None:
+            return self
+        if self.validators:
+            raise ValueError(
+                "output_type must be that of the agent, since the agent has output validators; "
+                f"got {output_type!r}"
+            )
+        return replace(self, schema=output_schema(output_type))
+
+
+def output_schema(output_type: Any) -> OutputSchema:
+    """Return the schema of an output type; text for None.
+
+    Raises:
+        OutputTypeError: The type cannot be that of an output.
+        ToolDefinitionError: A function cannot be called with keyword arguments.
+    """
+    if output_type is None:
+        return _PLAIN_TEXT
+    try:
+        hash(output_type)
+    except TypeError:
+        return OutputSchema(output_type)
+    # By its class as well, since `Literal[1]` equals `Literal[True]`.
+    return _cached_schema(cast("Hashable", output_type), repr(output_type))
+
+
+@lru_cache(maxsize=64)
+def _cached_schema(output_type: Hashable, _: str) -> OutputSchema:
+    return OutputSchema(output_type)
+
+
+class RunOutput:
+    """The output of one run.
+
+    Args:
+        settings: The settings of the run.
+        use: The model with its tools.
+    """
+
+    def __init__(self, settings: OutputSettings, use: NaturalToolUse) -> None:
+        self._schema = settings.schema
+        self._mode = settings.mode
+        self._validators = settings.validators
+        self._retries = settings.retries
+        self._use = use
+        self._enforced = False
+        self._with_tools = False
+        self._value: Any = _MISSING
+
+    def request(
+        self, options: ModelOptions | None, *, with_tools: bool
+    ) -> tuple[ModelOptions | None, str]:
+        """Return the options of the next request, and the sentences that ask for the output."""
+        if self._schema.is_text:
+            return options, ""
+        self._with_tools = with_tools and any(True for _ in self._use.executor.toolset)
+        self._enforced = self._can_enforce()
+        if self._enforced:
+            schema = self._schema.response_schema
+            options = replace(options or ModelOptions(), response_schema=schema)
+            if self._mode == "native":
+                return options, ""
+        return options, self._form()
+
+    async def check(
+        self, reply: ReplyRun, stop: StopReason, context: RunContext[Any], *, may_retry: bool
+    ) -> TextMessage | None:
+        """Read a reply without calls as the output.
+
+        Args:
+            reply: The reply.
+            stop: The reason why the run ends with it.
+            context: The context of validators and output functions.
+            may_retry: True if another request can be made.
+
+        Returns:
+            The message that asks the model again; None if the reply has the output.
+
+        Raises:
+            OutputError: The reply has no valid output, and the model cannot be asked again.
+            Exception: Any exception of a validator or an output function, except `ModelRetry`.
+        """
+        text = reply.text
+        truncated = reply.finish_reason in CUT_OFF
+        if self._schema.is_text and (truncated or stop is StopReason.EMPTY):
+            self._value = text.strip()
+            return None
+        names = [each.name for each in self._use.executor.toolset]
+        if len(text) > _MAX_INLINE:
+            read = await asyncio.to_thread(
+                self._schema.read, text, truncated=truncated, tools=names
+            )
+        else:
+            read = self._schema.read(text, truncated=truncated, tools=names)
+        if isinstance(read, InvalidOutput):
+            problems = read.violations
+            # Another reply would be cut off at the same limit.
+            if may_retry and self._retries > 0 and not truncated:
+                return self._retry(self._retry_text(problems), context)
+            raise OutputError(_sentence(problems), text, problems, context.messages, read.partial)
+        try:
+            self._value = await run_output(read, self._validators, context)
+        except ModelRetry as retry:
+            if may_retry and self._retries > 0:
+                form = self._form()
+                return self._retry(f"{retry.message}\n\n{form}".strip(), context)
+            raise OutputError(
+                f"the output was refused: {retry.message}", text, (), context.messages, read.value
+            ) from retry
+        if read.repairs:
+            _log.info("an output was repaired", extra={"kinds": [r.kind for r in read.repairs]})
+        return None
+
+    def result(self, stop: StopReason, text: str, messages: tuple[Message, ...]) -> Any:
+        """Return the output, or the error that says why there is none."""
+        if self._value is not _MISSING:
+            return self._value
+        if self._schema.is_text:
+            return text.strip()
+        return MissingOutput(
+            OutputError(f"the run ended as {stop.value!r}, without an output", text, (), messages)
+        )
+
+    def _can_enforce(self) -> bool:
+        """Return True if the provider can enforce the schema in the next request.
+
+        With an enforced schema, a model cannot write calls as text; and servers of local models
+        enforce the schema or take the tools, not both.
+        """
+        if self._mode == "prompted":
+            return False
+        if self._with_tools:
+            return self._mode == "native" and self._use.parser.native
+        return self._mode == "native" or identify(self._use.parser.model).structured_output
+
+    def _form(self) -> str:
+        return self._schema.instructions(enforced=self._enforced, with_tools=self._with_tools)
+
+    def _retry_text(self, problems: tuple[Violation, ...]) -> str:
+        return self._schema.retry_text(
+            problems, enforced=self._enforced, with_tools=self._with_tools
+        )
+
+    def _retry(self, text: str, context: RunContext[Any]) -> TextMessage:
+        self._retries -= 1
+        _log.warning("an output is invalid; asked again", extra={"run_id": context.run_id})
+        return TextMessage(
+            text,
+            role=Role.USER,
+            from_agent=self._use.name,
+            run_id=context.run_id,
+            chat_id=context.chat_id,
+            metadata={OUTPUT_RETRY: True},
+        )
+
+
+@dataclass(frozen=True)
+class MissingOutput:
+    """The place of an output that a run does not have."""
+
+    error: OutputError
+
+
+def _sentence(problems: tuple[Violation, ...]) -> str:
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    return f"the model gave no valid output: {problems[0].message}{more}"
