@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Backend, InvalidKind, RepairMode, arguments::convert};
 use crate::{
     message::{Repair, RepairKind},
-    parser::{Excess, FoundCall, Limits, Outcome, Syntax},
+    parser::{Ending, Excess, FoundCall, Limits, Outcome, Syntax},
     repair::{RepairedJson, coerce, coerce_partially, repair_json, replace_lone_surrogates},
     validator::Violation,
 };
@@ -67,6 +67,26 @@ pub struct CallValidator<S> {
     tools: Vec<Tool<S>>,
     repair: RepairMode,
     limits: Limits,
+    subject: Subject,
+}
+
+/// The text that is validated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    /// The arguments of a call, which are an object; none means an empty one.
+    Arguments,
+    /// A reply that is one value of any type.
+    Reply,
+}
+
+impl Subject {
+    /// Return the words for it in errors.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Arguments => "the arguments",
+            Self::Reply => "the contents of the reply",
+        }
+    }
 }
 
 /// Maximum number of tools that an error names.
@@ -75,7 +95,31 @@ const MAX_NAMED_TOOLS: usize = 20;
 impl<S> CallValidator<S> {
     /// Create a validator for these tools, in the order in which the parser has them.
     pub fn new(tools: Vec<Tool<S>>, repair: RepairMode, limits: Limits) -> Self {
-        Self { tools, repair, limits }
+        Self { tools, repair, limits, subject: Subject::Arguments }
+    }
+
+    /// Create a validator of replies that are one value, by the rules for arguments. Any type of
+    /// value is valid that the schema accepts.
+    pub fn for_value(schema: Option<(Value, S)>, repair: RepairMode, limits: Limits) -> Self {
+        let tools = vec![Tool { name: String::new(), schema }];
+        Self { tools, repair, limits, subject: Subject::Reply }
+    }
+
+    /// Validate a reply that is one value.
+    pub fn validate_value<B>(
+        &self,
+        backend: &B,
+        text: &str,
+        ending: Ending,
+    ) -> CallOutcome<B::Value>
+    where
+        B: Backend<Schema = S>,
+    {
+        let found = FoundCall::of_text(text, &self.limits, ending);
+        match self.tools.first() {
+            Some(tool) => self.check(backend, &found, tool, Vec::new()),
+            None => self.unknown_tool(&found),
+        }
     }
 
     /// Return a validator by the same rules for another representation of values.
@@ -85,7 +129,12 @@ impl<S> CallValidator<S> {
             name: tool.name.clone(),
             schema: tool.schema.as_ref().map(|(text, ready)| (text.clone(), schema(ready))),
         });
-        CallValidator { tools: tools.collect(), repair: self.repair, limits: self.limits }
+        CallValidator {
+            tools: tools.collect(),
+            repair: self.repair,
+            limits: self.limits,
+            subject: self.subject,
+        }
     }
 
     /// Validate one call.
@@ -104,9 +153,24 @@ impl<S> CallValidator<S> {
         if found.written != tool.name {
             repairs.push(repair(RepairKind::NameCase, found.written, tool.name.as_str()));
         }
+        self.check(backend, found, tool, repairs)
+    }
+
+    /// Check the payload against the schema of its tool.
+    fn check<B>(
+        &self,
+        backend: &B,
+        found: &FoundCall<'_>,
+        tool: &Tool<S>,
+        mut repairs: Vec<Repair>,
+    ) -> CallOutcome<B::Value>
+    where
+        B: Backend<Schema = S>,
+    {
+        let any_type = self.subject == Subject::Reply;
         let schema = tool.schema.as_ref().map(|(schema, _)| schema);
         let json = match self.json(found, schema, &mut repairs) {
-            Ok(json) if json.trim_start().starts_with('{') => json,
+            Ok(json) if any_type || json.trim_start().starts_with('{') => json,
             Ok(_) => {
                 let message = "the arguments are not a JSON object".to_owned();
                 return CallOutcome::invalid(InvalidKind::InvalidJson, message, Value::Null);
@@ -160,7 +224,10 @@ impl<S> CallValidator<S> {
         repairs: &mut Vec<Repair>,
     ) -> Result<std::borrow::Cow<'a, str>, (InvalidKind, String)> {
         let strict = match found.outcome {
-            Outcome::Empty => return Ok("{}".into()),
+            Outcome::Empty if self.subject == Subject::Arguments => return Ok("{}".into()),
+            Outcome::Empty => {
+                return Err((InvalidKind::InvalidJson, "the reply is empty".to_owned()));
+            }
             Outcome::Whole { strict, implicit_close } => {
                 if implicit_close {
                     repairs.push(repair(RepairKind::ImplicitClose, Value::Null, Value::Null));
@@ -173,8 +240,11 @@ impl<S> CallValidator<S> {
                 return Err((InvalidKind::InvalidJson, message));
             }
             Outcome::Unclosed => {
-                let message = "the reply ended before the call was closed".to_owned();
-                return Err((InvalidKind::Unclosed, message));
+                let message = match self.subject {
+                    Subject::Arguments => "the reply ended before the call was closed",
+                    Subject::Reply => "the reply was cut off",
+                };
+                return Err((InvalidKind::Unclosed, message.to_owned()));
             }
             Outcome::TooLarge(excess) => {
                 return Err((InvalidKind::TooLarge, self.excess(excess)));
@@ -197,7 +267,8 @@ impl<S> CallValidator<S> {
             return Ok(found.payload.into());
         }
         let broken = |reason: &str| {
-            (InvalidKind::InvalidJson, format!("the arguments are not valid JSON{reason}"))
+            let subject = self.subject.words();
+            (InvalidKind::InvalidJson, format!("{subject} are not valid JSON{reason}"))
         };
         if self.repair == RepairMode::None {
             return Err(broken(""));
@@ -216,12 +287,13 @@ impl<S> CallValidator<S> {
     }
 
     fn excess(&self, excess: Excess) -> String {
+        let (subject, limits) = (self.subject.words(), &self.limits);
         match excess {
             Excess::Bytes => {
-                format!("the arguments are larger than {} bytes", self.limits.max_argument_bytes)
+                format!("{subject} are larger than {} bytes", limits.max_argument_bytes)
             }
             Excess::Depth => {
-                format!("the arguments are nested deeper than {} levels", self.limits.max_depth)
+                format!("{subject} are nested deeper than {} levels", limits.max_depth)
             }
         }
     }

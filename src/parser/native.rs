@@ -23,39 +23,22 @@ impl Parser {
     ) -> FoundCall<'a> {
         let (name, tags) = self.without_tags(name);
         let tool = self.grammar.resolve(name);
-        let mut payload = arguments.trim_matches([' ', '\t', '\r', '\n']);
-        let mut syntax = Syntax::Json;
-        if matches!(payload, "" | "{}") && tags.starts_with("<arg_key>") {
-            payload = tags.trim_end().trim_end_matches("</tool_call>");
-            syntax = Syntax::Pairs;
-        }
         let limits = self.grammar.limits();
-        let mut json = Json::new(limits.max_depth);
-        let outcome = match ending {
-            Ending::Truncated => Outcome::Unclosed,
-            Ending::Complete if payload.len() > limits.max_argument_bytes => {
-                Outcome::TooLarge(Excess::Bytes)
-            }
-            Ending::Complete if syntax == Syntax::Pairs => {
-                Outcome::Whole { strict: true, implicit_close: false }
-            }
-            Ending::Complete => outcome(payload, &mut json),
-        };
-        FoundCall {
-            index,
-            tool,
-            name: tool.map_or(name, |tool| self.grammar.tool(tool)),
-            written: name,
-            raw: arguments,
-            payload,
-            fenced: false,
-            outcome,
-            lone_surrogates: json.lone_surrogates(),
-            id: None,
-            dialect: NATIVE,
-            syntax,
-            recovered: false,
+        let mut found = FoundCall::of_text(arguments, limits, ending);
+        if matches!(found.payload, "" | "{}") && tags.starts_with("<arg_key>") {
+            let payload = tags.trim_end().trim_end_matches("</tool_call>");
+            found.payload = payload;
+            found.syntax = Syntax::Pairs;
+            found.outcome = match ending {
+                Ending::Truncated => Outcome::Unclosed,
+                Ending::Complete if payload.len() > limits.max_argument_bytes => {
+                    Outcome::TooLarge(Excess::Bytes)
+                }
+                Ending::Complete => Outcome::Whole { strict: true, implicit_close: false },
+            };
         }
+        let name_of = |tool| self.grammar.tool(tool);
+        FoundCall { index, tool, name: tool.map_or(name, name_of), written: name, ..found }
     }
 
     /// Return the tool's name as registered, if `name` resolves to a tool, else `name`.
@@ -81,6 +64,36 @@ impl Parser {
     /// Return the limits of the parser.
     pub fn limits(&self) -> &Limits {
         self.grammar.limits()
+    }
+}
+
+impl<'a> FoundCall<'a> {
+    /// Scan a text that is one JSON value, by the rules for the arguments of native calls.
+    pub fn of_text(text: &'a str, limits: &Limits, ending: Ending) -> Self {
+        let payload = text.trim_matches([' ', '\t', '\r', '\n']);
+        let mut json = Json::new(limits.max_depth);
+        let outcome = match ending {
+            Ending::Truncated => Outcome::Unclosed,
+            Ending::Complete if payload.len() > limits.max_argument_bytes => {
+                Outcome::TooLarge(Excess::Bytes)
+            }
+            Ending::Complete => outcome(payload, &mut json),
+        };
+        Self {
+            index: 0,
+            tool: None,
+            name: "",
+            written: "",
+            raw: text,
+            payload,
+            fenced: false,
+            outcome,
+            lone_surrogates: json.lone_surrogates(),
+            id: None,
+            dialect: NATIVE,
+            syntax: Syntax::Json,
+            recovered: false,
+        }
     }
 }
 

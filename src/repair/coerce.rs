@@ -107,6 +107,22 @@ pub fn coerce_partially(
     }
 }
 
+/// Coerce a part of a value to its schemas, which are parts of `root`, independently of the rest.
+///
+/// Return `None` if the result depends on the rest, or if it does not fit.
+pub(super) fn coerce_part(value: &Value, schemas: &[&Value], root: &Value) -> Option<Value> {
+    let [plain, whole] = [false, true].map(|whole_numbers| {
+        let mut coercer = Coercer::new(root, whole_numbers);
+        let result =
+            schemas.iter().fold(value.clone(), |value, schema| coercer.coerce(value, schema));
+        let fits = schemas.iter().all(|schema| coercer.schemas.may_fit(&result, schema));
+        let certain = fits && coercer.choices.is_empty() && !coercer.schemas.is_exhausted();
+        certain.then_some(result)
+    });
+    // The draft decides whether 4.0 remains.
+    plain.filter(|plain| whole.as_ref() == Some(plain))
+}
+
 /// Choose, place by place, the only interpretation with the fewest faults.
 fn best_of_each(
     mut best: Coerced,

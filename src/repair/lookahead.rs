@@ -128,7 +128,7 @@ pub(super) fn quote_at(text: &str, at: usize) -> Option<char> {
     text[at..].chars().next().filter(|ch| is_quote(*ch))
 }
 
-fn is_quote(ch: char) -> bool {
+pub(super) fn is_quote(ch: char) -> bool {
     matches!(ch, '"' | '\'' | '`' | '“' | '”' | '„' | '‘' | '’' | '‚')
 }
 

@@ -19,6 +19,7 @@ mod convert;
 mod frames;
 mod ignored;
 mod lookahead;
+mod partial;
 mod repairer;
 mod scalar;
 mod schemas;
@@ -27,7 +28,10 @@ mod string;
 mod tests;
 mod types;
 
-pub use self::coerce::{Coerced, coerce, coerce_partially};
+pub use self::{
+    coerce::{Coerced, coerce, coerce_partially},
+    partial::{Container, Edit, PartialReader, PartialSchema, PartialValue, Step},
+};
 
 use crate::message::{Repair, RepairKind};
 

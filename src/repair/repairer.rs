@@ -388,7 +388,7 @@ impl<'t> Repairer<'t> {
 }
 
 /// Return true for white space that JSON does not allow.
-fn is_foreign_blank(ch: char) -> bool {
+pub(super) fn is_foreign_blank(ch: char) -> bool {
     (ch.is_whitespace() && !ch.is_ascii())
         || matches!(ch, '\u{FEFF}' | '\u{200B}' | '\u{C}' | '\u{B}')
 }

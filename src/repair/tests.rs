@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::*;
 
 /// Text that a model may write, with quotes and unusual characters.
-fn text() -> impl Strategy<Value = String> {
+pub(super) fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z ]{0,8}",
         r#"[a-c"'\\/,:{}\[\]()#`\n\t é“”’]{0,10}"#,
@@ -43,14 +43,14 @@ fn key() -> impl Strategy<Value = String> {
     prop_oneof![3 => "[a-z_][a-z0-9_]{0,6}", 1 => text()]
 }
 
-fn document() -> impl Strategy<Value = Value> {
+pub(super) fn document() -> impl Strategy<Value = Value> {
     prop::collection::vec((key(), value()), 1..4)
         .prop_map(|members| Value::Object(members.into_iter().collect::<Map<_, _>>()))
 }
 
 /// One way to break a document.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Damage {
+pub(super) enum Damage {
     TrailingComma,
     MissingComma,
     LineComment,
@@ -68,7 +68,7 @@ enum Damage {
     Tuple,
 }
 
-const DAMAGES: [Damage; 15] = [
+pub(super) const DAMAGES: [Damage; 15] = [
     Damage::TrailingComma,
     Damage::MissingComma,
     Damage::LineComment,
@@ -87,7 +87,7 @@ const DAMAGES: [Damage; 15] = [
 ];
 
 /// A writer of JSON with one flaw, at the `target`th possible place.
-struct Breaker {
+pub(super) struct Breaker {
     damage: Damage,
     target: usize,
     seen: usize,
@@ -95,7 +95,7 @@ struct Breaker {
 }
 
 impl Breaker {
-    fn write(value: &Value, damage: Damage, target: usize) -> (String, usize) {
+    pub(super) fn write(value: &Value, damage: Damage, target: usize) -> (String, usize) {
         let mut breaker = Self { damage, target, seen: 0, out: String::new() };
         breaker.value(value);
         breaker.out.push('\n');
@@ -314,7 +314,7 @@ proptest! {
 }
 
 /// Return true if `part` is `whole`, cut off.
-fn is_prefix(part: &Value, whole: &Value) -> bool {
+pub(super) fn is_prefix(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::String(part), Value::String(whole)) => whole.starts_with(part.as_str()),
         (Value::Array(part), Value::Array(whole)) => {
@@ -328,7 +328,7 @@ fn is_prefix(part: &Value, whole: &Value) -> bool {
     }
 }
 
-fn schema() -> impl Strategy<Value = Value> {
+pub(super) fn schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         prop::sample::subsequence(
             vec!["string", "integer", "number", "boolean", "null", "array", "object"],
@@ -349,7 +349,7 @@ fn schema() -> impl Strategy<Value = Value> {
     })
 }
 
-fn loose_value() -> impl Strategy<Value = Value> {
+pub(super) fn loose_value() -> impl Strategy<Value = Value> {
     let leaf = prop::sample::select(&[
         "\"4\"",
         "4",
