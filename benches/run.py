@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PARTS = {
     "streaming": ("streaming", "replies"),
     "attacks": ("streaming", "attacks"),
+    "partial": ("partial", "run"),
     "dialects": ("dialects", "run"),
     "validation": ("validation", "run"),
     "executor": ("execution", "run"),

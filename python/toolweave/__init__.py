@@ -3,9 +3,9 @@
 The modules, from the lowest layer to the highest. Each uses only modules before it, which
 `tests/python/package/test_layers.py` checks:
 
-    core        _core, _public, _extras, _exception_text, _slices, _checks, kinds, _messages,
-                exceptions, _options, _streams, protocols, tracing, _aio
-    calls       tools, executor, output
+    core        _core, _public, _extras, _exception_text, _slices, _text, _checks, kinds,
+                exceptions, _messages, _options, _streams, protocols, tracing, _aio
+    calls       tools, executor
     models      models, costs, profiles
     agents      natural, conversations, limits, summary, agent, scenes
     selection   handlers, registry, selection, nlweb
@@ -35,6 +35,7 @@ from ._core import (
     JoinedReply,
     Joiner,
     JoinProblem,
+    JsonStream,
     Limits,
     MessageBase,
     Origin,
@@ -243,6 +244,7 @@ __all__ = [
     "JoinedReply",
     "Joiner",
     "Journal",
+    "JsonStream",
     "Limits",
     "MaxIterationsError",
     "MemoryConversations",

@@ -37,6 +37,7 @@ from ._bindings.message import (
 )
 from ._bindings.meter import JsonMeter
 from ._bindings.parser import Dialect, EventStream, Limits, Parser, parse
+from ._bindings.partial import JsonStream
 from ._bindings.prompt import (
     Simplification,
     find_simplifications,
@@ -73,6 +74,7 @@ __all__ = [
     "JoinedReply",
     "Joiner",
     "JsonMeter",
+    "JsonStream",
     "Limits",
     "MessageBase",
     "Origin",

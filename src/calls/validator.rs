@@ -278,7 +278,11 @@ impl<S> CallValidator<S> {
             return Err(broken(&format!(" and larger than the {limit} bytes that are mended")));
         }
         let text = if found.fenced { strip_fence(found.payload, repairs) } else { found.payload };
-        let decoded = decode_json_string(text, repairs);
+        // A reply may be a string; the schema decides whether it is one.
+        let decoded = match self.subject {
+            Subject::Arguments => decode_json_string(text, repairs),
+            Subject::Reply => None,
+        };
         let text = decoded.as_deref().unwrap_or(text);
         let repaired = if strict { replace_lone_surrogates(text) } else { repair_payload(text) };
         let repaired = repaired.ok_or_else(|| broken(" and cannot be mended"))?;

@@ -25,6 +25,7 @@ mod log;
 mod message;
 mod meter;
 mod parser;
+mod partial;
 mod prompt;
 mod registry;
 mod repair;
@@ -69,6 +70,7 @@ mod core {
             PyDialect, PyDiscarded, PyEventStream, PyFabricatedResult, PyInvalidToolCall, PyLimits,
             PyParser, PyToolCallDelta, PyToolCallStart, is_html_element, parse,
         },
+        partial::PyJsonStream,
         prompt::{PySimplification, find_simplifications, render_contracts, system_prompt},
         registry::{PyOrigin, PyRegistrySnapshot, PyToolEntry, supertypes, type_name},
         repair::repair_json,

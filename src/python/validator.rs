@@ -372,7 +372,7 @@ impl PyValidator {
 }
 
 /// Return the exception for `violations`.
-fn validation_error(py: Python<'_>, violations: &[Violation]) -> PyErr {
+pub(crate) fn validation_error(py: Python<'_>, violations: &[Violation]) -> PyErr {
     let message = match violations {
         [first, rest @ ..] if !rest.is_empty() => {
             format!("{} (and {} more)", first.message, rest.len())

@@ -60,6 +60,14 @@ impl Violation {
         Self::of_whole("json", format!("the value: not JSON: {reason}"), Value::Null)
     }
 
+    /// Create the violation for a key that is repeated with another value, where that contradicts
+    /// what was reported before.
+    #[cfg(feature = "python")]
+    pub(crate) fn duplicate_key(path: String) -> Self {
+        let message = format!("{path}: written twice, with different values");
+        Self { path, ..Self::of_whole("duplicate_key", message, Value::Null) }
+    }
+
     /// Create the violation for a value whose validation takes too long.
     pub(crate) fn too_costly(value: &Value) -> Self {
         let message =

@@ -17,6 +17,7 @@ mod lifecycle;
 mod message;
 mod meter;
 mod native;
+mod partial;
 mod prompt;
 mod registry;
 mod registry_prompts;

@@ -17,8 +17,8 @@ pub(crate) use self::{
         PyDiscarded, PyFabricatedResult, PyInvalidToolCall, PyToolCallDelta, PyToolCallStart,
     },
     ids::{IdFactory, OpenIds},
-    options::{PyLimits, dialect_of, dialects_named},
-    sink::{Collector, Tools},
+    options::{PyLimits, dialect_of, dialects_named, repair_mode},
+    sink::{Collector, PythonValues, Tools},
     stream::PyEventStream,
 };
 

@@ -47,7 +47,7 @@ fn check_limits(limits: &PyLimits) -> PyResult<()> {
 }
 
 impl PyLimits {
-    fn to_core(&self) -> Limits {
+    pub(crate) fn to_core(&self) -> Limits {
         Limits {
             max_depth: self.max_depth,
             max_argument_bytes: self.max_argument_bytes,
@@ -86,12 +86,7 @@ impl Settings {
     fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         match name {
             "dialects" => self.parser.dialects = dialects(value)?,
-            "repair" => {
-                let mode = text(name, value)?;
-                let known = RepairMode::ALL.iter().map(|mode| mode.as_str());
-                self.repair =
-                    RepairMode::from_wire(&mode).ok_or_else(|| unknown(name, &mode, known))?;
-            }
+            "repair" => self.repair = repair_mode(name, &text(name, value)?)?,
             "deltas" => self.parser.deltas = flag(name, value)?,
             "starts_in_reasoning" => self.parser.starts_in_reasoning = flag(name, value)?,
             "reasoning_tags" => self.parser.reasoning_tags = names(name, value)?,
@@ -115,6 +110,12 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+/// Return the extent of repair of this name.
+pub(crate) fn repair_mode(parameter: &str, name: &str) -> PyResult<RepairMode> {
+    let known = RepairMode::ALL.iter().map(|mode| mode.as_str());
+    RepairMode::from_wire(name).ok_or_else(|| unknown(parameter, name, known))
 }
 
 const AUTO: &str = "auto";

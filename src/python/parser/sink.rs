@@ -103,7 +103,7 @@ impl Tools {
 const LONG: usize = 128 << 10;
 
 /// Arguments as Python objects, validated in place.
-struct PythonValues<'py>(Python<'py>);
+pub(crate) struct PythonValues<'py>(pub(crate) Python<'py>);
 
 impl<'py> Backend for PythonValues<'py> {
     type Value = Bound<'py, PyAny>;

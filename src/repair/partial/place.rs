@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Container, schema::PartialSchema};
-
-/// The index of a schema.
-pub(super) type Id = usize;
+use super::{
+    Container,
+    schema::{Id, PartialSchema},
+};
 
 /// Maximum number of alternatives that are followed; with more, the value is not shown.
 const MAX_ALTERNATIVES: usize = 16;
@@ -19,9 +19,9 @@ const MAX_SCHEMAS: usize = 128;
 pub(super) struct Place(Vec<Vec<Id>>);
 
 impl Place {
-    /// A place without a schema.
-    pub(super) fn any() -> Self {
-        Self(vec![Vec::new()])
+    /// The place of the whole value.
+    pub(super) fn start(schema: &PartialSchema) -> Self {
+        Self(schema.start.iter().cloned().collect())
     }
 
     /// A place of which nothing is certain.
@@ -29,12 +29,22 @@ impl Place {
         Self(Vec::new())
     }
 
-    pub(super) fn of(id: Id) -> Self {
-        Self(vec![vec![id]])
+    /// Return true if nothing is certain here.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.0.is_empty()
     }
 
-    pub(super) fn alternatives(&self) -> &[Vec<Id>] {
-        &self.0
+    /// Return the final value of a complete scalar, if it is certain.
+    pub(super) fn scalar(&self, schema: &PartialSchema, value: &Value) -> Option<Value> {
+        match self.0.as_slice() {
+            [] => None,
+            [only] => schema.coerced(only, value),
+            // Which one applies is decided by the rest: all must leave the value as it is.
+            several => several
+                .iter()
+                .all(|ids| schema.coerced(ids, value).as_ref() == Some(value))
+                .then(|| value.clone()),
+        }
     }
 
     /// Return true if a string here is final in every prefix.
@@ -152,8 +162,8 @@ fn expand(
             let node = &schema.nodes[id];
             // In the order in which coercion applies them.
             for branches in node.unions.iter().rev() {
-                let mut fitting = branches.iter().filter(|id| keeps(schema, **id, container));
-                match (fitting.next(), fitting.next()) {
+                let mut possible = branches.iter().filter(|id| keeps(schema, **id, container));
+                match (possible.next(), possible.next()) {
                     (None, _) => return None,
                     (Some(only), None) => pending.push(*only),
                     // One choice at a time; more of them are rare, and wait for the end.

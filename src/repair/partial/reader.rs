@@ -361,7 +361,7 @@ impl PartialReader {
     /// Return the schemas of the next value; none if it cannot be reported.
     fn place(&self) -> Place {
         match self.frames.last() {
-            None => self.schema.start().clone(),
+            None => Place::start(&self.schema),
             Some(frame) if !frame.accepts => Place::unknown(),
             Some(Frame { container: Container::Object, place, key, .. }) => {
                 place.member(&self.schema, key)
@@ -387,7 +387,7 @@ impl PartialReader {
         {
             place.narrow_by_value(&self.schema, key, value);
         }
-        match self.schema.scalar(&self.place(), value) {
+        match self.place().scalar(&self.schema, value) {
             Some(value) => sink(Edit::Value(self.step(), &value)),
             None => self.withhold(),
         }
@@ -408,7 +408,7 @@ impl PartialReader {
             return self.stop();
         }
         let place = self.place().inside(&self.schema, container);
-        let shown = !place.alternatives().is_empty();
+        let shown = !place.is_unknown();
         if shown {
             sink(Edit::Open(self.step(), container));
         } else {

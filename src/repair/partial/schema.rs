@@ -4,13 +4,15 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::place::{Id, Place};
 use crate::repair::{
     coerce::coerce_part,
     convert,
     schemas::{options, types},
 };
 use crate::validator::equal;
+
+/// The index of a schema.
+pub(super) type Id = usize;
 
 /// Maximum number of rounds in which the properties of schemas that refer to each other are found.
 const MAX_ROUNDS: usize = 256;
@@ -24,7 +26,8 @@ const MAX_ROUNDS: usize = 256;
 pub struct PartialSchema {
     root: Value,
     pub(super) nodes: Vec<Node>,
-    start: Place,
+    /// The schemas of the whole value; `None` if nothing is certain before the end.
+    pub(super) start: Option<Vec<Id>>,
 }
 
 /// One schema of the document.
@@ -84,33 +87,16 @@ impl PartialSchema {
         let mut builder = Builder::new(&schema);
         let clear = builder.build() && builder.find_kept();
         let nodes = builder.nodes;
-        let start = if clear { Place::of(0) } else { Place::unknown() };
-        Self { root: schema, nodes, start }
+        Self { root: schema, nodes, start: clear.then(|| vec![0]) }
     }
 
     /// Prepare for any value.
     pub fn any() -> Self {
-        Self { root: Value::Bool(true), nodes: Vec::new(), start: Place::any() }
+        Self { root: Value::Bool(true), nodes: Vec::new(), start: Some(Vec::new()) }
     }
 
-    pub(super) fn start(&self) -> &Place {
-        &self.start
-    }
-
-    /// Return the final value of a complete scalar, if it is certain.
-    pub(super) fn scalar(&self, place: &Place, value: &Value) -> Option<Value> {
-        match place.alternatives() {
-            [] => None,
-            [only] => self.coerced(only, value),
-            // Which one applies is decided by the rest: all must leave the value as it is.
-            several => several
-                .iter()
-                .all(|ids| self.coerced(ids, value).as_ref() == Some(value))
-                .then(|| value.clone()),
-        }
-    }
-
-    fn coerced(&self, ids: &[Id], value: &Value) -> Option<Value> {
+    /// Return the final value of a complete scalar with these schemas, if it is certain.
+    pub(super) fn coerced(&self, ids: &[Id], value: &Value) -> Option<Value> {
         if ids.is_empty() {
             return Some(value.clone());
         }

@@ -87,6 +87,7 @@ their own tests check what they refuse. (`ToolSelector` is that of `toolweave.nl
 
 CHECKED_BY_THE_CORE = {
     ("EventStream", "chunks"),
+    ("JsonStream", "schema"),
     ("Origin", "owner"),
     ("Origin", "replaces"),
     ("Origin", "site"),
