@@ -75,7 +75,7 @@ class JsonStream:
         """
     @property
     def repairs(self) -> tuple[Repair, ...]:
-        """Changes that repair made to the text and the value; empty before `finish`."""
+        """All repairs of the text and the value; empty before `finish`."""
     def finish(self, *, truncated: bool = False) -> Any:
         """End the text; return the value of the whole, repaired and valid, which is then `value`.
 

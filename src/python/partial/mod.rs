@@ -174,7 +174,7 @@ impl PyJsonStream {
         self.live.open_path(py)
     }
 
-    /// Changes that repair made to the text and the value; empty before `finish`.
+    /// All repairs of the text and the value; empty before `finish`.
     #[getter]
     fn repairs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyRepair::tuple(py, &self.repairs)
