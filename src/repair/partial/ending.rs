@@ -16,7 +16,6 @@ pub(super) const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
 #[derive(Debug)]
 pub(super) struct Ending {
     quote: char,
-    is_key: bool,
     container: Container,
     outer: Option<Container>,
     state: State,
@@ -40,6 +39,8 @@ use Verdict::{Ends, Inner, More};
 
 #[derive(Debug)]
 enum State {
+    /// After the quote of a key.
+    Key,
     /// After the quote.
     Quote,
     /// After a comma.
@@ -72,15 +73,16 @@ impl Ending {
         container: Container,
         outer: Option<Container>,
     ) -> Self {
-        let state = State::Quote;
-        Self { quote, is_key, container, outer, state, gap: false, newline: false, comma: false }
+        let state = if is_key { State::Key } else { State::Quote };
+        Self { quote, container, outer, state, gap: false, newline: false, comma: false }
     }
 
     /// Read the next character.
     pub(super) fn read(&mut self, ch: char) -> Verdict {
         let at_token = matches!(
             self.state,
-            State::Quote
+            State::Key
+                | State::Quote
                 | State::Comma
                 | State::Closer
                 | State::Document
@@ -93,7 +95,6 @@ impl Ending {
             return More;
         }
         match &mut self.state {
-            State::Quote if self.is_key => verdict(ch == ':'),
             State::Quote => self.after_quote(ch),
             State::Comma => self.after_comma(ch),
             State::Closer => match (ch, self.outer) {
@@ -128,7 +129,7 @@ impl Ending {
                 self.state = State::Colon;
                 self.read(ch)
             }
-            State::Colon => verdict(ch == ':'),
+            State::Key | State::Colon => verdict(ch == ':'),
             State::Word(word) | State::NextWord(word) if is_word_char(ch) => {
                 word.push(ch);
                 More
@@ -172,11 +173,10 @@ impl Ending {
     /// Read the first character of a key or an item after a comma.
     fn after_comma(&mut self, ch: char) -> Verdict {
         match (ch, self.container) {
-            ('}' | ']' | '#', _) => Ends,
+            ('}' | ']' | '#', _) | ('{' | '[' | '(', Container::Array) => Ends,
             (')', _) => Inner,
             ('/', _) => self.enter(State::Slash),
             (_, Container::Object) => self.key(ch),
-            ('{' | '[' | '(', Container::Array) => Ends,
             (_, Container::Array) => self.item(ch),
         }
     }
@@ -184,7 +184,7 @@ impl Ending {
     /// Read the first character of a key or an item whose comma is missing.
     fn unseparated(&mut self, ch: char, container: Container) -> Verdict {
         match (ch, container) {
-            ('#', _) => Ends,
+            ('#', _) | ('{' | '[', Container::Array) => Ends,
             ('/', _) => self.enter(State::Slash),
             ('`', _) => {
                 // The gap decides about a string in an array.
@@ -192,7 +192,6 @@ impl Ending {
                 More
             }
             (_, Container::Object) => self.key(ch),
-            ('{' | '[', Container::Array) => Ends,
             (_, Container::Array) if self.gap => self.item(ch),
             (_, Container::Array) => Inner,
         }

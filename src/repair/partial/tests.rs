@@ -1,6 +1,8 @@
 //! Laws of partial values: they only grow, however the text is cut, and end as repair and coercion
 //! read the whole.
 
+use std::sync::Arc;
+
 use proptest::{prelude::*, sample::Index};
 use serde_json::{Value, json};
 
@@ -18,7 +20,6 @@ use crate::{
     },
     validator::Validator,
 };
-use std::sync::Arc;
 
 /// Return the value after each chunk.
 fn snapshots<'t>(schema: &Value, chunks: impl Iterator<Item = &'t str>) -> Vec<PartialValue> {
@@ -83,27 +84,29 @@ fn open_text_is_last(one: &PartialValue, two: &PartialValue) -> bool {
             index => format!("{pointer}/{index}"),
         })
     };
-    fn longer<'v>(one: &'v Value, two: &'v Value, path: &str, found: &mut Vec<String>) {
-        match (one, two) {
-            (Value::String(_), Value::String(_)) if one != two => found.push(path.to_owned()),
-            (Value::Array(one), Value::Array(two)) => {
-                for (at, (one, two)) in one.iter().zip(two).enumerate() {
-                    longer(one, two, &format!("{path}/{at}"), found);
-                }
-            }
-            (Value::Object(one), Value::Object(two)) => {
-                for (key, one) in one {
-                    let key = key.replace('~', "~0").replace('/', "~1");
-                    longer(one, two.get(&key).unwrap_or(one), &format!("{path}/{key}"), found);
-                }
-            }
-            _ => {}
-        }
-    }
     let (Some(first), Some(second)) = (one.value(), two.value()) else { return true };
     let mut found = Vec::new();
     longer(first, second, "", &mut found);
     found.is_empty() || one.open_path().map(pointer) == found.pop()
+}
+
+/// Find the strings that became longer, or changed.
+fn longer(one: &Value, two: &Value, path: &str, found: &mut Vec<String>) {
+    match (one, two) {
+        (Value::String(_), Value::String(_)) if one != two => found.push(path.to_owned()),
+        (Value::Array(one), Value::Array(two)) => {
+            for (at, (one, two)) in one.iter().zip(two).enumerate() {
+                longer(one, two, &format!("{path}/{at}"), found);
+            }
+        }
+        (Value::Object(one), Value::Object(two)) => {
+            for (key, one) in one {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                longer(one, two.get(&key).unwrap_or(one), &format!("{path}/{key}"), found);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Damaged text of a document.
