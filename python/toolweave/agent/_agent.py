@@ -323,7 +323,7 @@ class Agent(Generic[Deps, Output]):
         deps: Any = None,
         output_type: Any = None,
         **options: Unpack[RunArguments],
-    ) -> AgentResult[Output]:
+    ) -> AgentResult[Any]:
         """Run until there is an answer or another reason to stop.
 
         Cancellation stops the model and the tools and waits for them. Use `open` to get the
@@ -389,7 +389,7 @@ class Agent(Generic[Deps, Output]):
         deps: Any = None,
         output_type: Any = None,
         **options: Unpack[RunArguments],
-    ) -> AsyncGenerator[AgentEvent[Output], None]:
+    ) -> AsyncGenerator[AgentEvent[Any], None]:
         """Run, and yield events as they happen.
 
         Leaving the iteration early, or cancelling it, stops the model and the tools.
@@ -452,7 +452,7 @@ class Agent(Generic[Deps, Output]):
         deps: Any = None,
         output_type: Any = None,
         **options: Unpack[RunArguments],
-    ) -> AgentResult[Output]:
+    ) -> AgentResult[Any]:
         """Run on a new event loop, for programs without one.
 
         Args:
@@ -555,7 +555,7 @@ class Agent(Generic[Deps, Output]):
         deps: Any = None,
         output_type: Any = None,
         **options: Unpack[OpenArguments],
-    ) -> AgentRun[Any, Output]:
+    ) -> AgentRun[Any, Any]:
         """Create a run, which starts when it is first iterated or awaited.
 
         Args:

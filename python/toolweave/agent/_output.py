@@ -8,14 +8,17 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from .._core import TextMessage
+from .._core import JsonStream, TextMessage
 from ..exceptions import ModelRetry, OutputError
 from ..kinds import Role, StopReason
 from ..models._identity import identify
 from ..natural._reader import CUT_OFF
 from ..output import InvalidOutput, OutputSchema
-from ..output._functions import run_output
+from ..output._functions import CheckedValidator, run_output
+from ..output._members import RESULT
+from ..output._reading import wrapped_schema
 from ..protocols import ModelOptions
+from ..tools._plain import is_object
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
     from .._core import Violation
     from .._messages import Message
     from ..natural import NaturalToolUse, ReplyRun
-    from ..output._functions import CheckedValidator
     from ..tools import RunContext
 
 _log = logging.getLogger("toolweave.agent")
@@ -48,7 +50,7 @@ class OutputSettings:
     schema: OutputSchema = _PLAIN_TEXT
     mode: OutputMode = "auto"
     retries: int = 1
-    validators: list[CheckedValidator[Any]] = field(default_factory=list["CheckedValidator[Any]"])
+    validators: list[CheckedValidator[Any]] = field(default_factory=list[CheckedValidator[Any]])
 
     def for_run(self, output_type: Any) -> OutputSettings:
         """Return the settings of a run that may have an output type of its own.
@@ -106,6 +108,7 @@ class RunOutput:
         self._enforced = False
         self._with_tools = False
         self._value: Any = _MISSING
+        self._json: Any = _MISSING
 
     def request(
         self, options: ModelOptions | None, *, with_tools: bool
@@ -158,6 +161,7 @@ class RunOutput:
             if may_retry and self._retries > 0 and not truncated:
                 return self._retry(self._retry_text(problems), context)
             raise OutputError(_sentence(problems), text, problems, context.messages, read.partial)
+        self._json = read.value
         try:
             self._value = await run_output(read, self._validators, context)
         except ModelRetry as retry:
@@ -170,6 +174,18 @@ class RunOutput:
         if read.repairs:
             _log.info("an output was repaired", extra={"kinds": [r.kind for r in read.repairs]})
         return None
+
+    def partial(self) -> PartialOutput:
+        """Return a reader of the output in the reply to the last request, while it streams."""
+        return PartialOutput(self._schema, enforced=self._enforced)
+
+    def final(self, result: Any) -> Any:
+        """Return the JSON value of the output of a run that has ended.
+
+        Raises:
+            OutputError: The run has no output.
+        """
+        return result.output if self._json is _MISSING else self._json
 
     def result(self, stop: StopReason, text: str, messages: tuple[Message, ...]) -> Any:
         """Return the output, or the error that says why there is none."""
@@ -212,6 +228,38 @@ class RunOutput:
             chat_id=context.chat_id,
             metadata={OUTPUT_RETRY: True},
         )
+
+
+class PartialOutput:
+    """The output in a reply that is still streaming, as far as it is certain.
+
+    Args:
+        schema: The schema of the output.
+        enforced: True if the provider enforces the schema.
+    """
+
+    def __init__(self, schema: OutputSchema, *, enforced: bool) -> None:
+        self._is_bare = schema.is_bare(enforced=enforced)
+        asked = schema.schema if self._is_bare else wrapped_schema(schema.schema)
+        self._stream = None if schema.is_text else JsonStream(asked)
+        self._text = ""
+
+    def push(self, text: str) -> bool:
+        """Read the next text; return True if the value may have changed."""
+        if self._stream is not None:
+            return self._stream.push(text)
+        self._text += text
+        return not text.isspace()
+
+    @property
+    def value(self) -> Any:
+        """The value so far, which does not grow; None if there is nothing yet."""
+        if self._stream is None:
+            return self._text.strip() or None
+        value = self._stream.snapshot()
+        if self._is_bare:
+            return value
+        return value.get(RESULT) if is_object(value) else None
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 from .. import tracing
 from .._aio.loops import running_loop
 from .._aio.runs import ResultRun
-from .._aio.tasks import cancel_and_wait
-from .._core import TextMessage, UsageMessage, UsageUpdate
-from ..costs._spending import current_meter
-from ..exceptions import MaxIterationsError, ToolFailed
+from .._core import TextDelta, TextMessage, UsageMessage, UsageUpdate
+from ..exceptions import MaxIterationsError
 from ..executor import ToolDeferred
 from ..kinds import Role, StopReason
 from ..models import as_messages
@@ -201,6 +199,41 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             ToolUseParsingError: A call is invalid, in strict mode.
         """
         return await self._read_result()
+
+    async def stream_output(self) -> AsyncGenerator[Any, None]:
+        """Run, and yield the output as far as it is written, as a JSON value.
+
+        Each value has more than the one before: objects and lists get more members and items, and
+        the last string gets longer. Numbers, literals and keys appear when they are complete, and
+        values that are repaired when that is certain. If the model is asked again, the values
+        begin again.
+
+        Leaving the iteration early stops the run if the run is also left as a context manager.
+
+        Yields:
+            Plain JSON values that do not change any more. The last one is the value that `output`
+            of the result was made from; if there is no output type, each is the text so far.
+
+        Raises:
+            OutputError: The run ended without an output.
+            Exception: Any exception of `wait`.
+        """
+        partial = self._output.partial()
+        generation_id: str | None = None
+        last: Any = None
+        async for event in self:
+            if not isinstance(event, TextDelta):
+                continue
+            if self.generation_id != generation_id:
+                generation_id, partial = self.generation_id, self._output.partial()
+            if partial.push(event.text):
+                value = partial.value
+                if value is not None and value != last:
+                    last = value
+                    yield value
+        final = self._output.final(self.result)
+        if last is None or final != last:
+            yield final
 
     async def cancel(self) -> None:
         """Stop the model and the tools, and wait until they have stopped.

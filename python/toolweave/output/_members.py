@@ -8,6 +8,7 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from typing import (
+    TYPE_CHECKING,
     Annotated,
     Any,
     Literal,
@@ -28,6 +29,9 @@ from ..tools._plain import is_array, is_object, plain
 from ..tools._run_context import RunContext
 from ..tools._schema import strip_titles
 from ..tools._signature import is_union, name_of
+
+if TYPE_CHECKING:
+    from ..tools._pydantic_types import PydanticType
 
 Schema: TypeAlias = Mapping[str, Any]
 """A JSON Schema."""
@@ -139,7 +143,7 @@ def _alternatives(output_type: Any) -> list[Any]:
     if is_union(output_type):
         return [found for each in get_args(output_type) for found in _alternatives(each)]
     if isinstance(output_type, (list, tuple)):
-        items: Sequence[Any] = output_type
+        items = cast("Sequence[Any]", output_type)
         return [found for each in items for found in _alternatives(each)]
     return [output_type]
 
@@ -154,13 +158,13 @@ def _is_function(given: Any) -> bool:
     if inspect.isroutine(given) or isinstance(given, partial):
         return True
     # Not types such as `Any` and `NewType`, which are callable, too.
-    kind = type(given)
+    kind: type[Any] = type(given)
     return callable(given) and kind.__module__ not in ("typing", "typing_extensions")
 
 
 def _member(given: Any) -> Member:
     if isinstance(given, Mapping):
-        schema: Schema = dict(given)
+        schema: Schema = dict(cast("Schema", given))
         try:
             Validator(schema)
         except SchemaError as error:
@@ -199,24 +203,35 @@ def _typed(hint: Any) -> Member:
     simple = plain(hint)
     if simple is not None:
         return Member(name, simple.schema, Binder({RESULT: simple.convert}))
+    for part in _parts(hint):
+        _generated(part, name, f"its part {type_name(part)}: ")
+    typed, schema, definitions = _generated(hint, name)
+    known = {key: strip_titles(each) for key, each in definitions.items()}
+    return Member(
+        name, _with_definitions(strip_titles(schema), known), Binder({RESULT: typed.convert})
+    )
+
+
+def _generated(
+    hint: Any, name: str, where: str = ""
+) -> tuple[PydanticType, dict[str, Any], dict[str, Any]]:
+    """Return a type as pydantic reads it, its schema and the definitions of that.
+
+    Raises:
+        OutputTypeError: There is no schema.
+    """
     from ..tools._pydantic_types import PydanticType, UnsupportedTypeError, schemas_of
 
-    for part in (hint, *_parts(hint)):
-        try:
-            typed = PydanticType(part)
-            [schema], definitions = schemas_of([typed])
-        except UnsupportedTypeError as error:
-            where = "" if part is hint else f"its part {type_name(part)}: "
-            raise OutputTypeError(
-                f"the output type {name} has no JSON Schema: {where}{error}; use a type with one, "
-                "such as a pydantic model, a dataclass, a TypedDict, an Enum or list[int]",
-                name,
-            ) from error
-        if part is hint:
-            known = {key: strip_titles(each) for key, each in definitions.items()}
-            whole = _with_definitions(strip_titles(schema), known)
-            bind = Binder({RESULT: typed.convert})
-    return Member(name, whole, bind)
+    try:
+        typed = PydanticType(hint)
+        [schema], definitions = schemas_of([typed])
+    except UnsupportedTypeError as error:
+        raise OutputTypeError(
+            f"the output type {name} has no JSON Schema: {where}{error}; use a type with one, "
+            "such as a pydantic model, a dataclass, a TypedDict, an Enum or list[int]",
+            name,
+        ) from error
+    return typed, schema, definitions
 
 
 def _with_definitions(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def _words(schema: Schema) -> list[str] | None:
     """Return the values of a schema as words; None if it has others."""
     found: list[Any] = []
     for each in Shape(schema).alternatives:
-        if each.types == {"null"}:
+        if each.types == frozenset({"null"}):
             found.append(None)
         elif each.values is None:
             return None

@@ -141,7 +141,7 @@ def _moved_references(schema: Any) -> Any:
     if is_array(schema):
         return [_moved_references(each) for each in schema]
     if not is_object(schema):
-        return dict(schema) if isinstance(schema, Mapping) else schema
+        return schema
     moved: dict[str, Any] = {}
     for key, each in schema.items():
         if key == "$ref" and isinstance(each, str) and each.startswith("#"):

@@ -87,7 +87,7 @@ class OutputSchema:
                 f"the output type {self.name} is not a JSON Schema: {error}", self.name
             ) from error
         shape = Shape(self.schema)
-        self.is_object = len(self.members) == 1 and shape.types == {"object"}
+        self.is_object = len(self.members) == 1 and shape.types == frozenset({"object"})
         """True if every output is an object, which models may write without another around it."""
         self._is_call = any(map(_may_be_call, shape.alternatives))
 
