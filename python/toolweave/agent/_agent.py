@@ -133,7 +133,7 @@ class Agent(Generic[Deps, Output]):
     Raises:
         ContractError: The name of a tool is invalid or not unique.
         OutputTypeError: JSON Schema cannot express the output type, or two members of a union
-            cannot be told apart.
+            cannot be distinguished.
         SchemaError: The parameters of a tool are not a JSON Schema.
         ToolDefinitionError: A tool has no handler, or an unsuitable one.
         TypeError: The model is not a model, or an option is unknown.
@@ -323,7 +323,7 @@ class Agent(Generic[Deps, Output]):
         deps: Any = None,
         output_type: Any = None,
         **options: Unpack[RunArguments],
-    ) -> AgentResult[Any]:
+    ) -> Any:
         """Run until there is an answer or another reason to stop.
 
         Cancellation stops the model and the tools and waits for them. Use `open` to get the
@@ -389,7 +389,7 @@ class Agent(Generic[Deps, Output]):
         deps: Any = None,
         output_type: Any = None,
         **options: Unpack[RunArguments],
-    ) -> AsyncGenerator[AgentEvent[Any], None]:
+    ) -> AsyncGenerator[Any, None]:
         """Run, and yield events as they happen.
 
         Leaving the iteration early, or cancelling it, stops the model and the tools.
@@ -452,7 +452,7 @@ class Agent(Generic[Deps, Output]):
         deps: Any = None,
         output_type: Any = None,
         **options: Unpack[RunArguments],
-    ) -> AgentResult[Any]:
+    ) -> Any:
         """Run on a new event loop, for programs without one.
 
         Args:
@@ -555,7 +555,7 @@ class Agent(Generic[Deps, Output]):
         deps: Any = None,
         output_type: Any = None,
         **options: Unpack[OpenArguments],
-    ) -> AgentRun[Any, Any]:
+    ) -> Any:
         """Create a run, which starts when it is first iterated or awaited.
 
         Args:

@@ -270,5 +270,6 @@ class MissingOutput:
 
 
 def _sentence(problems: tuple[Violation, ...]) -> str:
-    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return f"the model gave no valid output: {problems[0].message}{more}"
+    first, *others = problems
+    more = f" (and {len(others)} more)" if others else ""
+    return f"the model gave no valid output: {first.message}{more}"

@@ -158,8 +158,10 @@ def _is_function(given: Any) -> bool:
     if inspect.isroutine(given) or isinstance(given, partial):
         return True
     # Not types such as `Any` and `NewType`, which are callable, too.
-    kind: type[Any] = type(given)
-    return callable(given) and kind.__module__ not in ("typing", "typing_extensions")
+    return callable(given) and type(cast("object", given)).__module__ not in (
+        "typing",
+        "typing_extensions",
+    )
 
 
 def _member(given: Any) -> Member:

@@ -1,8 +1,8 @@
-"""Check that the members of a union can be told apart by a JSON value.
+"""Check that the members of a union can be distinguished by a JSON value.
 
-Two members can be told apart if no value fits both, where an object has only the properties that
+Two members can be distinguished if no value fits both, where an object has only the properties that
 its schema names. Values that are the same in both, such as 1 as an integer and as a number, count
-as told apart.
+as distinguished.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Shape:
 
 
 def are_distinct(first: Shape, second: Shape) -> bool:
-    """Return True if values of two schemas can be told apart."""
+    """Return True if values of two schemas can be distinguished."""
     return all(
         _is_pair_distinct(one, other) for one in first.alternatives for other in second.alternatives
     )
@@ -136,7 +136,7 @@ def _are_objects_distinct(one: Shape, other: Shape) -> bool:
 
 
 def _distinguishing(one: Shape, other: Shape) -> Iterator[bool]:
-    """Yield, for each property that `one` requires, true if it tells the two apart."""
+    """Yield, for each property that `one` requires, true if it distinguishes the two."""
     for name in one.required:
         mine, found = one.member(name), other.member(name)
         yield found is None or (mine is not None and are_distinct(mine, found))

@@ -46,7 +46,7 @@ class ReadOutput:
     member: Member
     """The member of the output type that the value belongs to."""
     repairs: tuple[Repair, ...] = ()
-    """What was repaired."""
+    """Changes that were made to read it."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class InvalidOutput:
     """A reply that is not an output."""
 
     violations: tuple[Violation, ...]
-    """What is wrong: at least one."""
+    """Problems of the reply: at least one."""
     partial: Any = None
     """The JSON value of the reply; None if it is not JSON."""
 

@@ -55,7 +55,7 @@ class OutputSchema:
 
     Raises:
         OutputTypeError: JSON Schema cannot express the type, or two members of a union cannot be
-            told apart.
+            distinguished.
         ToolDefinitionError: A function cannot be called with keyword arguments.
 
     Example:
@@ -200,7 +200,7 @@ def _check_distinct(name: str, first: Member, second: Member) -> None:
     if are_distinct(Shape(first.schema), Shape(second.schema)):
         return
     raise OutputTypeError(
-        f"the output type {name} has two members that cannot be told apart by their JSON: "
+        f"the output type {name} has two members that cannot be distinguished by their JSON: "
         f"{first.name} and {second.name}; give both a field with values of its own, such as "
         'kind: Literal["..."], or fields that the other one does not have',
         name,

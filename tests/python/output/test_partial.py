@@ -66,7 +66,7 @@ async def test_strings_arrive_in_parts_and_numbers_whole() -> None:
     model = ScriptedModel(pieces('{"start": "Oslo", "stops": [], "km": 5.25}', 4))
     async with Agent(model, output_type=Leg).open("Where?") as run:
         found = [value async for value in run.stream_output()]
-    assert {"start": "Os"} in found
+    assert {"start": "O"} in found
     assert all(value.get("km") in (None, 5.25) for value in found)
     assert found[-1] == {"start": "Oslo", "stops": [], "km": 5.25}
     assert run.result is not None

@@ -160,13 +160,13 @@ class TestRefused:
             (Colour | Literal["red", "green"], "Colour", "Literal['red', 'green']"),
         ],
     )
-    def test_unions_that_cannot_be_told_apart(
+    def test_unions_that_cannot_be_distinguished(
         self, output_type: Any, first: str, second: str
     ) -> None:
         with pytest.raises(OutputTypeError) as raised:
             OutputSchema(output_type)
         text = str(raised.value)
-        assert "two members that cannot be told apart" in text
+        assert "two members that cannot be distinguished" in text
         assert f"{first} and {second}" in text or f"{second} and {first}" in text
 
     @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ class TestRefused:
             int | str | list[City],
         ],
     )
-    def test_unions_that_can_be_told_apart(self, output_type: Any) -> None:
+    def test_unions_that_can_be_distinguished(self, output_type: Any) -> None:
         OutputSchema(output_type)
 
     def test_functions_that_cannot_be_called_by_name(self) -> None:
@@ -213,7 +213,7 @@ class TestCalls:
 
 
 class TestInstructions:
-    """What the model is told of the form of its answer."""
+    """Sentences about the form of the answer."""
 
     def test_the_values_of_a_literal_are_words(self) -> None:
         text = OutputSchema(Colour).instructions()
