@@ -113,6 +113,7 @@ __all__ = [
     "_is_debug_build",
     "_is_html_element",
     "_rebuild",
+    "_stream_event_schema",
     "_without_keys",
     "check_stream_event",
     "consolidate",
@@ -138,6 +139,7 @@ _T = TypeVar("_T")
 __version__: Final[str]
 
 _is_debug_build: Final[bool]
+_stream_event_schema: Final[str]
 
 def _copy_json(value: Any) -> Any: ...
 def _is_html_element(name: str) -> bool: ...

@@ -89,4 +89,9 @@ mod core {
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const _is_debug_build: bool = cfg!(debug_assertions);
+
+    /// JSON Schema of stream events, as JSON text.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const _stream_event_schema: &str = include_str!("../../schemas/stream-events.json");
 }

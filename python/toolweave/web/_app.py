@@ -9,20 +9,22 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import JSONResponse
-from starlette.routing import Route
 
 from .._checks import check_callable, check_items, check_mapping, check_methods, check_type
+from .._core import __version__
 from ..exceptions import ToolweaveError
 from ..limits import RateLimiter
 from ._errors import HttpError, on_error
 from ._limits import WebLimits
+from ._openapi import EVENT_STREAM, OPERATIONS, PAGE_OPERATIONS, OpenApiDocument, operation_routes
 from ._pages import Page
-from ._routes import ChatRoutes
-from ._security import AccessControl, SecurityHeaders
-from ._streams import ENCODERS
+from ._routes import ChatHandlers
+from ._security import AccessControl, ErrorResponses, SecurityHeaders
+from ._streams import ENCODERS, NATIVE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -43,6 +45,7 @@ def chat_app(
     page: Page | None = None,
     encoders: Encoders = ENCODERS,
     allowed_hosts: Sequence[str] | None = None,
+    security_schemes: Mapping[str, Mapping[str, Any]] | None = None,
     error_text: ErrorText = "reference",
 ) -> Starlette:
     """Create an application that serves chats.
@@ -61,6 +64,9 @@ def chat_app(
         encoders: Factories of encoders, by format, in addition to the native format.
         allowed_hosts: Host names that requests may use, such as ``["127.0.0.1"]``. This prevents
             DNS rebinding by pages of other sites. None to allow any host name.
+        security_schemes: The ways in which `authenticate` accepts credentials, by name, as OpenAPI
+            describes them, such as ``{"session": {"type": "apiKey", "in": "cookie", "name":
+            "session"}}``. Any one of them suffices.
         error_text: The text that clients get for exceptions of tools, other than those raised for
             the model: ``"reference"`` for an id to look up in the log, or ``"message"`` for the
             text that the model reads.
@@ -85,25 +91,46 @@ def chat_app(
     check_mapping("encoders", encoders)
     if allowed_hosts is not None:
         check_items("allowed_hosts", allowed_hosts, str, "a sequence of strings")
+    check_mapping("security_schemes", security_schemes, none=True)
+    if security_schemes is not None and authenticate is None:
+        raise ValueError("security_schemes need authenticate, which checks the credentials")
     limits = limits or WebLimits()
     rate = None if limits.requests is None else RateLimiter(limits.requests, max_wait=0.0)
     access = AccessControl(authenticate, rate, limits, allowed_hosts or ())
-    chats = ChatRoutes(store, responder, access, limits, encoders, error_text)
+    chats = ChatHandlers(store, responder, access, limits, encoders, error_text)
+    operations = OPERATIONS if page is None else (*OPERATIONS, *PAGE_OPERATIONS)
+    document = OpenApiDocument(
+        operations,
+        title="toolweave" if page is None else page.title,
+        version=__version__,
+        formats={
+            NATIVE: EVENT_STREAM,
+            **{name: make().media_type for name, make in encoders.items()},
+        },
+        has_users=authenticate is not None,
+        security_schemes=security_schemes,
+    )
 
     async def health(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
+    async def openapi(request: Request) -> Response:
+        return JSONResponse(document.to_dict(request.scope.get("root_path", "")))
+
+    handlers = {
+        **chats.handlers(),
+        "health": health,
+        "openApi": openapi,
+        **({} if page is None else page.handlers()),
+    }
     middleware = [Middleware(SecurityHeaders)]
+    middleware.append(Middleware(ErrorResponses))
     if allowed_hosts is not None:
         middleware.append(
             Middleware(TrustedHostMiddleware, allowed_hosts=list(allowed_hosts), www_redirect=False)
         )
     return Starlette(
-        routes=[
-            *chats.routes(),
-            Route("/healthz", health, methods=["GET"]),
-            *(() if page is None else page.routes()),
-        ],
+        routes=operation_routes(operations, handlers),
         middleware=middleware,
         exception_handlers=dict.fromkeys((HttpError, HTTPException, ToolweaveError), on_error),
         lifespan=chats.lifespan,

@@ -35,9 +35,11 @@ _CLOSE_CONNECTION = {"Connection": "close"}
 # Far more than real requests need, and far below the recursion limit.
 _MAX_DEPTH = 100
 _MAX_ID_LENGTH = 200
-_ID = re.compile(rf"[A-Za-z0-9._~:@+=-]{{1,{_MAX_ID_LENGTH}}}")
-# The largest integer that every database and every JSON parser represents exactly.
-_MAX_SEQUENCE_NUMBER = 2**53 - 1
+ID_PATTERN = rf"[A-Za-z0-9._~:@+=-]{{1,{_MAX_ID_LENGTH}}}"
+"""Regular expression of ids that clients may choose."""
+_ID = re.compile(ID_PATTERN)
+LARGEST_NUMBER = 2**53 - 1
+"""The largest integer that every database and every JSON parser represents exactly."""
 _NUMBER = re.compile(r"[0-9]{1,16}")
 
 
@@ -319,7 +321,7 @@ def id_of(body: Mapping[str, Any], name: str) -> str | None:
     return value
 
 
-def number_of(text: str, name: str, *, largest: int = _MAX_SEQUENCE_NUMBER) -> int:
+def number_of(text: str, name: str, *, largest: int = LARGEST_NUMBER) -> int:
     """Parse an integer from the URL or a header of a request.
 
     Raises:
@@ -334,12 +336,11 @@ def cursor_of(request: Request) -> int:
     """Return the sequence number to resume after; ``Last-Event-ID`` takes precedence over the URL.
 
     Raises:
-        HttpError: The value is not a sequence number.
+        HttpError: One of the values is not a sequence number.
     """
+    after = number_of(request.query_params.get("after", "0"), "`after`")
     last = request.headers.get("last-event-id")
-    if last:
-        return number_of(last, "Last-Event-ID")
-    return number_of(request.query_params.get("after", "0"), "`after`")
+    return number_of(last, "Last-Event-ID") if last else after
 
 
 def query_flag(request: Request, name: str) -> bool:

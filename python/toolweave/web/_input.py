@@ -75,7 +75,7 @@ class UserInput:
         if text is None:
             chat = await self._store.chat(chat_id)
             if chat is None or not chat.last_message:
-                raise HttpError(400, "nothing_said", "The chat has no messages to answer yet.")
+                raise HttpError(409, "nothing_said", "The chat has no messages to answer yet.")
             message_id = None
         else:
             self._check(text, message_id)

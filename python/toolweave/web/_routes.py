@@ -1,4 +1,4 @@
-"""The routes of chats, for toolweave's own clients and for those of AG-UI and of the AI SDK."""
+"""The handlers of chats, for toolweave's own clients and for those of AG-UI and of the AI SDK."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from starlette.responses import JSONResponse, Response, StreamingResponse
-from starlette.routing import BaseRoute, Route
 
 from ..kinds import Outcome
 from ._bodies import BodyReader, check_fields, flag_of, id_of, is_id, number_of, text_of
 from ._channels import ChatChannels
 from ._errors import HttpError
 from ._input import UserInput, decision
+from ._openapi._operations import MAX_PAGE_SIZE
 from ._redaction import client_view, redact_line
 from ._runs import ChatRuns
 from ._sse import one_line
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
     from ..store import Chat, MessageStore, RunRecord, StoredMessage
     from ._input import AnswerOutcome
     from ._limits import WebLimits
+    from ._openapi import Handler
     from ._redaction import ErrorText
     from ._responders import Responder
     from ._security import AccessControl, Client
     from ._streams import Encoders
     from .encoders._requests import ClientRequest, SubmittedAnswer
 
-    Endpoint = Callable[[Request, Client, Chat], Awaitable[Response]]
+    ChatHandler = Callable[[Request, Client, Chat], Awaitable[Response]]
 
-_MAX_PAGE_SIZE = 1000
 _MAX_ANSWERS = 100
 
 
-class ChatRoutes:
-    """The routes of chats.
+class ChatHandlers:
+    """The handlers of the operations on chats.
 
     Args:
         store: The store that holds the chats.
@@ -91,35 +91,34 @@ class ChatRoutes:
             finally:
                 await self._runs.close()
 
-    def routes(self) -> list[BaseRoute]:
-        """Return the routes."""
-        chat_path = "/chats/{chat_id}"
-        return [
-            Route("/chats", self._list, methods=["GET"]),
-            Route("/chats", self._create, methods=["POST"]),
-            self._route(chat_path, self._show, "GET"),
-            self._route(chat_path, self._delete, "DELETE"),
-            self._route(f"{chat_path}/messages", self._messages, "GET"),
-            self._route(f"{chat_path}/messages", self._submit, "POST"),
-            self._route(f"{chat_path}/export", self._export, "GET"),
-            self._route(f"{chat_path}/events", self._streams.events_response, "GET"),
-            self._route(f"{chat_path}/stream", self._streams.active_run_response, "GET"),
-            self._route(f"{chat_path}/runs/{{run_id}}/stop", self._stop, "POST"),
-            self._route(f"{chat_path}/answers/{{key:path}}", self._answer, "POST"),
-            Route("/ai-sdk/chat", self._ai_sdk, methods=["POST"]),
-            Route("/ai-sdk/chat/{chat_id}/stream", self._resume, methods=["GET"]),
-            Route("/ag-ui", self._ag_ui, methods=["POST"]),
-        ]
+    def handlers(self) -> Mapping[str, Handler]:
+        """Return the handlers of the operations, by id."""
+        return {
+            "listChats": self._list,
+            "createChat": self._create,
+            "showChat": self._of_chat(self._show),
+            "deleteChat": self._of_chat(self._delete),
+            "exportChat": self._of_chat(self._export),
+            "readMessages": self._of_chat(self._messages),
+            "sendMessage": self._of_chat(self._submit),
+            "readEvents": self._of_chat(self._streams.events_response),
+            "readActiveRun": self._of_chat(self._streams.active_run_response),
+            "stopRun": self._of_chat(self._stop),
+            "answer": self._of_chat(self._answer),
+            "aiSdkChat": self._ai_sdk,
+            "aiSdkResume": self._resume,
+            "agUi": self._ag_ui,
+        }
 
-    def _route(self, path: str, serve: Endpoint, method: str) -> Route:
-        """Return a route of one chat, which only its user can access."""
+    def _of_chat(self, serve: ChatHandler) -> Handler:
+        """Return the handler of an operation on one chat, which only its user can access."""
 
-        async def endpoint(request: Request) -> Response:
+        async def handler(request: Request) -> Response:
             client = await self._access.authenticate(request)
             chat = await self._user_chats.find(request.path_params["chat_id"], client.user_id)
             return await serve(request, client, chat)
 
-        return Route(path, endpoint, methods=[method])
+        return handler
 
     # Chats.
 
@@ -335,7 +334,7 @@ def _chat_fields(chat: Chat, chat_titles: Mapping[str, str]) -> dict[str, Any]:
 
 def _page_size(request: Request) -> int:
     limit = request.query_params.get("limit", "100")
-    return number_of(limit, "`limit`", largest=_MAX_PAGE_SIZE)
+    return number_of(limit, "`limit`", largest=MAX_PAGE_SIZE)
 
 
 def _outcome(name: str) -> Response:

@@ -62,8 +62,6 @@ class Client(NamedTuple):
 class SecurityHeaders:
     """Middleware that adds security headers to all responses of an application.
 
-    Unexpected exceptions are answered here, so that these responses have the headers as well.
-
     Args:
         app: The application.
     """
@@ -77,12 +75,8 @@ class SecurityHeaders:
             await self._app(scope, receive, send)
             return
 
-        started = False
-
         async def with_headers(message: Message) -> None:
-            nonlocal started
             if message["type"] == "http.response.start":
-                started = True
                 headers = MutableHeaders(scope=message)
                 for name, value in _SECURITY_HEADERS.items():
                     headers[name] = value
@@ -90,12 +84,34 @@ class SecurityHeaders:
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
+        await self._app(scope, receive, with_headers)
+
+
+class ErrorResponses:
+    """Middleware that responds to unexpected exceptions, inside of those that add headers.
+
+    Args:
+        app: The application.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        started = False
+
+        async def noted(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
         try:
-            await self._app(scope, receive, with_headers)
+            await self._app(scope, receive, noted)
         except Exception as error:
-            if started:
+            if started or scope["type"] != "http":
                 raise
-            await error_response(to_http_error(error))(scope, receive, with_headers)
+            await error_response(to_http_error(error))(scope, receive, send)
 
 
 class AccessControl:

@@ -79,7 +79,7 @@ class EventStreams:
             channel = await self._open(chat.chat_id, client, stack)
             if cursor > channel.last_number:
                 raise HttpError(
-                    400,
+                    409,
                     "beyond_end",
                     f"`after` must be at most {channel.last_number}, the chat's last event.",
                 )

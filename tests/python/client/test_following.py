@@ -116,7 +116,7 @@ async def test_only_attempts_without_a_new_event_count_as_failures(flavour: str)
     ("answer", "status", "code"),
     [
         (refused(404, "unknown_chat"), 404, "unknown_chat"),
-        (refused(400, "beyond_end"), 400, "beyond_end"),
+        (refused(409, "beyond_end"), 409, "beyond_end"),
         (httpx.Response(401, text="<html>"), 401, "refused"),
         (httpx.Response(302, headers={"location": "/login"}), 302, "refused"),
         (httpx.Response(200, text="<html>"), 200, "unreadable"),

@@ -55,10 +55,16 @@ def test_the_blocks_run_and_the_client_prints_what_the_page_says(
         async with serve(apps[0]["app"]) as client:
             with contextlib.redirect_stdout(printed):
                 await clients[0]["ask"](str(client.base_url))
+        secured = [each["app"] for each in apps if "user" in each]
+        assert len(secured) == 2
+        for app in secured:
+            async with serve(app) as client:
+                assert (await client.get("/chats")).status_code == 401
+                session = {"cookie": "session=a-long-random-value"}
+                assert (await client.get("/chats", headers=session)).status_code == 200
         async with serve(apps[-1]["app"]) as client:
-            assert (await client.get("/chats")).status_code == 401
-            session = {"cookie": "session=a-long-random-value"}
-            assert (await client.get("/chats", headers=session)).status_code == 200
+            assert "<title>Sums</title>" in (await client.get("/")).text
+            assert (await client.get("/logo")).status_code == 200
 
     ask()
     assert printed.getvalue() == documented
@@ -89,10 +95,7 @@ def test_the_routes_are_those_of_the_application(tmp_path: Path) -> None:
         for method in cast("set[str]", each.methods) - {"HEAD"}
     }
     documented = {
-        (names(method)[0], path)
-        for method, paths, *_ in rows("Routes")
-        for path in names(paths)
-        if path != "/assets/*"
+        (names(method)[0], path) for method, paths, *_ in rows("Routes") for path in names(paths)
     }
     assert documented == actual
 
@@ -121,13 +124,23 @@ async def test_the_page_is_served_with_its_files_and_its_settings(tmp_path: Path
         assert "unsafe" not in policy
         script = await client.get("/assets/page-1a2b.js")
         assert (script.status_code, "immutable" in script.headers["cache-control"]) == (200, True)
-        for path in ("/assets/../index.html", "/assets/..%2findex.html", "/assets/none.js"):
+        for path in (
+            "/assets/../index.html",
+            "/assets/..%2findex.html",
+            "/assets/none.js",
+            "/assets/%00",
+            "/assets//etc/passwd",
+        ):
             assert (await client.get(path)).status_code == 404
         assert (await client.get("/playground.json")).json() == {
             "about": "Tea.",
             "title": "Tea",
             "headline": "Ask about tea",
+            "intro": page.intro,
+            "placeholder": "Write a message",
             "suggestions": [],
+            "links": [],
+            "hasLogo": False,
             "pendingTimeout": 2500,
         }
     with pytest.raises(ValueError, match=r"index\.html"):

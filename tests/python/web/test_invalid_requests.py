@@ -193,7 +193,9 @@ async def test_invalid_cursors_and_formats_are_rejected(tmp_path: Path) -> None:
             if cursor.isascii():
                 answer = await client.get(f"{chat}/events", headers={"Last-Event-ID": cursor})
                 assert code(answer) == (400, "wrong_number"), cursor
-        assert code(await client.get(f"{chat}/events?after=99")) == (400, "beyond_end")
+        assert code(await client.get(f"{chat}/events?after=99")) == (409, "beyond_end")
+        both = await client.get(f"{chat}/events?after=x", headers={"Last-Event-ID": "0"})
+        assert code(both) == (400, "wrong_number")
         assert code(await client.get(f"{chat}/events?format=xml")) == (400, "unknown_format")
         assert code(await client.get(f"{chat}/events?follow=yes")) == (400, "wrong_number")
         assert code(await client.get(f"{chat}/messages?limit=1001")) == (400, "wrong_number")

@@ -1,0 +1,81 @@
+"""The errors of the server: each has a status, a code for programs, and a reason."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class ErrorCode(NamedTuple):
+    """An error that an operation can respond with."""
+
+    status: int
+    """HTTP status."""
+    code: str
+    """The `code` of the error."""
+    reason: str
+    """The reason, as a sentence."""
+
+
+UNAUTHORIZED = ErrorCode(401, "unauthorized", "The request is unauthenticated.")
+
+ACCESS = (
+    ErrorCode(429, "too_many", "A limit on requests, runs or streams is exceeded."),
+    ErrorCode(500, "failed", "An unexpected exception; the server's log has it."),
+    ErrorCode(503, "store_failed", "The store is unavailable."),
+)
+"""Errors of all operations that use the store."""
+
+CHANGES = (ErrorCode(403, "cross_site", "A page of another site has sent the request."),)
+"""Errors of all operations that change something."""
+
+CHAT = (ErrorCode(404, "unknown_chat", "The user has no chat with this id."),)
+
+BODY = (
+    ErrorCode(400, "not_json", "The body is not JSON."),
+    ErrorCode(400, "not_an_object", "The body is not an object."),
+    ErrorCode(400, "no_number", "A number in the body is too long or too large."),
+    ErrorCode(400, "not_text", "A text in the body has U+0000 or a lone surrogate."),
+    ErrorCode(400, "too_deep", "The body is nested too deeply."),
+    ErrorCode(400, "gone", "The connection was closed before the body had arrived."),
+    ErrorCode(408, "too_slow", "The body has not arrived in time."),
+    ErrorCode(413, "too_long", "The body, or a text in it, is too long."),
+    ErrorCode(413, "too_many_values", "The body has too many values."),
+    ErrorCode(415, "not_json", "The content type is not `application/json`."),
+)
+"""Errors of all operations with a body."""
+
+FIELDS = (
+    ErrorCode(400, "wrong_type", "A field is missing, or of the wrong type."),
+    ErrorCode(400, "unknown_field", "The body has an unknown field."),
+)
+WRONG_ID = ErrorCode(400, "wrong_id", "An id that the client has chosen is invalid.")
+WRONG_NUMBER = ErrorCode(400, "wrong_number", "A number in the URL or a header is invalid.")
+ID_TAKEN = ErrorCode(409, "id_taken", "The id belongs to something else already.")
+TOO_MANY_CHATS = ErrorCode(409, "too_many_chats", "The user has the maximum number of chats.")
+CHAT_BUSY = ErrorCode(409, "chat_busy", "A run is active in the chat.")
+NOT_FOUND = ErrorCode(404, "not_found", "The server has no such file.")
+UNKNOWN_RUN = ErrorCode(404, "unknown_run", "The chat has no run with this id.")
+INVALID = ErrorCode(422, "unusable", "The content of the request is invalid; the message says why.")
+NOTHING_WAITS = ErrorCode(409, "nothing_waits", "Nothing waits for the answers any more.")
+FULL = ErrorCode(503, "full", "The server has reached its limit of runs or streams.")
+EMPTY_MESSAGE = ErrorCode(400, "nothing_said", "The message is empty.")
+NOTHING_TO_ANSWER = ErrorCode(409, "nothing_said", "The chat has no messages to answer yet.")
+
+STREAM = (
+    WRONG_NUMBER,
+    ErrorCode(409, "beyond_end", "The chat has fewer events than `after` says."),
+    ErrorCode(400, "unknown_format", "The server has no such format."),
+    FULL,
+)
+"""Errors of streams of events."""
+
+RUN = (
+    EMPTY_MESSAGE,
+    NOTHING_TO_ANSWER,
+    WRONG_ID,
+    ID_TAKEN,
+    CHAT_BUSY,
+    FULL,
+    ErrorCode(503, "closing", "The server is shutting down."),
+)
+"""Errors of operations that start runs."""
