@@ -14,6 +14,7 @@ from .._checks import check_callable, check_items, check_mapping, check_methods,
 from .._core import __version__
 from ..exceptions import ToolweaveError
 from ..limits import RateLimiter
+from ._cors import check_origins, cors
 from ._errors import HttpError, on_error
 from ._limits import WebLimits
 from ._openapi import EVENT_STREAM, OPERATIONS, PAGE_OPERATIONS, OpenApiDocument, operation_routes
@@ -45,6 +46,7 @@ def chat_app(
     page: Page | None = None,
     encoders: Encoders = ENCODERS,
     allowed_hosts: Sequence[str] | None = None,
+    allowed_origins: Sequence[str] = (),
     security_schemes: Mapping[str, Mapping[str, Any]] | None = None,
     error_text: ErrorText = "reference",
 ) -> Starlette:
@@ -64,6 +66,8 @@ def chat_app(
         encoders: Factories of encoders, by format, in addition to the native format.
         allowed_hosts: Host names that requests may use, such as ``["127.0.0.1"]``. This prevents
             DNS rebinding by pages of other sites. None to allow any host name.
+        allowed_origins: Origins of other sites whose pages may use the routes, with credentials,
+            such as ``["https://app.example"]``: exactly as browsers send them, without patterns.
         security_schemes: The ways in which `authenticate` accepts credentials, by name, as OpenAPI
             describes them, such as ``{"session": {"type": "apiKey", "in": "cookie", "name":
             "session"}}``. Any one of them suffices.
@@ -94,9 +98,10 @@ def chat_app(
     check_mapping("security_schemes", security_schemes, none=True)
     if security_schemes is not None and authenticate is None:
         raise ValueError("security_schemes need authenticate, which checks the credentials")
+    origins = check_origins(allowed_origins)
     limits = limits or WebLimits()
     rate = None if limits.requests is None else RateLimiter(limits.requests, max_wait=0.0)
-    access = AccessControl(authenticate, rate, limits, allowed_hosts or ())
+    access = AccessControl(authenticate, rate, limits, allowed_hosts or (), origins)
     chats = ChatHandlers(store, responder, access, limits, encoders, error_text)
     operations = OPERATIONS if page is None else (*OPERATIONS, *PAGE_OPERATIONS)
     document = OpenApiDocument(
@@ -124,6 +129,8 @@ def chat_app(
         **({} if page is None else page.handlers()),
     }
     middleware = [Middleware(SecurityHeaders)]
+    if origins:
+        middleware.append(cors(origins, operations, security_schemes or {}))
     middleware.append(Middleware(ErrorResponses))
     if allowed_hosts is not None:
         middleware.append(

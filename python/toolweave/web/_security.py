@@ -122,6 +122,7 @@ class AccessControl:
         rate: Rate limiter of requests, by user or address.
         limits: The limits of the server, with the size that counts as an additional request.
         allowed_hosts: Host names of the server, whose pages may send requests as well.
+        allowed_origins: Origins of other sites whose pages may send requests.
     """
 
     def __init__(
@@ -130,7 +131,9 @@ class AccessControl:
         rate: RateLimiter | None,
         limits: WebLimits,
         allowed_hosts: Sequence[str] = (),
+        allowed_origins: Sequence[str] = (),
     ) -> None:
+        self._allowed_origins = frozenset(allowed_origins)
         self._allowed_hosts = [host.lower() for host in allowed_hosts]
         self._authenticate = authenticate
         self._rate = rate
@@ -178,6 +181,8 @@ class AccessControl:
 
     def _is_cross_site(self, request: Request) -> bool:
         """Return True if the browser says that a page of another site sent the request."""
+        if request.headers.get("origin") in self._allowed_origins:
+            return False
         site = request.headers.get("sec-fetch-site")
         if site is not None:
             return site == "cross-site"
