@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from paging import ChatPage, OpenPage, expect_state
 from scenarios import play_scenario
-from serving import ScriptedServer, ServerProcess, call, demo_server, running
+from serving import HERE, ScriptedServer, ServerProcess, call, demo_server, running
 
 WIDE = {"width": 1280, "height": 760}
 SMALL = {"width": 390, "height": 780}
@@ -119,6 +119,11 @@ def test_a_selection(fresh: ServerProcess, open_page: OpenPage, take: Take) -> N
     page.expect_end()
     expect(page.show("Selection").get_by_role("listitem")).not_to_have_count(0)
     take(page, "playground-selection")
+
+
+def test_the_page_of_an_agent_of_ones_own(tmp_path: Path, open_page: OpenPage, take: Take) -> None:
+    for server in running(ServerProcess([str(HERE / "tea_desk.py")], tmp_path)):
+        take(opened(open_page, server, viewport={"width": 1280, "height": 620}), "page-of-an-agent")
 
 
 def test_a_narrow_screen(fresh: ServerProcess, open_page: OpenPage, take: Take) -> None:

@@ -63,7 +63,14 @@ export interface Playground {
   title: string;
   /** Heading of the front page. */
   headline: string;
+  /** Text below the headline; empty lines separate paragraphs. */
+  intro: string;
+  /** Text in the empty message box. */
+  placeholder: string;
   suggestions: { label: string; text: string }[];
+  links: { label: string; url: string }[];
+  /** True if `/logo` is an image to show instead of the default one. */
+  hasLogo: boolean;
   /** Milliseconds after which a call without a result is shown as timed out. */
   pendingTimeout: number;
   [field: string]: unknown;

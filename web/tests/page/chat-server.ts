@@ -26,6 +26,10 @@ export interface ChatServer extends TestServer {
 const playground = {
   title: 'Loom',
   headline: 'Ask the loom',
+  intro: 'It knows patterns.\n\nIt knows <b>yarns</b>.',
+  placeholder: 'Ask about weaving',
+  links: [{ label: 'Help', url: '/help' }],
+  hasLogo: false,
   suggestions: [{ label: 'Weather', text: 'How is the weather in Oslo?' }],
   pendingTimeout: 60_000,
 };

@@ -218,6 +218,17 @@ test('a hidden tab closes its connection, and resumes when it is visible again',
   expect(streams()).toHaveLength(2);
 });
 
+describe('the front page', () => {
+  test('has the texts and links of its settings, as text', async () => {
+    open();
+    await screen.findByRole('heading', { name: 'Ask the loom' });
+    screen.getByText('It knows patterns.');
+    screen.getByText('It knows <b>yarns</b>.');
+    screen.getByPlaceholderText('Ask about weaving');
+    expect(screen.getByRole('link', { name: 'Help' }).getAttribute('href')).toBe('/help');
+  });
+});
+
 describe('chats', () => {
   test('are listed, titled with their first message, and opened', async () => {
     await begin('Where   is\nmy train');
