@@ -93,7 +93,7 @@ def members_of(output_type: Any) -> tuple[Member, ...]:
     """
     given = _alternatives(output_type)
     if not given:
-        raise OutputTypeError("the output type is an empty sequence", type_name(output_type))
+        raise OutputTypeError("output_type is an empty sequence", type_name(output_type))
     # A union of plain types is one type: the kind of a JSON value determines its conversion.
     hints = [each for each in given if _is_hint(each)]
     if len(hints) > 1:
@@ -170,7 +170,7 @@ def _member(given: Any) -> Member:
         try:
             Validator(schema)
         except SchemaError as error:
-            text = f"the output type is not a valid JSON Schema: {error}"
+            text = f"output_type is not a valid JSON Schema: {error}"
             raise OutputTypeError(text, type_name(schema)) from error
         return Member(type_name(schema), schema, None)
     if _is_function(given):
@@ -199,9 +199,9 @@ def _function(function: Callable[..., Any]) -> Member:
 def _typed(hint: Any) -> Member:
     name = type_name(hint)
     if isinstance(hint, (str, typing.ForwardRef)):
-        raise OutputTypeError(f"the output type {hint!r} is text; pass the type itself", name)
+        raise OutputTypeError(f"output_type {hint!r} is text; pass the type itself", name)
     if isinstance(hint, TypeVar):
-        raise OutputTypeError(f"the output type {name} is a type variable; pass a type", name)
+        raise OutputTypeError(f"output_type {name} is a type variable; pass a type", name)
     simple = plain(hint)
     if simple is not None:
         return Member(name, simple.schema, Binder({RESULT: simple.convert}))
@@ -229,7 +229,7 @@ def _generated(
         [schema], definitions = schemas_of([typed])
     except UnsupportedTypeError as error:
         raise OutputTypeError(
-            f"the output type {name} has no JSON Schema: {where}{error}; use a type with one, "
+            f"output_type {name} has no JSON Schema: {where}{error}; use a type with one, "
             "such as a pydantic model, a dataclass, a TypedDict, an Enum or list[int]",
             name,
         ) from error

@@ -64,13 +64,14 @@ class JsonReader:
 
     Args:
         schema: The JSON Schema of the objects.
+        max_bytes: Maximum size of a reply, in bytes.
 
     Raises:
         SchemaError: The schema is invalid.
     """
 
-    def __init__(self, schema: Schema) -> None:
-        limits = Limits(max_argument_bytes=MAX_REPLY_BYTES)
+    def __init__(self, schema: Schema, max_bytes: int = MAX_REPLY_BYTES) -> None:
+        limits = Limits(max_argument_bytes=max_bytes)
         self._parser = Parser([FunctionContract(_NAME, None, schema)], limits=limits)
 
     def read(self, text: str, *, truncated: bool = False) -> ToolCall | InvalidToolCall:

@@ -84,7 +84,7 @@ class OutputSchema:
             self._readers = [MemberReader(member) for member in self.members]
         except (ContractError, SchemaError) as error:
             raise OutputTypeError(
-                f"the output type {self.name} is not a JSON Schema: {error}", self.name
+                f"output_type {self.name} is not a JSON Schema: {error}", self.name
             ) from error
         shape = Shape(self.schema)
         self.is_object = len(self.members) == 1 and shape.types == frozenset({"object"})
@@ -200,7 +200,7 @@ def _check_distinct(name: str, first: Member, second: Member) -> None:
     if are_distinct(Shape(first.schema), Shape(second.schema)):
         return
     raise OutputTypeError(
-        f"the output type {name} has two members that cannot be distinguished by their JSON: "
+        f"output_type {name} has two members that cannot be distinguished by their JSON: "
         f"{first.name} and {second.name}; give both a field with values of its own, such as "
         'kind: Literal["..."], or fields that the other one does not have',
         name,

@@ -27,6 +27,7 @@ T = TypeVar("T")
 
 _log = logging.getLogger("toolweave.scenes")
 
+_MAX_BYTES = 100_000
 _MAX_PROBLEMS = 20
 _MAX_SHOWN = 80
 
@@ -77,7 +78,7 @@ async def ask_for(
     """
     conversation = [*state.system(), *state.messages]
     question = prompt + state.scenes.describe()
-    reader = JsonReader(accepted)
+    reader = JsonReader(accepted, _MAX_BYTES)
     options = replace(state.settings.options or ModelOptions(), response_schema=schema)
     form = f"Answer with JSON only, of this schema: {json.dumps(schema)}"
     for retrying in (False, True):

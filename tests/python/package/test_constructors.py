@@ -39,14 +39,14 @@ from toolweave.web import AgentResponder, Page, chat_app
 
 MADE_HERE = frozenset(
     """
-    AgUiRequest AgentResult AgentRun AiSdkRequest AsyncChatEvents CapturedModel CaseResult Chat
-    ChatEvents CostDelta ExecutedTool HandlerRun HandoffEvent History HttpError MCPTools
-    MessageCollector
-    MessageReceipt ModelRequest Outbox ParsedReply PendingResult Progress PurgeResult RawText
-    ReadReply RecordedReply RegistryWatch Reload ReplyRun Request ResponderRun RoutedTool RunRecord
-    SceneContext SceneOutcome SceneResult SceneRun SceneStep Score ScorerReply ScorerRequest
-    Selection ShortenedConversation StoreProblem StoredMessage StoredPendingInput SubmittedAnswer
-    Tool ToolApproval ToolApprovalRequested ToolContext ToolDeferred ToolProblem ToolProgress
+    AgUiRequest AgentResult AgentRun AiSdkRequest AsyncChatEvents CallMatcher CapturedModel
+    CaseResult Chat ChatEvents CostDelta ExecutedTool HandlerRun HandoffEvent History HttpError
+    InvalidOutput MCPTools MadeCall MessageCollector MessageReceipt ModelRequest Outbox
+    ParsedReply PendingResult Progress PurgeResult RawText ReadOutput ReadReply RecordedReply
+    RegistryWatch Reload ReplyRun Request ResponderRun RoutedTool RunRecord SceneContext
+    SceneOutcome SceneResult SceneRun SceneStep Score ScorerReply ScorerRequest Selection
+    ShortenedConversation StoreProblem StoredMessage StoredPendingInput SubmittedAnswer Tool
+    ToolApproval ToolApprovalRequested ToolContext ToolDeferred ToolProblem ToolProgress
     ToolQuestion ToolRun ToolRunner ToolStarted Turn Watch WriteResult
     """.split()  # noqa: SIM905 - shorter than a list
 )
