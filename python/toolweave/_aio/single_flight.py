@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
     from types import TracebackType
 
     from typing_extensions import Self
@@ -48,7 +48,7 @@ class Leader(Generic[T]):
 
     __slots__ = ("_cache", "_flight", "_is_finished", "_key")
 
-    def __init__(self, cache: ResultCache[T], key: str, flight: _Flight[T] | None) -> None:
+    def __init__(self, cache: ResultCache[T], key: Hashable, flight: _Flight[T] | None) -> None:
         self._cache = cache
         self._key = key
         self._flight = flight
@@ -161,8 +161,8 @@ class ResultCache(Generic[T]):
         self._max_entries = max_entries
         self._clock = clock
         # In the order of use, the least recently used first.
-        self._entries: dict[str, tuple[T, float]] = {}
-        self._flights: dict[str, _Flight[T]] = {}
+        self._entries: dict[Hashable, tuple[T, float]] = {}
+        self._flights: dict[Hashable, _Flight[T]] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -181,7 +181,7 @@ class ResultCache(Generic[T]):
         """
         return json.dumps((name, arguments), sort_keys=True, separators=(",", ":"))
 
-    def begin(self, key: str) -> Hit[T] | Leader[T] | Follower[T]:
+    def begin(self, key: Hashable) -> Hit[T] | Leader[T] | Follower[T]:
         """Look up a key. Must be called on a running event loop."""
         entry = self._entries.pop(key, None)
         if entry is not None and entry[1] > self._clock():
@@ -201,7 +201,7 @@ class ResultCache(Generic[T]):
         """Remove all results. Running calls are not affected."""
         self._entries.clear()
 
-    def store(self, key: str, value: T, ttl: float | None) -> None:
+    def store(self, key: Hashable, value: T, ttl: float | None) -> None:
         """Store a result for `ttl` seconds: None for ever, 0 not at all."""
         self._entries.pop(key, None)
         if ttl is not None and ttl <= 0:
@@ -211,7 +211,7 @@ class ResultCache(Generic[T]):
         if len(self._entries) > self._max_entries:
             del self._entries[next(iter(self._entries))]
 
-    def remove_flight(self, key: str, flight: _Flight[T]) -> None:
+    def remove_flight(self, key: Hashable, flight: _Flight[T]) -> None:
         """Remove a call that has ended, so that the next lookup starts a new one."""
         if self._flights.get(key) is flight:
             del self._flights[key]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Generic, cast, overload
 from typing_extensions import TypeVar
 
 from .._aio.runs import check_no_loop
-from .._checks import check_choice, check_count, check_flag, check_number, check_text, check_type
+from .._checks import check_count, check_flag, check_number, check_type
 from ..executor._defaults import RUN_TIMEOUT
 from ..models import as_model
 from ..natural import NaturalToolUse
 from ..natural._options import resolve_mode
-from ..output._functions import CheckedValidator
+from ..natural._preparation import checked_instructions
 from ..protocols import ModelOptions
 from ..summary import Summarizer
 from ..tools import Toolset
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from ..kinds import Outcome
     from ..natural import ToolMode, ToolUseOptions
     from ..natural._dialects import DialectOption
+    from ..natural._preparation import Instructions, PrepareTools
     from ..natural._style import HistoryForm, PromptStyle, Tag
     from ..output import OutputType
     from ..profiles import Profile
@@ -77,7 +78,10 @@ class Agent(Generic[Deps, Output]):
         model: A model in any form.
         tools: The tools in any form that a `Toolset` accepts, or a `Toolset`. A toolset may change
             at any time, also from inside a tool; changes apply from the next request on.
-        instructions: The system message before every conversation.
+        instructions: The system message before every conversation: a text, a function of a
+            `RunContext` that returns one, or a list of these. Functions are called for each
+            request of a run, so that the text may change within it. They may be async; others run
+            in a thread. An exception ends the run.
         deps_type: The type of the dependencies that each run needs, for type checkers. If it is a
             class, the dependencies of a run must be an instance of it.
         output_type: The type of the output: a type, a JSON Schema as a mapping, a function, whose
@@ -119,6 +123,8 @@ class Agent(Generic[Deps, Output]):
         options: The options of each request to the model.
         executor: An executor to use instead of tools, handlers and options.
         generation_ids: Function that returns the id of the next reply; random ids if not given.
+        prepare_tools: Function of the `RunContext` and the list of tools that returns those that
+            the next request offers; see also the option `prepare` of a tool.
         rewrite_plain_replies: True to let the fallback look for calls in replies without any.
         style: The layout of the tools in the dialect ``natural``: ``compact``, the default, or
             ``full``.
@@ -147,7 +153,7 @@ class Agent(Generic[Deps, Output]):
         model: Model,
         tools: Iterable[ToolLike] | Toolset = (),
         *,
-        instructions: str | None = None,
+        instructions: Instructions[Deps] | None = None,
         deps_type: type[Deps] | None = None,
         output_type: OutputType[Output] | None = None,
         output_mode: OutputMode = "auto",
@@ -174,6 +180,7 @@ class Agent(Generic[Deps, Output]):
         options: ModelOptions | None = None,
         executor: ToolExecutor | None = None,
         generation_ids: Callable[[], str] | None = None,
+        prepare_tools: PrepareTools[Deps] | None = None,
         rewrite_plain_replies: bool = False,
         style: PromptStyle | None = None,
         tag: Tag | None = None,
@@ -183,7 +190,6 @@ class Agent(Generic[Deps, Output]):
         reminder: bool | str | None = None,
         **more: Unpack[ToolUseOptions],
     ) -> None:
-        check_text("instructions", instructions, none=True)
         check_deps_type(deps_type)
         check_choice("output_mode", output_mode, ("auto", "native", "prompted"))
         check_count("output_retries", output_retries, 0)
@@ -202,6 +208,7 @@ class Agent(Generic[Deps, Output]):
             name=name,
             executor=executor,
             generation_ids=generation_ids,
+            prepare_tools=prepare_tools,
             dialect=dialect,
             template=template,
             profile=profile,
@@ -218,14 +225,13 @@ class Agent(Generic[Deps, Output]):
         )
         self._deps_type = deps_type
         self._settings = AgentSettings(
-            instructions,
+            checked_instructions(instructions),
             options,
             max_iterations,
             max_repeats,
             strict,
             answer_at_limit,
             run_timeout,
-            OutputSettings(output_schema(output_type), output_mode, output_retries),
         )
         self._fallback = None if fallback is None else as_model(fallback)
         self._check_priced(self)

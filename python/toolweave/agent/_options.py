@@ -13,8 +13,7 @@ from ..tools._run_context import Deps
 from ._limits import UsageLimits
 
 if TYPE_CHECKING:
-    from ..conversations import ConversationStore
-    from ..costs import Budget, PriceTable
+    from ..natural._preparation import Instruction
     from ..protocols import Journal, Messages, ModelOptions
     from ._output import OutputSettings
 
@@ -75,7 +74,7 @@ class RunOptions(Generic[Deps]):
 class AgentSettings:
     """Settings of the runs of an agent; see `Agent`."""
 
-    instructions: str | None
+    instructions: tuple[Instruction[Any], ...]
     options: ModelOptions | None
     max_iterations: int
     max_repeats: int | None

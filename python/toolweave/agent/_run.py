@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 from .. import tracing
 from .._aio.loops import running_loop
 from .._aio.runs import ResultRun
-from .._core import TextDelta, TextMessage, UsageMessage, UsageUpdate
+from .._core import UsageMessage, UsageUpdate
 from ..exceptions import MaxIterationsError
 from ..executor import ToolDeferred
-from ..kinds import Role, StopReason
+from ..kinds import StopReason
 from ..models import as_messages
 from ..natural._reader import CUT_OFF
 from ..natural._usage import usage_of
@@ -454,10 +454,6 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             with_tools: True if the model is shown the tools.
         """
         self._loop.iterations += 1
-        instructions = self._settings.instructions
-        options, form = self._output.request(self._settings.options, with_tools=with_tools)
-        prompt = "\n\n".join(filter(None, (instructions, form)))
-        system = [TextMessage(prompt, role=Role.SYSTEM)] if prompt else []
         messages = self._messages
         if empty is not None:
             _log.info("an empty reply is requested once more", extra={"run_id": self.run_id})
@@ -478,15 +474,16 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             return None
         self._request, self._transfer = started, None
         return self._use.open(
-            [*system, *messages],
-            options=options,
+            messages,
+            options=self._settings.options,
             run_id=self.run_id,
             chat_id=self._chat_id,
             with_tools=with_tools,
             context=self._context,
             admit=self._admit if self._usage.holds_calls else None,
             journal=self._options.journal,
-            run_context=context,
+            run_context=self._run_context(),
+            instructions=self._settings.instructions,
         )
 
     def _admit(self, reply: ReplyRun) -> bool:

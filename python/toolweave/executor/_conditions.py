@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from .._aio.single_flight import Follower, Hit
@@ -21,6 +22,28 @@ if TYPE_CHECKING:
     from ._state import ToolRunState
 
 _log = logging.getLogger("toolweave.executor")
+
+
+class DepsKey:
+    """Dependencies as part of a cache key: equal to equal ones, or only to itself if unhashable."""
+
+    __slots__ = ("_deps", "_hash")
+
+    def __init__(self, deps: object) -> None:
+        self._deps = deps
+        self._hash: int | None = None
+        with suppress(Exception):  # the class of the dependencies may raise anything
+            self._hash = hash(deps)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DepsKey):
+            return NotImplemented
+        if self._deps is other._deps:
+            return True
+        return None not in (self._hash, other._hash) and bool(self._deps == other._deps)
+
+    def __hash__(self) -> int:
+        return id(self._deps) if self._hash is None else self._hash
 
 
 class Refused(Exception):  # noqa: N818 - an outcome
@@ -75,7 +98,9 @@ async def look_up(call: ScheduledCall, run: ToolRunState) -> ToolResult | Leader
         key = await asyncio.to_thread(run.cache.key, identity, arguments)
     else:
         key = run.cache.key(identity, arguments)
-    found = run.cache.begin(key)
+    takes_context = call.plan.context_parameter is not None
+    # A tool with a context may return something else for other dependencies.
+    found = run.cache.begin((key, DepsKey(run.context.deps)) if takes_context else key)
     if isinstance(found, Follower):
         if call.parent is not None:
             # The running call may be the one whose tool waits for this call.

@@ -221,6 +221,7 @@ class ToolExecutor:
         chat_id: str | None = None,
         deps: Any = None,
         context: RunContext[Any] | None = None,
+        tools: Toolset | None = None,
         journal: Journal | None = None,
     ) -> ToolRun:
         """Open a run whose calls are submitted one by one. An event loop must be running.
@@ -229,6 +230,7 @@ class ToolExecutor:
             chat_id: The chat that the calls belong to, for `max_concurrency_per_chat`.
             deps: Dependencies for the contexts of tools.
             context: Context of the run that the calls belong to, instead of `chat_id` and `deps`.
+            tools: The tools that the model was offered, if not all. Calls of others are refused.
             journal: Journal of starts and results; see `Journal`.
 
         Raises:
@@ -236,7 +238,7 @@ class ToolExecutor:
         """
         if context is None:
             context = RunContext(deps, chat_id=chat_id)
-        return self._open(context, keep_events=True, journal=journal)
+        return self._open(context, keep_events=True, journal=journal, tools=tools)
 
     def resolve(self, key: str, result: object, *, is_error: bool = False) -> Outcome:
         """Deliver a deferred result, or answer a question. Thread-safe.
@@ -264,20 +266,30 @@ class ToolExecutor:
         )
 
     def _open(
-        self, context: RunContext[Any], *, keep_events: bool, journal: Journal | None
+        self,
+        context: RunContext[Any],
+        *,
+        keep_events: bool,
+        journal: Journal | None,
+        tools: Toolset | None = None,
     ) -> ToolRun:
         check_journal(journal)
         version = self.toolset.version
         if self._version != version:
-            tools = self.toolset.snapshot()
-            finder = search_tool(tools.contracts, tools.searchable)
-            served = tools if finder is None else (*tools, finder)
-            self._plans = Plans(served, self._state.defaults, self._plans.values())
+            self._plans = self._plans_of(self.toolset.snapshot())
             # Changes made meanwhile apply to the next reply.
             self._version = version
+        plans = self._plans
+        if tools is not None and tools is not self.toolset:
+            plans = self._plans_of(tools)
         return ToolRun(
-            self._state, self._plans, keep_events=keep_events, context=context, journal=journal
+            self._state, plans, keep_events=keep_events, context=context, journal=journal
         )
+
+    def _plans_of(self, tools: Toolset) -> Plans:
+        finder = search_tool(tools.contracts, tools.searchable)
+        served = tools if finder is None else (*tools, finder)
+        return Plans(served, self._state.defaults, self._plans.values())
 
 
 # Calls submitted before the event loop gets a turn.

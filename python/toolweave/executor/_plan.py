@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .._aio.single_flight import ResultCache
 from ..exceptions import ValidationError
-from ..tools import RateLimit, RetryPolicy, Tool
+from ..tools import RetryPolicy, Tool
 from ._rate_limit import TokenBucket
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Plan:
         self.needs_approval: bool | Callable[[ToolCall], bool] = tool.requires_approval
         self.idempotent: bool = tool.idempotent
         self.ttl = _ttl(_first_set(tool.cache, defaults.cache))
-        limit: RateLimit | None = _first_set(tool.rate_limit, defaults.rate_limit)
+        self.limit = limit = _first_set(tool.rate_limit, defaults.rate_limit)
         self.bucket = None if limit is None else TokenBucket(limit, defaults.clock)
         self.refuses = limit is not None and limit.on_limit == "refuse"
         self.max_concurrency: int | None = tool.max_concurrency
@@ -94,17 +94,30 @@ class Plans(dict[str, Plan]):
     Args:
         tools: The tools.
         defaults: Options for tools that do not set their own.
-        before: Plans of the previous reply. Tools that are still there keep their plans, and with
-            them the state of their rate limits.
+        before: Plans of the previous reply. Tools that are still there keep their plans. A
+            tool with other options keeps its rate limit, if that is the same, and its cache.
     """
 
     def __init__(
         self, tools: Iterable[Tool[..., Any]], defaults: Defaults, before: Iterable[Plan] = ()
     ) -> None:
-        known = {id(plan.tool): plan for plan in before}
-        super().__init__((tool.name, known.get(id(tool)) or Plan(tool, defaults)) for tool in tools)
+        earlier = {plan.name: plan for plan in before}
+        super().__init__(
+            (tool.name, _plan(tool, defaults, earlier.get(tool.name))) for tool in tools
+        )
         self.ordered = any(plan.ordered for plan in self.values())
         """True if any tool constrains the order of calls."""
+
+
+def _plan(tool: Tool[..., Any], defaults: Defaults, before: Plan | None) -> Plan:
+    if before is not None and before.tool is tool:
+        return before
+    plan = Plan(tool, defaults)
+    if before is not None and before.function is plan.function:
+        plan.identity = before.identity
+        if before.limit == plan.limit:
+            plan.bucket = before.bucket
+    return plan
 
 
 _numbers = itertools.count()

@@ -32,21 +32,23 @@ from .._core import (
 from ..executor._events import ToolProgress
 from ..kinds import FinishReason
 from ..models import closing
+from ..tools import RunContext
 from ..tools._search import describe
 from ._parts import MAX_SEPARATE_CALLS, is_slow_to_parse, split_aggregate, with_envelope
+from ._preparation import instructions_text, offered_tools, with_instructions
 from ._reader import CUT_OFF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from .._messages import Message
     from .._options import Tools
     from .._streams import Event
     from ..executor import ToolEvent, ToolExecutor, ToolRun
     from ..protocols import Journal, Messages, ModelOptions
-    from ..tools import RunContext
     from ._parser import NaturalToolUseParser
     from ._parts import ReplyEnvelope
+    from ._preparation import Instruction, PrepareTools
     from ._reader import ReplyEvent
     from ._request import Request
 
@@ -96,6 +98,8 @@ class ReplyRun(Run["ToolUseEvent"]):
         admit: Callable[[ReplyRun], bool] | None = None,
         journal: Journal | None = None,
         run_context: RunContext[Any] | None = None,
+        instructions: Sequence[Instruction[Any]] = (),
+        prepare_tools: PrepareTools[Any] | None = None,
     ) -> None:
         self._parser = parser
         self._executor = executor
@@ -108,7 +112,12 @@ class ReplyRun(Run["ToolUseEvent"]):
         self._envelope = envelope
         self._admit = admit
         self._journal = journal
-        self._run_context = run_context
+        self._run_context = run_context or RunContext(
+            None, run_id=envelope.run_id, chat_id=envelope.chat_id, iterations=1
+        )
+        self._instructions = instructions
+        self._prepare_tools = prepare_tools
+        self._offered = executor.toolset
         self._held: deque[ToolCall | InvalidToolCall] = deque()
         self._joiner = Joiner(
             from_agent=envelope.from_agent,
@@ -202,7 +211,7 @@ class ReplyRun(Run["ToolUseEvent"]):
 
     @property
     def _shown_tools(self) -> Tools:
-        return self._executor.toolset if self._with_tools else ()
+        return self._offered if self._with_tools else ()
 
     def _joined(self) -> tuple[Message, ...]:
         """Return the joined messages of the model so far."""
@@ -320,8 +329,20 @@ class ReplyRun(Run["ToolUseEvent"]):
             if number % _CALLS_PER_SLICE == 0:
                 await asyncio.sleep(0)
 
+    async def _prepare_request(self) -> None:
+        """Add the instructions to the messages, and select the tools that the model is offered."""
+        context = self._run_context
+        if self._instructions:
+            text = await instructions_text(self._instructions, context)
+            self._messages = with_instructions(text, self._messages)
+        if self._with_tools:
+            self._offered = await offered_tools(
+                self._executor.toolset, self._prepare_tools, context
+            )
+
     async def _read_model(self) -> None:
         parser = self._parser
+        await self._prepare_request()
         stream = parser.stream(
             self._messages,
             tools=self._shown_tools,
@@ -382,7 +403,7 @@ class ReplyRun(Run["ToolUseEvent"]):
     def _submit(self, call: ToolCall | InvalidToolCall, *, interrupt: bool = False) -> None:
         if self._run is None:
             self._run = self._executor.open(
-                chat_id=self._envelope.chat_id, context=self._run_context, journal=self._journal
+                context=self._run_context, tools=self._offered, journal=self._journal
             )
             describe_found = functools.partial(self._parser.describe, tools=self._shown_tools)
             self._context.run(describe.set, describe_found)

@@ -17,7 +17,7 @@ from ._run import ReplyRun
 
 if TYPE_CHECKING:
     import contextvars
-    from collections.abc import AsyncGenerator, Callable, Iterable
+    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 
     from typing_extensions import Unpack
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..tools._toolset import Handlers, ToolLike
     from ._dialects import DialectOption
     from ._options import ExecutorOptions, ToolMode, ToolUseOptions
+    from ._preparation import Instruction, PrepareTools
     from ._run import ToolUseEvent
     from ._style import HistoryForm, PromptStyle, Tag
 
@@ -47,6 +48,8 @@ class FunctionCalling:
         executor: Executor to use, instead of tools, handlers and options.
         name: Name of the agent, the `from_agent` of its messages.
         generation_ids: Function that returns the id of each reply; random ids by default.
+        prepare_tools: Function of the `RunContext` and the list of tools that returns those that
+            the next request offers. It may be async; otherwise it runs in a thread.
         **options: Options of `ToolExecutor`.
 
     Raises:
@@ -65,18 +68,22 @@ class FunctionCalling:
         executor: ToolExecutor | None = None,
         name: str | None = None,
         generation_ids: Callable[[], str] | None = None,
+        prepare_tools: PrepareTools[Any] | None = None,
         **options: Unpack[ExecutorOptions],
     ) -> None:
         if not isinstance(model, NaturalToolUseParser):
             model = NaturalToolUseParser(model, tool_mode="native")
         check_text("name", name, none=True)
         check_callable("generation_ids", generation_ids, "a function without arguments", none=True)
+        wanted = "a function of a RunContext and the list of tools"
+        check_callable("prepare_tools", prepare_tools, wanted, "context", "tools", none=True)
         self.executor = resolve_executor(tools, handlers, executor, options)
         """Executor of the calls."""
         self.parser = model
         """Parser of the replies."""
         self.name = name
         """Name of the agent, the `from_agent` of its messages."""
+        self._prepare_tools = prepare_tools
         self._generation_ids = generation_ids or _random_id
         # If the application has an id factory, its ids are used unchanged.
         self._own_ids = options.get("id_factory") is None
@@ -93,6 +100,7 @@ class FunctionCalling:
         admit: Callable[[ReplyRun], bool] | None = None,
         journal: Journal | None = None,
         run_context: RunContext[Any] | None = None,
+        instructions: Sequence[Instruction[Any]] = (),
     ) -> ReplyRun:
         """Open a run of one request. It starts when it is first read.
 
@@ -110,6 +118,7 @@ class FunctionCalling:
             journal: Journal of the starts and results of calls; see `Journal`. Its exceptions stop
                 the model, and are raised for the reader.
             run_context: Context of the run that the reply belongs to, for its tools.
+            instructions: Texts, or functions of `run_context`, before the conversation.
 
         Raises:
             TypeError: `journal` is not a journal.
@@ -133,6 +142,8 @@ class FunctionCalling:
             admit=admit,
             journal=journal,
             run_context=run_context,
+            instructions=instructions,
+            prepare_tools=self._prepare_tools,
         )
 
     async def stream(
@@ -220,6 +231,7 @@ class NaturalToolUse(FunctionCalling):
         name: Name of the agent, the `from_agent` of its messages.
         executor: Executor to use, instead of tools, handlers and options.
         generation_ids: Function that returns the id of each reply; random ids by default.
+        prepare_tools: Function that returns the tools of each request; see `FunctionCalling`.
         dialect: Dialect in which tools are described and histories are written; by default, that of
             the model. See `NaturalToolUseParser`, also for the following options.
         template: Text of the model's chat template.
@@ -265,6 +277,7 @@ class NaturalToolUse(FunctionCalling):
         name: str | None = None,
         executor: ToolExecutor | None = None,
         generation_ids: Callable[[], str] | None = None,
+        prepare_tools: PrepareTools[Any] | None = None,
         dialect: DialectOption = "auto",
         template: str | None = None,
         profile: Profile | None = None,
@@ -300,7 +313,13 @@ class NaturalToolUse(FunctionCalling):
             reminder=reminder,
             **parser_options,
         )
-        super().__init__(parser, executor=executor, name=name, generation_ids=generation_ids)
+        super().__init__(
+            parser,
+            executor=executor,
+            name=name,
+            generation_ids=generation_ids,
+            prepare_tools=prepare_tools,
+        )
         self._own_ids = options.get("id_factory") is None
 
 

@@ -11,7 +11,7 @@ from .._aio.single_flight import ResultCache
 from ._result import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from .._aio.single_flight import Follower, Hit, Leader
 
@@ -41,13 +41,13 @@ class SelectionCache(ResultCache[CachedSelection]):
         self._lock = threading.Lock()
 
     def begin(
-        self, key: str
+        self, key: Hashable
     ) -> Hit[CachedSelection] | Leader[CachedSelection] | Follower[CachedSelection]:
         """Look up a selection. Call it on a running event loop."""
         with self._lock:
             return super().begin(key)
 
-    def store(self, key: str, value: CachedSelection, ttl: float | None) -> None:
+    def store(self, key: Hashable, value: CachedSelection, ttl: float | None) -> None:
         """Store a selection for `ttl` seconds; None means forever, 0 not at all."""
         with self._lock:
             super().store(key, value, ttl)

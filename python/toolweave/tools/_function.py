@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._core import ToolCall, Validator, Violation
-    from ._options import ConcurrencyKey, Pool, RateLimit, RetryPolicy
+    from ._options import ConcurrencyKey, Pool, Prepare, RateLimit, RetryPolicy
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -69,6 +69,7 @@ class Tool(Generic[P, R]):
     pool: Pool | None
     after: tuple[str, ...]
     partial_results: bool
+    prepare: Prepare | None
 
     def __init__(
         self,
@@ -172,6 +173,11 @@ class Tool(Generic[P, R]):
     def context_parameter(self) -> str | None:
         """Name of the parameter that gets the `ToolContext`, if any."""
         return self._definition.context
+
+    @property
+    def deps_type(self) -> Any:
+        """Type of the dependencies in the annotation of its `ToolContext`; None for any."""
+        return self._definition.hints.deps_type
 
     @property
     def options(self) -> dict[str, Any]:

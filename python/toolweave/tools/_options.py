@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, cast
@@ -13,6 +13,8 @@ from ..exceptions import ToolDefinitionError
 
 if TYPE_CHECKING:
     from .._core import ToolCall
+    from ._function import AnyTool
+    from ._run_context import RunContext
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,12 @@ Pool: TypeAlias = 'Executor | Literal["inline"]'
 """Pool for a blocking function, or ``inline`` to run it on the event loop."""
 
 
+Prepare: TypeAlias = (
+    "Callable[[RunContext[Any]], bool | AnyTool | Awaitable[bool | AnyTool | None] | None]"
+)
+"""Function that decides if a tool is offered to the model, and in which form."""
+
+
 class ToolOptions(TypedDict, total=False):
     """Options of a tool. For an option that is omitted or None, the executor's default applies.
 
@@ -130,6 +138,12 @@ class ToolOptions(TypedDict, total=False):
     """Tools whose calls in the same reply must have ended before a call starts."""
     partial_results: bool
     """If true, the last progress is the result text of a call that times out."""
+    prepare: Prepare | None
+    """Function that decides before each request if the tool is offered to the model.
+
+    It gets the `RunContext` and returns True to offer the tool; None or False not to offer it; or
+    a tool of the same name to offer that instead. It may be async; otherwise it runs in a thread.
+    A call of a tool that the request did not offer is answered like that of an unknown tool."""
 
 
 DEFAULTS: Mapping[str, Any] = {
@@ -221,6 +235,8 @@ def _expected(name: str, value: object) -> str | None:
         case "pool":
             fine = value == "inline" or isinstance(value, Executor)
             wanted = 'a concurrent.futures.Executor or "inline"'
+        case "prepare":
+            fine, wanted = callable(value), "a function of a RunContext"
         case "after":
             fine, wanted = _are_names(value), "the name of a tool or a list of names"
         case _:

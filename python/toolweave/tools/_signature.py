@@ -47,6 +47,8 @@ class Hints(NamedTuple):
     """Type of ``**kwargs``, or `inspect.Parameter.empty` if the function has none."""
     context: str | None
     """Name of the parameter that gets the `ToolContext`, if any."""
+    deps_type: Any
+    """Type of the dependencies in the annotation of that parameter; None for any."""
     returns: Any
     """Type of the result, or `inspect.Parameter.empty` if it is not annotated."""
 
@@ -126,6 +128,7 @@ class Signature:
         """
         parameters: list[Parameter] = []
         contexts: list[str] = []
+        deps_type: Any = None
         extra = EMPTY
         for name, parameter in self.parameters.items():
             if parameter.kind is parameter.VAR_KEYWORD:
@@ -138,6 +141,7 @@ class Signature:
             hint = self._hint(name, parameter.annotation, local, lenient)
             if is_context(hint, self._context):
                 contexts.append(name)
+                deps_type = _deps_type(hint)
                 continue
             if parameter.default is None:
                 # An implicit Optional, which PEP 484 once allowed.
@@ -149,7 +153,11 @@ class Signature:
                 f"it is a {self._context.__name__}, and so is {contexts[0]!r}; one is enough",
             )
         return Hints(
-            tuple(parameters), extra, contexts[0] if contexts else None, self._returned(local)
+            tuple(parameters),
+            extra,
+            contexts[0] if contexts else None,
+            deps_type,
+            self._returned(local),
         )
 
     def _returned(self, local: Mapping[str, Any] | None) -> Any:
@@ -205,6 +213,16 @@ def is_context(hint: Any, context: type[Any] = ToolContext) -> bool:
         members = [member for member in get_args(hint) if member is not type(None)]
         return len(members) == 1 and is_context(members[0], context)
     return hint is context or get_origin(hint) is context
+
+
+def _deps_type(hint: Any) -> Any:
+    """Return the type in the brackets of a `ToolContext`; None without one."""
+    if get_origin(hint) is not ToolContext:
+        # Optional, or annotated.
+        found = [_deps_type(each) for each in get_args(hint) if is_context(each)]
+        return found[0] if found else None
+    (kind,) = get_args(hint)
+    return None if isinstance(kind, typing.TypeVar) else kind
 
 
 def is_union(hint: Any) -> bool:

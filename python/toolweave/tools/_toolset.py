@@ -123,6 +123,13 @@ class Toolset:
         """Return the tool of this name, or None."""
         return self._tools.get(name)
 
+    @classmethod
+    def from_tools(cls, tools: Iterable[AnyTool]) -> Toolset:
+        """Return a set of tools of another set, or of replacements of the same names."""
+        made = cls()
+        made._tools = {tool.name: tool for tool in tools}
+        return made
+
     def snapshot(self) -> Toolset:
         """Return a copy that later changes do not affect."""
         copy = Toolset()

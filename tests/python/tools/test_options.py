@@ -54,6 +54,7 @@ DEFAULTS: dict[str, Any] = {
     "pool": None,
     "after": (),
     "partial_results": False,
+    "prepare": None,
 }
 
 
