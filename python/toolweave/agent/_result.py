@@ -116,7 +116,24 @@ class AgentResult(Generic[Output]):
     """The limit or the budget that ended the run; None if none did."""
     last_agent: RunnableAgent | None = field(default=None, compare=False)
     """The `Agent` that gave the answer: the agent of the run, or the one that it was handed over
-    to. It is the agent to run for the next turn."""
+    to. It is the agent to run for the next turn. It is not pickled."""
+
+    _output: Any = None
+
+    @property
+    def output(self) -> Output:
+        """The output of the run: the text, unless the agent or the run has an output type.
+
+        Raises:
+            OutputError: The run ended without an output, for example because it was cancelled.
+        """
+        if isinstance(self._output, MissingOutput):
+            raise self._output.error
+        return cast("Output", self._output)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields to pickle: an agent, with its model and tools, is not among them."""
+        return {**self.__dict__, "last_agent": None}
 
     def __repr__(self) -> str:
         if isinstance(self.output, str):

@@ -125,7 +125,12 @@ def test_recordings_are_json_lines_with_a_header(tmp_path: Path) -> None:
     assert header == {"format": "toolweave recording", "version": 1, "test": TEST}
     assert line == {
         "model": "m",
-        "identity": {"name": "m", "provider": "p", "native_tools": False},
+        "identity": {
+            "name": "m",
+            "provider": "p",
+            "native_tools": False,
+            "structured_output": False,
+        },
         "messages": [{"kind": "text", "role": "user", "text": "Hi"}],
         "tools": [ADD.to_dict()],
         "options": {},
