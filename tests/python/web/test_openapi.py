@@ -25,7 +25,7 @@ from toolweave import Agent, Validator
 from toolweave.store import MessageStore
 from toolweave.web import AgentResponder, Page, chat_app
 from toolweave.web._openapi import OPERATIONS, PAGE_OPERATIONS, OpenApiDocument
-from toolweave.web._openapi import _error_codes as error_codes
+from toolweave.web._openapi import _error_replies as error_codes
 
 Fields = dict[str, Any]
 SOURCES = Path(toolweave.web.__file__).parent

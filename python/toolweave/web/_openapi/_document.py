@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ._error_codes import UNAUTHORIZED
+from ._error_replies import UNAUTHORIZED
 from ._operations import EVENT_STREAM, JSON
 from ._schemas import ID, TEXT, Fields, record, ref, schemas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from ._error_codes import ErrorCode
+    from ._error_replies import ErrorReply
     from ._operations import Operation, Reply
 
 _PATH_PARAMETERS = {
@@ -119,7 +119,7 @@ class OpenApiDocument:
         has_users = bool(self._schemes) and not operation.is_public
         if has_users:
             errors = (UNAUTHORIZED, *errors)
-        by_status: dict[int, list[ErrorCode]] = {}
+        by_status: dict[int, list[ErrorReply]] = {}
         for error in errors:
             if error not in by_status.setdefault(error.status, []):
                 by_status[error.status].append(error)
@@ -155,7 +155,7 @@ class OpenApiDocument:
         return found
 
 
-def _error(codes: list[ErrorCode]) -> Fields:
+def _error(codes: list[ErrorReply]) -> Fields:
     """Return the response for the errors of one status."""
     names = sorted({each.code for each in codes})
     found: Fields = {

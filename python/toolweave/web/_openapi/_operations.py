@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..encoders._ai_sdk import AI_SDK_VERSIONS
 from ..encoders._requests import VERSION_HEADER
-from ._error_codes import (
+from ._error_replies import (
     ACCESS,
     BODY,
     CHANGES,
@@ -30,7 +30,7 @@ from ._error_codes import (
 from ._schemas import FLAG, ID, SEQUENCE_NUMBER, TEXT, Fields, event_of, list_of, record, ref
 
 if TYPE_CHECKING:
-    from ._error_codes import ErrorCode
+    from ._error_replies import ErrorReply
 
 JSON, EVENT_STREAM = "application/json", "text/event-stream"
 
@@ -43,7 +43,7 @@ class Reply:
     """A response that is not an error."""
 
     description: str
-    """What the response says."""
+    """Meaning of the response."""
     schema: Fields | None = None
     """Schema of the body; None if there is none."""
     content_type: str = JSON
@@ -76,7 +76,7 @@ class Operation:
     """Schema of the body; None if there is none."""
     replies: Mapping[int, Reply]
     """Responses, by status."""
-    errors: tuple[ErrorCode, ...] = ()
+    errors: tuple[ErrorReply, ...] = ()
     """Errors, in addition to those of access and bodies."""
     is_public: bool = False
     """True if the operation needs no authentication, and does not use the store."""
@@ -86,7 +86,7 @@ class Operation:
         """True if the response is a stream of events."""
         return any(each.content_type == EVENT_STREAM for each in self.replies.values())
 
-    def all_errors(self) -> tuple[ErrorCode, ...]:
+    def all_errors(self) -> tuple[ErrorReply, ...]:
         """Return the errors that the operation can respond with, without those of users."""
         if self.is_public:
             return self.errors
