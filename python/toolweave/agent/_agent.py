@@ -21,10 +21,7 @@ from ..summary import Summarizer
 from ..tools import Toolset
 from ..tools._deps_type import check_deps, check_deps_type
 from ..tools._run_context import Deps
-from ._as_tool import agent_tool
-from ._handoff import Handoff, Target, handoff_tool
-from ._history import check_processors
-from ._limits import UsageLimits
+from ..tools._toolset import NO_TOOLS
 from ._options import AgentSettings, Output, RunOptions
 from ._output import OutputSettings, output_schema
 from ._run import AgentResult, AgentRun
@@ -53,9 +50,8 @@ if TYPE_CHECKING:
     from ..output import OutputType
     from ..profiles import Profile
     from ..protocols import ChatModel, Messages, Model
-    from ..tools import Tool, ToolOptions
-    from ..tools._toolset import Handlers, ToolLike
-    from ._history import HistoryProcessor
+    from ..tools import Toolset
+    from ..tools._toolset import Handlers, ToolFor
     from ._options import OpenArguments, RunArguments
     from ._output import OutputMode
     from ._run import AgentEvent
@@ -151,7 +147,7 @@ class Agent(Generic[Deps, Output]):
     def __init__(
         self,
         model: Model,
-        tools: Iterable[ToolLike] | Toolset = (),
+        tools: Iterable[ToolFor[Deps]] | Toolset = NO_TOOLS,
         *,
         instructions: Instructions[Deps] | None = None,
         deps_type: type[Deps] | None = None,
@@ -198,9 +194,7 @@ class Agent(Generic[Deps, Output]):
         check_flag("answer_at_limit", answer_at_limit)
         check_type("options", options, ModelOptions, "a ModelOptions", none=True)
         check_number("run_timeout", run_timeout, above=0, none=True)
-        check_type("usage_limits", usage_limits, UsageLimits, "a UsageLimits", none=True)
-        check_type("summarizer", summarizer, Summarizer, "a Summarizer", none=True)
-        self._use = NaturalToolUse(
+        self._use: NaturalToolUse[Any] = NaturalToolUse(
             model,
             tools,
             handlers=handlers,

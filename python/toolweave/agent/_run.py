@@ -100,8 +100,7 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
 
     def __init__(
         self,
-        agent: RunnableAgent,
-        use: NaturalToolUse,
+        use: NaturalToolUse[Any],
         settings: AgentSettings,
         input: Messages | None,  # noqa: A002 - it is what goes in
         options: RunOptions[Deps],

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, overload
 
 from .._checks import check_callable, check_text
 from .._core import FinishUpdate
 from ..executor._journal import check_journal
 from ..models import as_messages, as_model
+from ..tools import RunContext
+from ..tools._run_context import Deps
+from ..tools._toolset import NO_TOOLS
 from ._options import resolve_executor, split_options
 from ._parser import NaturalToolUseParser
 from ._parts import ReplyEnvelope
@@ -25,10 +28,10 @@ if TYPE_CHECKING:
     from ..executor import ToolExecutor
     from ..profiles import Profile
     from ..protocols import Journal, Messages, Model, ModelOptions
-    from ..tools import RunContext, Toolset
-    from ..tools._toolset import Handlers, ToolLike
+    from ..tools import Toolset
+    from ..tools._toolset import Handlers, ToolFor
     from ._dialects import DialectOption
-    from ._options import ExecutorOptions, ToolMode, ToolUseOptions
+    from ._options import ExecutorOptions, ReplyArguments, ToolMode, ToolUseOptions
     from ._preparation import Instruction, PrepareTools
     from ._run import ToolUseEvent
     from ._style import HistoryForm, PromptStyle, Tag
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.natural")
 
 
-class FunctionCalling:
+class FunctionCalling(Generic[Deps]):
     """Execution half of natural tool use: runs the calls in the replies of a model.
 
     Args:
@@ -62,13 +65,13 @@ class FunctionCalling:
     def __init__(
         self,
         model: Model | NaturalToolUseParser,
-        tools: Iterable[ToolLike] | Toolset = (),
+        tools: Iterable[ToolFor[Deps]] | Toolset = NO_TOOLS,
         *,
         handlers: Handlers | None = None,
         executor: ToolExecutor | None = None,
         name: str | None = None,
         generation_ids: Callable[[], str] | None = None,
-        prepare_tools: PrepareTools[Any] | None = None,
+        prepare_tools: PrepareTools[Deps] | None = None,
         **options: Unpack[ExecutorOptions],
     ) -> None:
         if not isinstance(model, NaturalToolUseParser):
@@ -88,10 +91,31 @@ class FunctionCalling:
         # If the application has an id factory, its ids are used unchanged.
         self._own_ids = options.get("id_factory") is None
 
+    @overload
+    def open(
+        self: FunctionCalling[None],
+        messages: Messages,
+        *,
+        deps: None = None,
+        **more: Unpack[ReplyArguments],
+    ) -> ReplyRun: ...
+    @overload
+    def open(
+        self, messages: Messages, *, deps: Deps, **more: Unpack[ReplyArguments]
+    ) -> ReplyRun: ...
+    @overload
     def open(
         self,
         messages: Messages,
         *,
+        run_context: RunContext[Deps],
+        **more: Unpack[ReplyArguments],
+    ) -> ReplyRun: ...
+    def open(
+        self,
+        messages: Messages,
+        *,
+        deps: Any = None,
         options: ModelOptions | None = None,
         run_id: str | None = None,
         chat_id: str | None = None,
@@ -99,13 +123,14 @@ class FunctionCalling:
         context: contextvars.Context | None = None,
         admit: Callable[[ReplyRun], bool] | None = None,
         journal: Journal | None = None,
-        run_context: RunContext[Any] | None = None,
         instructions: Sequence[Instruction[Any]] = (),
+        run_context: RunContext[Any] | None = None,
     ) -> ReplyRun:
         """Open a run of one request. It starts when it is first read.
 
         Args:
             messages: A conversation in any form.
+            deps: Dependencies for the contexts of tools.
             options: Options of the request.
             run_id: Run id of the messages.
             chat_id: Chat id of the messages.
@@ -117,13 +142,15 @@ class FunctionCalling:
                 it, no call starts earlier, and none if the reply was interrupted.
             journal: Journal of the starts and results of calls; see `Journal`. Its exceptions stop
                 the model, and are raised for the reader.
-            run_context: Context of the run that the reply belongs to, for its tools.
-            instructions: Texts, or functions of `run_context`, before the conversation.
+            instructions: Texts, or functions of the `RunContext`, before the conversation.
+            run_context: Context of the run that the reply belongs to, instead of `deps`.
 
         Raises:
             TypeError: `journal` is not a journal.
         """
         check_journal(journal)
+        if run_context is None:
+            run_context = RunContext(deps, run_id=run_id, chat_id=chat_id, iterations=1)
         generation_id = self._generation_ids()
 
         # Unique in the conversation, not only in the reply, since results are looked up by id.
@@ -146,8 +173,20 @@ class FunctionCalling:
             prepare_tools=self._prepare_tools,
         )
 
+    @overload
+    def stream(
+        self: FunctionCalling[None],
+        messages: Messages,
+        *,
+        deps: None = None,
+        options: ModelOptions | None = None,
+    ) -> AsyncGenerator[ToolUseEvent, None]: ...
+    @overload
+    def stream(
+        self, messages: Messages, *, deps: Deps, options: ModelOptions | None = None
+    ) -> AsyncGenerator[ToolUseEvent, None]: ...
     async def stream(
-        self, messages: Messages, *, options: ModelOptions | None = None
+        self, messages: Messages, *, deps: Any = None, options: ModelOptions | None = None
     ) -> AsyncGenerator[ToolUseEvent, None]:
         """Send a request to the model, and run its calls while it is still writing.
 
@@ -155,6 +194,7 @@ class FunctionCalling:
 
         Args:
             messages: A conversation in any form.
+            deps: Dependencies for the contexts of tools.
             options: Options of the request.
 
         Yields:
@@ -170,24 +210,37 @@ class FunctionCalling:
                 results, and have been yielded.
             ToolUseParsingError: A call is invalid, in strict mode.
         """
-        async with self.open(messages, options=options) as reply:
+        async with self.open(messages, deps=deps, options=options) as reply:
             async for event in reply:
                 if isinstance(event, FinishUpdate) and reply.is_empty:
                     break
                 yield event
         if not reply.is_empty:
             return
-        async with self._retry_empty(messages, reply, options) as reply:
+        async with self._retry_empty(messages, deps, reply, options) as reply:
             async for event in reply:
                 yield event
 
+    @overload
     async def complete(
-        self, messages: Messages, *, options: ModelOptions | None = None
+        self: FunctionCalling[None],
+        messages: Messages,
+        *,
+        deps: None = None,
+        options: ModelOptions | None = None,
+    ) -> list[Message]: ...
+    @overload
+    async def complete(
+        self, messages: Messages, *, deps: Deps, options: ModelOptions | None = None
+    ) -> list[Message]: ...
+    async def complete(
+        self, messages: Messages, *, deps: Any = None, options: ModelOptions | None = None
     ) -> list[Message]:
         """Send a request to the model, run its calls, and wait for the results.
 
         Args:
             messages: A conversation in any form.
+            deps: Dependencies for the contexts of tools.
             options: Options of the request.
 
         Returns:
@@ -201,21 +254,21 @@ class FunctionCalling:
             ModelError: The request failed, or the reply was interrupted.
             ToolUseParsingError: A call is invalid, in strict mode.
         """
-        reply = self.open(messages, options=options)
+        reply = self.open(messages, deps=deps, options=options)
         result = list(await reply.wait())
         if reply.is_empty:
-            result += await self._retry_empty(messages, reply, options).wait()
+            result += await self._retry_empty(messages, deps, reply, options).wait()
         return result
 
     def _retry_empty(
-        self, messages: Messages, reply: ReplyRun, options: ModelOptions | None
+        self, messages: Messages, deps: Any, reply: ReplyRun, options: ModelOptions | None
     ) -> ReplyRun:
         """Open another run for a conversation, after an empty reply."""
         _log.info("an empty reply is requested once more", extra={"agent": self.name})
-        return self.open([*as_messages(messages), reply.reminder], options=options)
+        return self.open([*as_messages(messages), reply.reminder], deps=deps, options=options)
 
 
-class NaturalToolUse(FunctionCalling):
+class NaturalToolUse(FunctionCalling[Deps]):
     """Tools for any model that writes text: describes them, parses calls, and runs them.
 
     Each request gets one reply. To let the model read the results, send another request, or use an
@@ -270,14 +323,14 @@ class NaturalToolUse(FunctionCalling):
     def __init__(
         self,
         model: Model,
-        tools: Iterable[ToolLike] | Toolset = (),
+        tools: Iterable[ToolFor[Deps]] | Toolset = NO_TOOLS,
         *,
         handlers: Handlers | None = None,
         fallback: Model | None = None,
         name: str | None = None,
         executor: ToolExecutor | None = None,
         generation_ids: Callable[[], str] | None = None,
-        prepare_tools: PrepareTools[Any] | None = None,
+        prepare_tools: PrepareTools[Deps] | None = None,
         dialect: DialectOption = "auto",
         template: str | None = None,
         profile: Profile | None = None,

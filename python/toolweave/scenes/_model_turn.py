@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._core import (
     InvalidToolCall,
@@ -69,7 +69,7 @@ class ModelTurn:
     def __init__(
         self,
         state: RunState,
-        use: NaturalToolUse,
+        use: NaturalToolUse[Any],
         *,
         scene: BaseScene | None = None,
         transform: Callable[[Iterable[Message]], Iterable[Message]] | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import tracing
 from ..agent._loop import ReplyLoop, pending_calls
@@ -127,7 +127,7 @@ class _SceneLoop:
         raise StopRun(SceneStopReason.MAX_ITERATIONS)
 
     def _interactions(
-        self, aggregate: ToolAggregateMessage, use: NaturalToolUse
+        self, aggregate: ToolAggregateMessage, use: NaturalToolUse[Any]
     ) -> Iterator[Interaction]:
         for call, key in pending_calls(aggregate):
             # From here on the conversation stores the call, also across processes.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from .._core import FunctionContract
@@ -34,15 +34,15 @@ class SceneSet:
 
     def __init__(
         self,
-        make_tool_use: Callable[[Toolset], NaturalToolUse],
-        make_plain_use: Callable[[Toolset], NaturalToolUse],
+        make_tool_use: Callable[[Toolset], NaturalToolUse[Any]],
+        make_plain_use: Callable[[Toolset], NaturalToolUse[Any]],
     ) -> None:
         self._make_tool_use = make_tool_use
         self._make_plain_use = make_plain_use
         self._scenes: dict[str, BaseScene] = {}
         # A run may be in a scene that has been removed.
-        self._tool_uses: WeakKeyDictionary[BaseScene, NaturalToolUse] = WeakKeyDictionary()
-        self._chooser: NaturalToolUse | None = None
+        self._tool_uses: WeakKeyDictionary[BaseScene, NaturalToolUse[Any]] = WeakKeyDictionary()
+        self._chooser: NaturalToolUse[Any] | None = None
         self.plain = make_plain_use(Toolset())
         """A client for requests without tools."""
 
@@ -136,7 +136,7 @@ class SceneSet:
             for scene in self
         )
 
-    def tool_use(self, scene: BaseScene) -> NaturalToolUse:
+    def tool_use(self, scene: BaseScene) -> NaturalToolUse[Any]:
         """Return the client for requests with the tools of a scene."""
         scene.refresh()
         use = self._tool_uses.get(scene)
@@ -144,7 +144,7 @@ class SceneSet:
             use = self._tool_uses[scene] = self._make_tool_use(scene.toolset)
         return use
 
-    def name_matcher(self, use: NaturalToolUse, *, with_tools: bool = True) -> NameMatcher:
+    def name_matcher(self, use: NaturalToolUse[Any], *, with_tools: bool = True) -> NameMatcher:
         """Return a matcher for the names that a request can call, and those that it cannot.
 
         Args:
@@ -204,7 +204,7 @@ class SceneSet:
         return Outcome.NOT_FOUND
 
     @property
-    def chooser(self) -> NaturalToolUse:
+    def chooser(self) -> NaturalToolUse[Any]:
         """The client for choosing a scene, with the scenes as tools."""
         if self._chooser is None:
             self._chooser = self._make_plain_use(Toolset(_scene_tool(scene) for scene in self))

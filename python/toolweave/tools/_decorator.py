@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
 
 from .._checks import check_mapping, check_text, got
 from .._core import FunctionContract
@@ -20,18 +20,56 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from ._context import ToolContext
+
     class Decorator(Protocol):
         """Decorator that turns a function into a tool."""
 
-        def __call__(self, function: Callable[_P, _R], /) -> Tool[_P, _R]:
+        @overload
+        def __call__(
+            self, function: Callable[Concatenate[_Anything, _P], _R], /
+        ) -> Tool[..., _R, object]: ...
+        @overload
+        def __call__(
+            self, function: Callable[Concatenate[ToolContext[_D], _P], _R], /
+        ) -> Tool[Concatenate[ToolContext[_D], _P], _R, _D]: ...
+        @overload
+        def __call__(self, function: Callable[_P, _R], /) -> Tool[_P, _R, object]: ...
+        def __call__(self, function: Callable[..., Any], /) -> AnyTool:
             """Return the tool."""
             ...
 
+    # Type checkers know the dependencies of a tool whose first parameter is the context. A first
+    # parameter of the type Any or object would also take a context, so it is recognized before.
+    class _Anything:
+        """Type that no parameter takes unless it takes anything."""
 
+
+_D = TypeVar("_D")
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
+@overload
+def tool(
+    function: Callable[Concatenate[_Anything, _P], _R],
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    schema: Mapping[str, Any] | None = None,
+    **options: Unpack[ToolOptions],
+) -> Tool[..., _R, object]: ...
+@overload
+def tool(
+    function: Callable[Concatenate[ToolContext[_D], _P], _R],
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    schema: Mapping[str, Any] | None = None,
+    **options: Unpack[ToolOptions],
+) -> Tool[Concatenate[ToolContext[_D], _P], _R, _D]: ...
 @overload
 def tool(
     function: Callable[_P, _R],
@@ -41,7 +79,7 @@ def tool(
     description: str | None = None,
     schema: Mapping[str, Any] | None = None,
     **options: Unpack[ToolOptions],
-) -> Tool[_P, _R]: ...
+) -> Tool[_P, _R, object]: ...
 @overload
 def tool(contract: FunctionContract, /, **options: Unpack[ToolOptions]) -> Decorator: ...
 @overload

@@ -22,6 +22,7 @@ from .._core import FunctionContract
 from ._binding import merge_violations
 from ._definition import Definition, FromContract, FromHints
 from ._options import DEFAULTS, ToolOptions, check_pool, checked
+from ._run_context import ToolDeps
 from ._signature import Style, is_classmethod
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ AnyFunction: TypeAlias = Callable[..., Any]
 """A function of any signature."""
 
 
-class Tool(Generic[P, R]):
+class Tool(Generic[P, R, ToolDeps]):
     """Function with a contract and options.
 
     A tool can be called like its function. Create one with `tool`, or from a contract or a JSON
@@ -201,7 +202,7 @@ class Tool(Generic[P, R]):
             found = named
         return found
 
-    def replace(self, **options: Unpack[ToolOptions]) -> Tool[P, R]:
+    def replace(self, **options: Unpack[ToolOptions]) -> Tool[P, R, ToolDeps]:
         """Return a copy of the tool with other options.
 
         Args:
@@ -211,7 +212,9 @@ class Tool(Generic[P, R]):
             ToolDefinitionError: An option has an invalid value.
             TypeError: An option is unknown.
         """
-        copy = Tool(self.function, self._definition, {**self.options, **options})
+        copy: Tool[P, R, ToolDeps] = Tool(
+            self.function, self._definition, {**self.options, **options}
+        )
         copy._receiver, copy._attribute = self._receiver, self._attribute
         return copy
 
@@ -253,7 +256,7 @@ class Tool(Generic[P, R]):
         return self.function(*args, **kwargs)
 
     @overload
-    def __get__(self, instance: None, owner: type[Any] | None = None) -> Tool[P, R]: ...
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> Tool[P, R, ToolDeps]: ...
     @overload
     def __get__(
         self: Tool[Concatenate[S, Q], R], instance: S, owner: type[Any] | None = None

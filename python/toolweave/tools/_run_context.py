@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # other way round: a function of a `RunContext[Base]` fits an `Agent[Derived]`.
 Deps = TypeVar("Deps", contravariant=True, default=None)
 ContextDeps = TypeVar("ContextDeps", covariant=True, default=object)
+ToolDeps = TypeVar("ToolDeps", contravariant=True, default=Any)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeGuard, TypeVar, cast
 
 from .._checks import check_mapping
 from .._core import FunctionContract
@@ -14,13 +14,38 @@ from ._function import AnyFunction, AnyTool, is_tool, tool_from
 from ._signature import name_of
 
 if TYPE_CHECKING:
+    from functools import partial
+
     from .._options import HasContract
+    from ._function import Tool
 
 ToolLike: TypeAlias = (
     "AnyTool | AnyFunction | FunctionContract | HasContract | Mapping[str, Any] | str"
 )
 """Item of a `Toolset`: a tool or a function; or, with a handler, a contract, a definition in the
 format of a provider, or a bare name."""
+
+
+class PlainFunction(Protocol):
+    """A function or a method, which unlike a `Tool` has a name as its attribute."""
+
+    @property
+    def __name__(self) -> str: ...
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function."""
+        ...
+
+
+D = TypeVar("D")
+
+ToolFor: TypeAlias = (
+    "Tool[..., Any, D] | PlainFunction | partial[Any] | FunctionContract | Mapping[str, Any] | str"
+)
+"""A `ToolLike` for dependencies of a type, as far as type checkers know that of a tool."""
+
+NO_TOOLS: tuple[str, ...] = ()
+"""No tools; pyright does not infer the type of the dependencies from ``()``."""
 
 Handlers: TypeAlias = "Mapping[str, AnyFunction]"
 """Functions by tool name."""

@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from toolweave import Agent, RunContext, ToolCall, ToolContext, ToolExecutor
+from toolweave import (
+    Agent,
+    NaturalToolUse,
+    RunContext,
+    ToolAggregateMessage,
+    ToolCall,
+    ToolContext,
+    ToolExecutor,
+    ToolResult,
+)
 from toolweave.testing import ScriptedModel
 
 
@@ -81,3 +90,38 @@ def test_a_context_shows_neither_its_dependencies_nor_its_messages() -> None:
     assert repr(RunContext("secret", run_id="r")) == (
         "RunContext(run_id='r', chat_id=None, iterations=0)"
     )
+
+
+def test_a_run_of_one_reply_brings_its_dependencies_too() -> None:
+    async def main(way: str) -> list[str]:
+        model = ScriptedModel("", '<book>{"nights": 2}</book><where>{}</where>')
+        use = NaturalToolUse[Trip](model, [book, where])
+        if way == "stream":
+            events = [event async for event in use.stream("Book.", deps=Trip("Oslo"))]
+            return [each.result for each in events if isinstance(each, ToolResult)]
+        if way == "complete":
+            messages = await use.complete("Book.", deps=Trip("Oslo"))
+        else:
+            await use.open("Book.", deps=Trip("Bergen")).wait()
+            context = RunContext(Trip("Oslo"), run_id="r")
+            messages = list(await use.open("Book.", run_context=context).wait())
+        (aggregate,) = (each for each in messages if isinstance(each, ToolAggregateMessage))
+        return [each.result for each in aggregate.tool_results]
+
+    for way in ("stream", "complete", "open"):
+        run_id = "r" if way == "open" else None
+        assert asyncio.run(main(way)) == [f"2 nights in Oslo, run {run_id}", "Oslo"], way
+
+
+def test_nested_calls_share_the_context_of_the_run() -> None:
+    async def ask(context: ToolContext[Trip]) -> str:
+        found: str = await context.call("where", {})
+        return f"It is {found}."
+
+    async def main() -> str:
+        done = await ToolExecutor([ask, where]).execute(
+            [ToolCall("1", "ask", {})], deps=Trip("Oslo")
+        )
+        return done.tool_results[0].result
+
+    assert asyncio.run(main()) == "It is Oslo."
