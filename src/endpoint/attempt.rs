@@ -70,7 +70,7 @@ pub(super) async fn open<'r>(
     Err(Failure { status, ..Failure::new(FailureKind::Redirect, message) })
 }
 
-async fn send(
+pub(super) async fn send(
     client: &Client,
     request: &Request,
     url: &Url,
@@ -81,8 +81,8 @@ async fn send(
     let http = client.http().ok_or_else(|| {
         Failure::new(FailureKind::Connect, format!("the client of {peer} is closed"))
     })?;
-    let sent =
-        http.post(url.clone()).headers(request.headers.clone()).body(request.body.clone()).send();
+    let outgoing = http.request(request.method.clone(), url.clone());
+    let sent = outgoing.headers(request.headers.clone()).body(request.body.clone()).send();
     timer
         .until(deadline, TimeoutKind::FirstByte, sent)
         .await
@@ -91,7 +91,7 @@ async fn send(
 }
 
 /// Return the failure for a server that does not answer in time.
-fn timeout_failure(peer: &Peer<'_>, request: &Request, wait: TimeoutKind) -> Failure {
+pub(super) fn timeout_failure(peer: &Peer<'_>, request: &Request, wait: TimeoutKind) -> Failure {
     let time = match wait {
         TimeoutKind::Total => request.timeouts.total.unwrap_or_default(),
         _ => request.timeouts.first_byte,
@@ -100,7 +100,7 @@ fn timeout_failure(peer: &Peer<'_>, request: &Request, wait: TimeoutKind) -> Fai
     Failure::transient(FailureKind::Timeout(wait), message)
 }
 
-fn check_head(client: &Client, peer: &Peer<'_>, headers: &HeaderMap) -> Result<(), Failure> {
+pub(super) fn check_head(client: &Client, peer: &Peer<'_>, headers: &HeaderMap) -> Result<(), Failure> {
     let bytes: usize = headers
         .iter()
         .map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len())
@@ -175,6 +175,7 @@ async fn status_failure(
     }
     Failure {
         retry_after: error_response::retry_after(response.headers()),
+        body: (!body.is_empty()).then(|| body.freeze()),
         ..response_error.failure(peer, Some(status.as_u16()))
     }
 }

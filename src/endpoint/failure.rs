@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use bytes::Bytes as Body;
 use thiserror::Error;
 
 use super::secrets::Secrets;
@@ -23,6 +24,8 @@ pub struct Failure {
     pub code: Option<String>,
     /// The request parameter that the server rejected, if it named one.
     pub param: Option<String>,
+    /// The body of the error response, if there was one: at most 64 KiB, as the server sent it.
+    pub body: Option<Body>,
     /// The delay before a retry that the server asks for, if any.
     pub retry_after: Option<Duration>,
     /// True if a retry may succeed.
@@ -84,6 +87,7 @@ impl Failure {
             status: None,
             code: None,
             param: None,
+            body: None,
             retry_after: None,
             transient: false,
             received: 0,
@@ -102,6 +106,7 @@ impl Failure {
             message: secrets.hide(&self.message).into_owned(),
             code: word(self.code),
             param: word(self.param),
+            body: self.body.map(|body| redacted_body(body, secrets)),
             ..self
         }
     }
@@ -114,6 +119,15 @@ impl Failure {
         }
         self
     }
+}
+
+/// Return a body with all secrets redacted; without any, it is returned unchanged.
+fn redacted_body(body: Body, secrets: &Secrets) -> Body {
+    let hidden = match secrets.hide(&String::from_utf8_lossy(&body)) {
+        std::borrow::Cow::Borrowed(_) => None,
+        std::borrow::Cow::Owned(text) => Some(text),
+    };
+    hidden.map_or(body, Body::from)
 }
 
 /// Return the text on one line: with white space collapsed, and without control characters and

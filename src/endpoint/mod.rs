@@ -39,6 +39,7 @@ mod decoder;
 mod error_response;
 mod event;
 mod failure;
+mod forward;
 mod fragments;
 mod http;
 mod http_errors;
@@ -70,6 +71,7 @@ pub use self::{
     decoder::{BodyFormat, read},
     event::{CallParsing, Event, EventSink},
     failure::{Failure, FailureKind, TimeoutKind},
+    forward::{ForwardedReply, forward},
     request::{Limits, Request, Retries, Timeouts},
     settings::{ClientError, HttpVersion, ProxyChoice, Settings},
     stream::stream_reply,

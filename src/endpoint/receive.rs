@@ -92,7 +92,7 @@ async fn room(
     }
 }
 
-fn timeout_failure(peer: &Peer<'_>, wait: TimeoutKind, timeouts: &Timeouts) -> Failure {
+pub(super) fn timeout_failure(peer: &Peer<'_>, wait: TimeoutKind, timeouts: &Timeouts) -> Failure {
     let message = match (wait, timeouts.total) {
         (TimeoutKind::Total, Some(total)) => {
             format!("the reply of {peer} took longer than {}", Seconds(total))

@@ -3,13 +3,15 @@
 use std::{fmt, time::Duration};
 
 use bytes::Bytes;
-use reqwest::{Url, header::HeaderMap};
+use reqwest::{Method, Url, header::HeaderMap};
 
-/// A request for a chat completion.
+/// A request to an endpoint.
 #[derive(Clone)]
 pub struct Request {
     /// The name of the model, with which failures begin.
     pub name: String,
+    /// The HTTP method: POST for a chat completion.
+    pub method: Method,
     /// The URL of the endpoint.
     pub url: Url,
     /// The headers, including the key.

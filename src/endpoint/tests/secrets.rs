@@ -82,6 +82,7 @@ fn redacted(headers: HeaderMap, url: &str, message: &str) -> String {
     let time = std::time::Duration::from_secs(1);
     let request = Request {
         name: "m".to_owned(),
+        method: reqwest::Method::POST,
         url: Url::parse(url).unwrap(),
         headers,
         body: Bytes::new(),

@@ -88,6 +88,7 @@ impl PyHttpClient {
         let client = self.client(py)?;
         let request = Request {
             name: self.name.clone(),
+            method: reqwest::Method::POST,
             url: parse_url(url)?,
             headers: header_map(headers)?,
             body: Bytes::copy_from_slice(body),

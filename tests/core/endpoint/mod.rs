@@ -37,6 +37,7 @@ fn request(url: &str) -> Request {
     headers.insert("authorization", "Bearer sk-secret".parse().unwrap());
     Request {
         name: "acme".to_owned(),
+        method: reqwest::Method::POST,
         url: Url::parse(url).unwrap(),
         headers,
         body: Bytes::from_static(b"{}"),
