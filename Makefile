@@ -90,8 +90,8 @@ types: $(VENV)/dev $(VENV)/built ## both type checkers, and the stub against the
 # The same examples everywhere, as in Python; `cargo test` alone looks for new ones.
 core: export PROPTEST_RNG_SEED := 1
 core: ## the Rust suite, documentation examples included
-	cargo rustc --locked --lib -- -D warnings
-	cargo test --locked
+	cargo rustc --locked --lib --features proxy -- -D warnings
+	cargo test --locked --features proxy
 
 # The page that is checked in must be what its source gives.
 page: web/node_modules/made ## lints and unit tests of the page, and whether its build is current

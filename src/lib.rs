@@ -27,7 +27,8 @@
 //! | | [`selection`] | selection of a tool by scores from a model |
 //! | | [`search`] | an index of texts by their words |
 //! | 2: native I/O | [`endpoint`] | requests to models over HTTP, from the socket to events |
-//! | 3: bindings | `python` | the Python module `toolweave._core` |
+//! | 3: servers | [`proxy`] | tool calls for any model, for clients in any language |
+//! | 4: bindings | `python` | the Python module `toolweave._core` |
 //!
 //! # Cookbook
 //!
@@ -197,7 +198,13 @@ pub mod search;
 #[cfg(feature = "endpoint")]
 pub mod endpoint;
 
-// Layer 3: the Python bindings.
+// Layer 3: servers.
+
+// Tool calls for any model, for clients in any language.
+#[cfg(feature = "proxy")]
+pub mod proxy;
+
+// Layer 4: the Python bindings.
 
 #[cfg(feature = "python")]
 mod python;

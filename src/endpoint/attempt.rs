@@ -100,7 +100,11 @@ pub(super) fn timeout_failure(peer: &Peer<'_>, request: &Request, wait: TimeoutK
     Failure::transient(FailureKind::Timeout(wait), message)
 }
 
-pub(super) fn check_head(client: &Client, peer: &Peer<'_>, headers: &HeaderMap) -> Result<(), Failure> {
+pub(super) fn check_head(
+    client: &Client,
+    peer: &Peer<'_>,
+    headers: &HeaderMap,
+) -> Result<(), Failure> {
     let bytes: usize = headers
         .iter()
         .map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len())

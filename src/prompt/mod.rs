@@ -63,6 +63,7 @@ mod refs;
 mod sample;
 mod schema;
 mod section;
+mod stop;
 #[cfg(test)]
 mod tests;
 
@@ -71,6 +72,7 @@ pub use self::{
     presentation::{Presentation, PresentationError, Simplification, present},
     sample::SampleError,
     section::system_prompt,
+    stop::stop_sequence,
 };
 
 use serde_json::{Map, Value};

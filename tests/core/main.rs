@@ -19,6 +19,8 @@ mod meter;
 mod native;
 mod partial;
 mod prompt;
+#[cfg(feature = "proxy")]
+mod proxy;
 mod registry;
 mod registry_prompts;
 mod repair;

@@ -4,7 +4,7 @@ mod backpressure;
 mod failures;
 mod pooling;
 mod replies;
-mod server;
+pub(crate) mod server;
 
 use std::time::Duration;
 

@@ -1,0 +1,121 @@
+//! The state that all requests of a proxy share.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use reqwest::{
+    Method, Url,
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
+};
+use tokio::sync::Semaphore;
+
+use super::{error::ApiError, log::Log, metrics::Metrics, modes::Modes, settings::Settings};
+use crate::{
+    contract::FunctionContract,
+    endpoint::{self, Client, Request, Retries, Timeouts},
+    parser::Dialect,
+    prompt::present,
+};
+
+/// The size limits of the upstream's replies, in bytes.
+const REPLY_LIMITS: endpoint::Limits = endpoint::Limits { line: 8 << 20, body: 256 << 20 };
+
+/// The state that all requests of a proxy share.
+#[derive(Debug)]
+pub(super) struct Context {
+    pub(super) settings: Settings,
+    pub(super) client: Client,
+    pub(super) modes: Modes,
+    pub(super) metrics: Metrics,
+    pub(super) log: Log,
+    /// One permit for each request at once.
+    pub(super) permits: Arc<Semaphore>,
+    authorization: Option<HeaderValue>,
+}
+
+impl Context {
+    /// Create the state.
+    ///
+    /// # Errors
+    /// Fails if the key for the upstream cannot be sent in a header.
+    pub(super) fn new(settings: Settings, client: Client) -> Result<Self, String> {
+        let authorization = settings.upstream_key.as_ref().map(|key| {
+            let mut value = HeaderValue::from_str(&format!("Bearer {key}"))?;
+            value.set_sensitive(true);
+            Ok(value)
+        });
+        let authorization =
+            authorization.transpose().map_err(|_: reqwest::header::InvalidHeaderValue| {
+                "the key for the upstream must consist of printable ASCII characters".to_owned()
+            })?;
+        Ok(Self {
+            modes: Modes::new(settings.mode),
+            metrics: Metrics::default(),
+            log: Log::new(settings.log),
+            permits: Arc::new(Semaphore::new(settings.limits.max_concurrency)),
+            authorization,
+            settings,
+            client,
+        })
+    }
+
+    /// Return a request to the upstream.
+    pub(super) fn upstream(&self, method: Method, url: Url, body: Bytes) -> Request {
+        let limits = &self.settings.limits;
+        let mut headers = HeaderMap::new();
+        if let Some(authorization) = &self.authorization {
+            headers.insert(AUTHORIZATION, authorization.clone());
+        }
+        if !body.is_empty() {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        Request {
+            name: "the upstream".to_owned(),
+            method,
+            url,
+            headers,
+            body,
+            timeouts: Timeouts {
+                first_byte: limits.first_byte_timeout,
+                idle: limits.idle_timeout,
+                total: limits.timeout,
+            },
+            // Clients know best whether to retry; they get the upstream's status.
+            retries: Retries {
+                limit: 0,
+                initial_delay: std::time::Duration::ZERO,
+                max_delay: std::time::Duration::ZERO,
+            },
+            limits: REPLY_LIMITS,
+        }
+    }
+
+    /// Return the URL of a path of the upstream: below its base URL for a path below `/v1`,
+    /// otherwise below its root.
+    pub(super) fn url(&self, path: &str, query: Option<&str>) -> Result<Url, ApiError> {
+        let mut url = self.settings.upstream.clone();
+        let path = match path.strip_prefix("/v1/") {
+            Some(rest) => format!("{}/{rest}", url.path().trim_end_matches('/')),
+            None => path.to_owned(),
+        };
+        url.set_path(&path);
+        if query.is_some() {
+            url.set_query(query);
+        }
+        Ok(url)
+    }
+
+    /// Return the dialect that a model writes, as far as it is known.
+    pub(super) fn dialect(&self, model: &str) -> Dialect {
+        let known = self.settings.dialect.or_else(|| Dialect::for_model(model));
+        known.unwrap_or(Dialect::NATURAL)
+    }
+
+    /// Return the dialect in which a model is taught these tools: its own, if that can present
+    /// them.
+    pub(super) fn taught(&self, model: &str, contracts: &[FunctionContract]) -> Dialect {
+        let own = self.dialect(model);
+        let fits = own.is_writable() && present(contracts, &own).is_ok();
+        if fits { own } else { Dialect::NATURAL }
+    }
+}

@@ -1,0 +1,10 @@
+//! One request of a client: the requests to the upstream that answer it, and their replies.
+
+mod correction;
+mod ids;
+mod prepare;
+mod run;
+mod sink;
+
+pub use self::prepare::upstream_body;
+pub(super) use self::run::Exchange;

@@ -1,0 +1,236 @@
+//! The receiver of the upstream's events: passes on what is certain, keeps what is invalid.
+
+use std::{mem::take, sync::Arc};
+
+use serde_json::Value;
+
+use super::{
+    correction::{self, Correction, InvalidCall},
+    ids::CallIds,
+};
+use crate::{
+    calls::CallOutcome,
+    endpoint::{Event, EventSink},
+    message::{FinishReason, NATIVE, UsageUpdate},
+    parser::CallId,
+    proxy::{
+        error::ApiError,
+        output::Output,
+        part::{Call, Notice, Part, ReplyWriter},
+        request::{ChatRequest, Choice},
+    },
+};
+
+/// The receiver of all replies to one request of a client.
+pub(super) struct ReplySink {
+    writer: Box<dyn ReplyWriter>,
+    output: Arc<Output>,
+    ids: CallIds,
+    /// The ids of calls that have begun, by index.
+    open: Vec<(usize, CallId<String>)>,
+    choice: Choice,
+    parallel: bool,
+    /// True if the reply answers a correction: only its calls are of interest.
+    corrects: bool,
+    /// The reply as the model wrote it, without reasoning.
+    reply: String,
+    /// Calls that are to be corrected.
+    invalid: Vec<InvalidCall>,
+    /// The number of valid calls of all replies.
+    pub(super) calls: usize,
+    /// The number of calls that were recovered from the text.
+    pub(super) recovered: usize,
+    /// The finish reason of the first reply.
+    finish: Option<FinishReason>,
+    /// The usage of the replies before, and of this one.
+    usage: (Option<UsageUpdate>, Option<UsageUpdate>),
+    notices: Vec<Notice>,
+}
+
+impl ReplySink {
+    pub(super) fn new(
+        request: &ChatRequest,
+        writer: Box<dyn ReplyWriter>,
+        output: Arc<Output>,
+    ) -> Self {
+        Self {
+            writer,
+            output,
+            ids: CallIds::new(request.call_ids()),
+            open: Vec::new(),
+            choice: request.choice,
+            parallel: request.parallel,
+            corrects: false,
+            reply: String::new(),
+            invalid: Vec::new(),
+            calls: 0,
+            recovered: 0,
+            finish: None,
+            usage: (None, None),
+            notices: Vec::new(),
+        }
+    }
+
+    /// Return true if the reply, or a part of it, has been passed on.
+    pub(super) fn has_begun(&self) -> bool {
+        self.output.has_begun()
+    }
+
+    /// The tokens that all replies took.
+    pub(super) fn usage(&self) -> Option<UsageUpdate> {
+        match self.usage {
+            (Some(before), Some(last)) => Some(UsageUpdate {
+                input_tokens: before.input_tokens.saturating_add(last.input_tokens),
+                output_tokens: before.output_tokens.saturating_add(last.output_tokens),
+                cached_input_tokens: before
+                    .cached_input_tokens
+                    .saturating_add(last.cached_input_tokens),
+            }),
+            (before, last) => before.or(last),
+        }
+    }
+
+    /// Return the number of calls that are invalid still.
+    pub(super) fn invalid(&self) -> usize {
+        self.invalid.len()
+    }
+
+    /// Return true if the reply has no call, although it must have one and was not cut off.
+    pub(super) fn lacks_call(&self) -> bool {
+        let ended = matches!(self.finish, Some(FinishReason::Stop | FinishReason::ToolCalls));
+        self.choice == Choice::Required && self.calls == 0 && self.invalid.is_empty() && ended
+    }
+
+    /// Return the turns that ask for a correction of the reply, if one is needed and possible.
+    pub(super) fn correction(&mut self, tools: &[&str]) -> Option<Correction> {
+        let answer = if self.invalid.iter().any(InvalidCall::is_correctable) {
+            let invalid: Vec<_> =
+                self.invalid.iter().filter(|call| call.is_correctable()).cloned().collect();
+            correction::answer(&invalid)
+        } else if self.lacks_call() {
+            correction::call_is_missing(tools)
+        } else {
+            return None;
+        };
+        self.usage = (self.usage(), None);
+        self.corrects = true;
+        self.open.clear();
+        Some(Correction { reply: take(&mut self.reply), answer })
+    }
+
+    /// End the reply: invalid calls become text, with a notice for each.
+    pub(super) fn finish(&mut self) {
+        for call in take(&mut self.invalid) {
+            self.write(Part::Text(&call.raw));
+            let message = call.message();
+            self.notices.push(Notice::InvalidToolCall {
+                name: call.name,
+                kind: call.kind,
+                message,
+            });
+        }
+        if self.choice == Choice::Required && self.calls == 0 {
+            let message = "the request requires a call, and the model made none".to_owned();
+            self.notices.push(Notice::MissingToolCall { message });
+        }
+        for notice in take(&mut self.notices) {
+            self.write(Part::Notice(&notice));
+        }
+        let reason = match self.finish.unwrap_or(FinishReason::Missing) {
+            // A call is complete even if what follows it was cut off.
+            _ if self.calls > 0 => FinishReason::ToolCalls,
+            FinishReason::ToolCalls => FinishReason::Stop,
+            reason => reason,
+        };
+        let usage = self.usage();
+        self.write(Part::Finish { reason, usage });
+    }
+
+    /// End a reply that broke off.
+    pub(super) fn fail(&mut self, error: &ApiError) {
+        let Self { writer, output, .. } = self;
+        output.write(|out| writer.fail(error, out));
+    }
+
+    fn write(&mut self, part: Part<'_>) {
+        let Self { writer, output, .. } = self;
+        output.write(|out| writer.write(part, out));
+    }
+
+    fn call(&mut self, id: Option<CallId<String>>, name: &str, arguments: &Value) {
+        if self.calls > 0 && !self.parallel {
+            self.notices.push(Notice::OmittedToolCall { name: name.to_owned() });
+            return;
+        }
+        if self.corrects {
+            // In place of the call of this name, or else of the first one.
+            let position = self.invalid.iter().position(|call| call.name == name);
+            let position = position.or((!self.invalid.is_empty()).then_some(0));
+            match position {
+                Some(position) => drop(self.invalid.remove(position)),
+                // A repetition of a call that was valid.
+                None if self.calls > 0 => {
+                    self.notices.push(Notice::OmittedToolCall { name: name.to_owned() });
+                    return;
+                }
+                None => {}
+            }
+        }
+        let id = self.ids.assign(id);
+        let arguments = arguments.to_string();
+        let index = self.calls;
+        self.calls += 1;
+        self.write(Part::Call(Call { index, id: &id, name, arguments: &arguments }));
+    }
+
+    /// Append a call to the reply, as text.
+    fn keep(&mut self, name: &str, raw: &str, dialect: &str) {
+        if dialect == NATIVE {
+            // The arguments alone.
+            self.reply.push_str(&format!("\n{name}({raw})"));
+        } else {
+            self.reply.push_str(raw);
+        }
+    }
+}
+
+impl EventSink for ReplySink {
+    fn put(&mut self, event: Event) {
+        match event {
+            Event::Text(text) => {
+                self.reply.push_str(&text);
+                if !self.corrects {
+                    self.write(Part::Text(&text));
+                }
+            }
+            Event::Reasoning(text) if !self.corrects => self.write(Part::Reasoning(&text)),
+            Event::Start { index, id: Some(id), .. } => self.open.push((index, id)),
+            Event::End { index, name, raw, recovered, dialect, outcome } => {
+                let open = self.open.iter().position(|(open, _)| *open == index);
+                let id = open.map(|position| self.open.swap_remove(position).1);
+                self.keep(&name, &raw, dialect);
+                match outcome {
+                    CallOutcome::Call { arguments, .. } => {
+                        self.recovered += usize::from(recovered);
+                        self.call(id, &name, &arguments);
+                    }
+                    // Of a correction, nothing is shown but valid calls.
+                    CallOutcome::Invalid { .. } if self.corrects => {}
+                    CallOutcome::Invalid { kind, violations, .. } => {
+                        self.invalid.push(InvalidCall { name, kind, raw, violations });
+                    }
+                }
+            }
+            Event::Fabricated { name, .. } if !self.corrects => {
+                self.notices.push(Notice::FabricatedResult { name });
+            }
+            Event::Usage(usage) => self.usage.1 = Some(usage),
+            Event::Finish { reason, .. } if !self.corrects => self.finish = Some(reason),
+            _ => {}
+        }
+    }
+
+    async fn room(&mut self) {
+        self.output.room().await;
+    }
+}

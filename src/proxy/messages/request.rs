@@ -1,0 +1,113 @@
+//! Requests for messages.
+
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+
+use super::tools;
+use crate::{
+    message::{Message, anthropic::from_anthropic, openai},
+    proxy::{
+        chat::{self, ChatBody},
+        error::ApiError,
+        request::ChatRequest,
+    },
+};
+
+/// Fields that are sent to the upstream, with their names there.
+const PASSED: [(&str, &str); 5] = [
+    ("max_tokens", "max_tokens"),
+    ("temperature", "temperature"),
+    ("top_p", "top_p"),
+    ("top_k", "top_k"),
+    ("stop_sequences", "stop"),
+];
+
+/// Read a request. Of its other fields, those are ignored that change nothing in the reply, such
+/// as `metadata`, and `thinking`, which models decide upon themselves.
+///
+/// # Errors
+/// Fails if the body is not a JSON object, or if a field is invalid or not supported.
+pub fn read(body: &Bytes) -> Result<ChatRequest, ApiError> {
+    let mut body: Map<String, Value> = serde_json::from_slice(body).map_err(|err| {
+        let message = format!("the body must be a JSON object: {err}");
+        ApiError::new(400, "invalid_request_error", message).with_code("invalid_json")
+    })?;
+    let mut take = |name: &str| body.remove(name).unwrap_or_default();
+    let messages = match take("messages") {
+        Value::Array(messages) => messages,
+        Value::Null => {
+            return Err(ApiError::field("messages", "is missing; it must be a list of messages"));
+        }
+        other => return Err(ApiError::unexpected("messages", "a list of messages", &other)),
+    };
+    let system = Some(take("system")).filter(|system| !system.is_null());
+    let mut messages = from_anthropic(messages, system)?;
+    messages.iter_mut().try_for_each(convert_images)?;
+
+    let mut converted = Map::new();
+    converted.insert("model".to_owned(), take("model"));
+    let native = openai::to_openai(&messages, openai::Options::default())?;
+    converted.insert("messages".to_owned(), native.into());
+    for (name, there) in PASSED {
+        let value = take(name);
+        if !value.is_null() {
+            converted.insert(there.to_owned(), value);
+        }
+    }
+    let stream = take("stream");
+    if stream == true {
+        converted.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    }
+    converted.insert("stream".to_owned(), stream);
+    let definitions = tools::definitions(&take("tools"))?;
+    let (choice, parallel) = tools::choice(&take("tool_choice"))?;
+    if !definitions.is_empty() {
+        converted.insert("tools".to_owned(), definitions.into());
+        converted.insert("parallel_tool_calls".to_owned(), parallel.into());
+        if !choice.is_null() {
+            converted.insert("tool_choice".to_owned(), choice);
+        }
+    }
+    converted.retain(|_, value| !value.is_null());
+    let native = serde_json::to_vec(&converted).unwrap_or_default();
+    let read = chat::read(native.into()).map_err(ApiError::without_function)?;
+    let (ChatBody::Tools(mut request) | ChatBody::Plain { mut request, .. }) = read;
+    request.messages = Some(messages);
+    Ok(*request)
+}
+
+/// Convert the images of a message to the form of chat completions.
+fn convert_images(message: &mut Message) -> Result<(), ApiError> {
+    let metadata = &mut message.envelope.metadata;
+    let Some(parts) = metadata.get("anthropic").and_then(|own| own["content"].as_array()) else {
+        return Ok(());
+    };
+    if !parts.iter().any(|part| part["type"] == "image") {
+        return Ok(());
+    }
+    let converted = parts.iter().map(|part| match part["type"].as_str() {
+        Some("image") => {
+            let source = &part["source"];
+            let text = |name: &str| source[name].as_str().unwrap_or_default();
+            let url = match text("type") {
+                "base64" => format!("data:{};base64,{}", text("media_type"), text("data")),
+                "url" => text("url").to_owned(),
+                _ => {
+                    let expected = "\"base64\" or \"url\"";
+                    return Err(ApiError::unexpected("source.type", expected, &source["type"]));
+                }
+            };
+            Ok(json!({"type": "image_url", "image_url": {"url": url}}))
+        }
+        Some("text") => Ok(json!({"type": "text", "text": part["text"]})),
+        // Reported as it is, when the message is converted.
+        _ => Ok(part.clone()),
+    });
+    let converted: Vec<Value> = converted.collect::<Result<_, _>>()?;
+    let is_known = |part: &Value| part["type"] == "text" || part["type"] == "image_url";
+    if converted.iter().all(is_known) {
+        metadata.remove("anthropic");
+        metadata.insert("openai".to_owned(), json!({"content": converted}));
+    }
+    Ok(())
+}

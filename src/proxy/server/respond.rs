@@ -1,0 +1,242 @@
+//! Routes: a request to its response.
+
+use std::{net::SocketAddr, sync::Arc, time::Instant};
+
+use bytes::Bytes;
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::Incoming,
+    header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER},
+};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::{
+    api::Api,
+    body::{ResponseBody, receive},
+    guard,
+};
+use crate::proxy::{
+    chat::ChatBody,
+    context::Context,
+    entry::Entry,
+    error::ApiError,
+    exchange::{Exchange, upstream_body},
+    forwarded,
+    output::{Head, Output},
+    request::ChatRequest,
+    running::{Begun, Running},
+    settings::Mode,
+};
+
+/// The header that names the mode in which the upstream was asked.
+const MODE: HeaderName = HeaderName::from_static("x-toolweave-mode");
+
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream; charset=utf-8";
+const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Seconds after which a client may try again, if the server is busy.
+const BUSY_SECONDS: u64 = 1;
+
+/// A path that the proxy serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Route {
+    Health,
+    Metrics,
+    Models,
+    ChatCompletions,
+    Messages,
+    Responses,
+    /// A path that is passed on to the upstream.
+    Passed,
+}
+
+impl Route {
+    fn of(context: &Context, path: &str) -> Option<Self> {
+        match path {
+            "/healthz" => Some(Self::Health),
+            "/metrics" => Some(Self::Metrics),
+            "/v1/models" => Some(Self::Models),
+            "/v1/chat/completions" => Some(Self::ChatCompletions),
+            "/v1/messages" => Some(Self::Messages),
+            "/v1/responses" => Some(Self::Responses),
+            path => {
+                context.settings.pass.iter().any(|passed| passed == path).then_some(Self::Passed)
+            }
+        }
+    }
+
+    fn accepts(self, method: &Method) -> bool {
+        match self {
+            Self::Health | Self::Metrics | Self::Models => method == Method::GET,
+            Self::ChatCompletions | Self::Messages | Self::Responses => method == Method::POST,
+            Self::Passed => method == Method::GET || method == Method::POST,
+        }
+    }
+
+    /// The name in the log.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Health => "/healthz",
+            Self::Metrics => "/metrics",
+            Self::Models => "/v1/models",
+            Self::ChatCompletions => "/v1/chat/completions",
+            Self::Messages => "/v1/messages",
+            Self::Responses => "/v1/responses",
+            Self::Passed => "passed",
+        }
+    }
+}
+
+/// Answer a request.
+pub(super) async fn respond(
+    context: Arc<Context>,
+    address: SocketAddr,
+    request: Request<Incoming>,
+) -> Response<ResponseBody> {
+    let begun = Instant::now();
+    let api = Api::of(request.uri().path());
+    let answer = answer(&context, address, api, request).await;
+    context.metrics.first_byte(begun.elapsed());
+    answer.unwrap_or_else(|error| error_response(api, &error, &Head::default()))
+}
+
+async fn answer(
+    context: &Arc<Context>,
+    address: SocketAddr,
+    api: Api,
+    request: Request<Incoming>,
+) -> Result<Response<ResponseBody>, ApiError> {
+    guard::check_source(&context.settings, address, request.headers())?;
+    let path = request.uri().path();
+    let Some(route) = Route::of(context, path) else {
+        let message = format!(
+            "there is no {path:?} here; the paths are /v1/chat/completions, /v1/messages, \
+             /v1/responses, /v1/models, /healthz, /metrics and those given with --pass"
+        );
+        return Err(ApiError::new(404, "invalid_request_error", message).with_code("unknown_path"));
+    };
+    if !route.accepts(request.method()) {
+        let message = format!("{} does not accept {}", route.name(), request.method());
+        return Err(ApiError::new(405, "invalid_request_error", message));
+    }
+    if route == Route::Health {
+        return Ok(whole(200, JSON, Bytes::from_static(b"{\"status\":\"ok\"}")));
+    }
+    guard::check_key(&context.settings, request.headers())?;
+    if route == Route::Metrics {
+        return Ok(whole(200, METRICS, context.metrics.render().into()));
+    }
+    let permit = permit(context)?;
+    let method = request.method().clone();
+    let mut entry = Entry::new(context, method.as_str(), route.name(), Some(permit));
+    let url = context.url(path, request.uri().query())?;
+    let limits = &context.settings.limits;
+    let received = receive(request, limits.max_body_bytes, limits.client_timeout).await;
+    let output = Arc::new(Output::default());
+    let read = received.and_then(|body| match route {
+        Route::ChatCompletions | Route::Messages | Route::Responses => {
+            api.read(body).map(Asked::Chat)
+        }
+        _ => Ok(Asked::Passed(body)),
+    });
+    let asked = read.inspect_err(|error| {
+        entry.status = error.status;
+        entry.is_complete = true;
+    })?;
+    let forward = |body, entry| {
+        let task =
+            forwarded::run(Arc::clone(context), method, url, body, Arc::clone(&output), entry);
+        Running::new(Box::pin(task), Arc::clone(&output))
+    };
+    let (running, content_type) = match asked {
+        Asked::Passed(body) => (forward(body, entry), JSON),
+        Asked::Chat(ChatBody::Plain { request, has_calls }) => {
+            let body = plain(context, &request, has_calls).inspect_err(|error| {
+                entry.status = error.status;
+                entry.is_complete = true;
+            })?;
+            (forward(body, entry), JSON)
+        }
+        Asked::Chat(ChatBody::Tools(request)) => {
+            let content_type = if request.stream { EVENTS } else { JSON };
+            let writer = api.writer(&request);
+            let (context, output) = (Arc::clone(context), Arc::clone(&output));
+            let exchange = Exchange::new(context, *request, writer, Arc::clone(&output), entry);
+            (Running::new(Box::pin(exchange.run()), output), content_type)
+        }
+    };
+    let begun = running.begin().await;
+    let head = output.head();
+    Ok(match begun {
+        Ok(begun) => response(begun, &head, content_type),
+        Err(error) => error_response(api, &error, &head),
+    })
+}
+
+/// A request that has been read.
+enum Asked {
+    Chat(ChatBody),
+    Passed(Bytes),
+}
+
+fn permit(context: &Context) -> Result<OwnedSemaphorePermit, ApiError> {
+    Arc::clone(&context.permits).try_acquire_owned().map_err(|_| {
+        let limit = context.settings.limits.max_concurrency;
+        let message = format!("the server answers {limit} requests already, which is its limit");
+        let error = ApiError::new(429, "rate_limit_error", message).with_code("too_many_requests");
+        ApiError { retry_after: Some(std::time::Duration::from_secs(BUSY_SECONDS)), ..error }
+    })
+}
+
+/// Return the body of a request without tools: the client's, unless the model needs the calls of
+/// the conversation as text.
+fn plain(context: &Context, request: &ChatRequest, has_calls: bool) -> Result<Bytes, ApiError> {
+    if !has_calls || context.modes.mode(&request.model) == Mode::Recover {
+        return Ok(request.native.clone());
+    }
+    upstream_body(request, Mode::Natural, context.taught(&request.model, &[]))
+}
+
+fn whole(status: u16, content_type: &'static str, body: Bytes) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::Whole(body));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// Return a response that has begun.
+fn response(begun: Begun, head: &Head, content_type: &'static str) -> Response<ResponseBody> {
+    let mut response = whole(head.status.unwrap_or(200), content_type, Bytes::new());
+    if let Some(headers) = &head.headers {
+        *response.headers_mut() = headers.clone();
+    } else if content_type == EVENTS {
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    }
+    set_mode(&mut response, head);
+    *response.body_mut() = match begun {
+        Begun::Whole(bytes) => ResponseBody::Whole(bytes),
+        Begun::Part(bytes, running) => ResponseBody::Running(bytes, Box::new(running)),
+    };
+    response
+}
+
+fn set_mode(response: &mut Response<ResponseBody>, head: &Head) {
+    if let Some(mode) = head.mode {
+        response.headers_mut().insert(MODE, HeaderValue::from_static(mode.as_str()));
+    }
+}
+
+/// Return the response for an error.
+fn error_response(api: Api, error: &ApiError, head: &Head) -> Response<ResponseBody> {
+    let body = api.error_body(error);
+    let is_json = matches!(body.trim_ascii_start().first(), Some(b'{' | b'['));
+    let content_type = if is_json { JSON } else { "text/plain; charset=utf-8" };
+    let mut response = whole(error.status, content_type, body);
+    if let Some(delay) = error.retry_after {
+        let seconds = delay.as_secs() + u64::from(delay.subsec_nanos() > 0);
+        response.headers_mut().insert(RETRY_AFTER, seconds.into());
+    }
+    set_mode(&mut response, head);
+    response
+}
