@@ -179,7 +179,7 @@ async fn status_failure(
     }
     Failure {
         retry_after: error_response::retry_after(response.headers()),
-        body: (!body.is_empty()).then(|| body.freeze()),
+        body: (!body.is_empty()).then(|| Box::new(body.freeze())),
         ..response_error.failure(peer, Some(status.as_u16()))
     }
 }

@@ -25,7 +25,7 @@ pub struct Failure {
     /// The request parameter that the server rejected, if it named one.
     pub param: Option<String>,
     /// The body of the error response, if there was one: at most 64 KiB, as the server sent it.
-    pub body: Option<Body>,
+    pub body: Option<Box<Body>>,
     /// The delay before a retry that the server asks for, if any.
     pub retry_after: Option<Duration>,
     /// True if a retry may succeed.
@@ -106,7 +106,7 @@ impl Failure {
             message: secrets.hide(&self.message).into_owned(),
             code: word(self.code),
             param: word(self.param),
-            body: self.body.map(|body| redacted_body(body, secrets)),
+            body: self.body.map(|body| Box::new(redacted_body(*body, secrets))),
             ..self
         }
     }

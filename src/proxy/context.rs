@@ -9,7 +9,7 @@ use reqwest::{
 };
 use tokio::sync::Semaphore;
 
-use super::{error::ApiError, log::Log, metrics::Metrics, modes::Modes, settings::Settings};
+use super::{log::Log, metrics::Metrics, modes::Modes, settings::Settings, tool_cache::ToolCache};
 use crate::{
     contract::FunctionContract,
     endpoint::{self, Client, Request, Retries, Timeouts},
@@ -26,6 +26,7 @@ pub(super) struct Context {
     pub(super) settings: Settings,
     pub(super) client: Client,
     pub(super) modes: Modes,
+    pub(super) tools: ToolCache,
     pub(super) metrics: Metrics,
     pub(super) log: Log,
     /// One permit for each request at once.
@@ -50,6 +51,7 @@ impl Context {
             })?;
         Ok(Self {
             modes: Modes::new(settings.mode),
+            tools: ToolCache::default(),
             metrics: Metrics::default(),
             log: Log::new(settings.log),
             permits: Arc::new(Semaphore::new(settings.limits.max_concurrency)),
@@ -92,7 +94,7 @@ impl Context {
 
     /// Return the URL of a path of the upstream: below its base URL for a path below `/v1`,
     /// otherwise below its root.
-    pub(super) fn url(&self, path: &str, query: Option<&str>) -> Result<Url, ApiError> {
+    pub(super) fn url(&self, path: &str, query: Option<&str>) -> Url {
         let mut url = self.settings.upstream.clone();
         let path = match path.strip_prefix("/v1/") {
             Some(rest) => format!("{}/{rest}", url.path().trim_end_matches('/')),
@@ -102,7 +104,7 @@ impl Context {
         if query.is_some() {
             url.set_query(query);
         }
-        Ok(url)
+        url
     }
 
     /// Return the dialect that a model writes, as far as it is known.

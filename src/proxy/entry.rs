@@ -28,7 +28,7 @@ pub(super) struct Entry {
     pub(super) corrections: usize,
     pub(super) input_tokens: u64,
     pub(super) output_tokens: u64,
-    /// Its place among the requests at once.
+    /// The place of the request among those at once.
     _permit: Option<OwnedSemaphorePermit>,
 }
 

@@ -26,7 +26,7 @@ pub struct ApiError {
     /// The delay before a retry, if one may succeed.
     pub retry_after: Option<Duration>,
     /// The body of the upstream's error, which is passed on unchanged.
-    pub body: Option<Bytes>,
+    pub body: Option<Box<Bytes>>,
 }
 
 impl ApiError {

@@ -35,6 +35,7 @@ pub mod responses;
 mod running;
 mod server;
 mod settings;
+mod tool_cache;
 
 pub use self::{
     error::ApiError,

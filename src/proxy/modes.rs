@@ -63,7 +63,8 @@ pub(super) fn rejects_tools(failure: &Failure) -> bool {
     rejected && NO_TOOLS.as_ref().is_some_and(|pattern| pattern.is_match(&failure.message))
 }
 
-/// Errors of OpenAI, Ollama, vLLM, llama.cpp, OpenRouter and LiteLLM for requests with tools.
+/// The errors of servers for requests with tools: those of `OpenAI`, Ollama, vLLM, llama.cpp,
+/// `OpenRouter` and `LiteLLM`.
 static NO_TOOLS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     const TOOLS: &str = r#"(?:tool[ _]?(?:use|choice|calls?|calling)|function[ _]?call(?:s|ing)?|['"`]?(?:tools|functions)(?:['"`]|[^.\[\w]|$))"#;
     let pattern = format!(

@@ -1,18 +1,13 @@
 //! Bodies of requests to the upstream.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::correction::Correction;
 use crate::{
-    calls::{CallValidator, RepairMode},
     consolidate::{self, Form, consolidate},
-    contract::FunctionContract,
-    endpoint::CallParsing,
     message::{Content, Message, Role, openai},
-    parser::{self, Dialect, Dialects, Parser},
+    parser::Dialect,
     prompt::{Style, dialect_prompt, stop_sequence, system_prompt},
     proxy::{
         error::ApiError,
@@ -27,33 +22,6 @@ const NATIVE_FIELDS: [&str; 5] =
 
 /// Maximum number of stop sequences that all upstreams accept.
 const MAX_STOP_SEQUENCES: usize = 4;
-
-/// Return the settings for reading calls of these tools.
-pub(super) fn parsing(
-    contracts: &[FunctionContract],
-    dialect: Dialect,
-    mode: Mode,
-) -> Result<CallParsing, ApiError> {
-    let dialects = if dialect == Dialect::NATURAL {
-        Dialects::Auto
-    } else {
-        Dialects::AutoWith(vec![dialect])
-    };
-    let options = parser::Options { dialects, deltas: false, ..parser::Options::default() };
-    let names = contracts.iter().map(|contract| contract.name.as_str());
-    let limits = options.limits;
-    let invalid = |message: String| ApiError::field("tools", message);
-    let parser = Parser::new(names, options).map_err(|error| invalid(error.to_string()))?;
-    let validator = CallValidator::from_contracts(contracts, RepairMode::Schema, limits)
-        .map_err(|error| invalid(error.to_string()))?;
-    Ok(CallParsing {
-        parser,
-        validator: Arc::new(validator),
-        inline: true,
-        recovered: mode == Mode::Recover,
-        deltas: false,
-    })
-}
 
 /// Return the body of the upstream's request in a mode, and in the dialect of its model.
 ///

@@ -114,10 +114,10 @@ impl Exchange {
         };
         let parsing = match contracts.as_slice() {
             [] => None,
-            contracts => Some(prepare::parsing(contracts, dialect, mode)?),
+            contracts => Some(context.tools.parsing(contracts, dialect, mode)?),
         };
         let body = prepare::body(request, mode, dialect, corrections)?;
-        let url = context.url("/v1/chat/completions", None)?;
+        let url = context.url("/v1/chat/completions", None);
         let upstream = context.upstream(Method::POST, url, body);
         stream_reply(&context.client, &upstream, parsing, sink)
             .await

@@ -1,6 +1,6 @@
 //! The receiver of the upstream's events: passes on what is certain, keeps what is invalid.
 
-use std::{mem::take, sync::Arc};
+use std::{fmt::Write as _, mem::take, sync::Arc};
 
 use serde_json::Value;
 
@@ -187,7 +187,7 @@ impl ReplySink {
     fn keep(&mut self, name: &str, raw: &str, dialect: &str) {
         if dialect == NATIVE {
             // The arguments alone.
-            self.reply.push_str(&format!("\n{name}({raw})"));
+            let _ = write!(self.reply, "\n{name}({raw})");
         } else {
             self.reply.push_str(raw);
         }

@@ -77,7 +77,7 @@ impl Api {
             Self::Messages => messages::error_body(error),
             // The upstream's own, which has this form.
             Self::Chat | Self::Responses => match &error.body {
-                Some(body) => return body.clone(),
+                Some(body) => return body.as_ref().clone(),
                 None => chat::error_body(error),
             },
         };

@@ -48,10 +48,7 @@ pub(super) async fn accept(
         .max_buf_size(MAX_BUFFER)
         .max_headers(MAX_HEADERS);
     loop {
-        let place = match Arc::clone(&places).acquire_owned().await {
-            Ok(place) => place,
-            Err(_) => return,
-        };
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let accepted = {
             let stop = std::pin::pin!(stopped.wait_for(|stopped| *stopped));
             match select(std::pin::pin!(listener.accept()), stop).await {

@@ -130,7 +130,7 @@ async fn answer(
     let permit = permit(context)?;
     let method = request.method().clone();
     let mut entry = Entry::new(context, method.as_str(), route.name(), Some(permit));
-    let url = context.url(path, request.uri().query())?;
+    let url = context.url(path, request.uri().query());
     let limits = &context.settings.limits;
     let received = receive(request, limits.max_body_bytes, limits.client_timeout).await;
     let output = Arc::new(Output::default());

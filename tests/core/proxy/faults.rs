@@ -133,11 +133,11 @@ fn a_client_that_does_not_read_is_dropped() {
         connection.stream(&[]);
         let piece = text(&"x".repeat(4000));
         let size = format!("{:x}\r\n{piece}\r\n", piece.len());
-        let mut sent = 0_usize;
+        let mut total = 0_usize;
         while std::io::Write::write_all(&mut connection.stream, size.as_bytes()).is_ok() {
-            sent += piece.len();
+            total += piece.len();
         }
-        send.send(sent).unwrap();
+        send.send(total).unwrap();
     };
     let (server, _upstream) = start(vec![Box::new(floods)], |settings| {
         natural(settings);
@@ -145,8 +145,8 @@ fn a_client_that_does_not_read_is_dropped() {
     });
     let body = request(json!({"stream": true})).to_string();
     let mut connection = client::open(server.address(), "POST", CHAT, "", &body);
-    let sent = receive.recv_timeout(Duration::from_secs(20)).unwrap();
-    assert!(sent < 64 << 20, "{sent} bytes were read ahead");
+    let total = receive.recv_timeout(Duration::from_secs(20)).unwrap();
+    assert!(total < 64 << 20, "{total} bytes were read ahead");
     let mut rest = Vec::new();
     let _ = connection.read_to_end(&mut rest);
     assert!(!String::from_utf8_lossy(&rest).contains("[DONE]"));

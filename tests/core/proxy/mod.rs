@@ -41,7 +41,8 @@ fn request(more: Value) -> Value {
             },
         }}],
     });
-    request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let Value::Object(more) = more else { panic!("{more} should be an object") };
+    request.as_object_mut().unwrap().extend(more);
     request
 }
 
