@@ -46,7 +46,8 @@ MAX_RERUN = 20
 
 AREAS = TESTS / "python"
 ONCE = tuple(
-    AREAS / area for area in ("demo", "docs", "endpoint", "faults", "mcp", "models", "store", "web")
+    AREAS / area
+    for area in ("demo", "docs", "endpoint", "faults", "mcp", "models", "proxy", "store", "web")
 )
 """Areas tested on one interpreter: servers, databases, third-party clients, documents."""
 COMPILED = tuple(

@@ -45,6 +45,7 @@ from ._bindings.prompt import (
     system_prompt,
 )
 from ._bindings.provider import from_anthropic, from_openai, to_anthropic, to_openai
+from ._bindings.proxy import ProxyServer
 from ._bindings.registry import Origin, RegistrySnapshot, ToolEntry, supertypes, type_name
 from ._bindings.repair import repair_json
 from ._bindings.reply import UpdateReader
@@ -80,6 +81,7 @@ __all__ = [
     "Origin",
     "Parser",
     "PromptTemplate",
+    "ProxyServer",
     "Ranking",
     "RankingResult",
     "ReasoningDelta",

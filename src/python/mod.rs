@@ -27,6 +27,7 @@ mod meter;
 mod parser;
 mod partial;
 mod prompt;
+mod proxy;
 mod registry;
 mod repair;
 mod reply;
@@ -72,6 +73,7 @@ mod core {
         },
         partial::PyJsonStream,
         prompt::{PySimplification, find_simplifications, render_contracts, system_prompt},
+        proxy::PyProxyServer,
         registry::{PyOrigin, PyRegistrySnapshot, PyToolEntry, supertypes, type_name},
         repair::repair_json,
         reply::PyUpdateReader,

@@ -21,6 +21,7 @@ from . import _mcp as mcp
 from . import _parse as parse
 from . import _play as play
 from . import _score as score
+from . import _serve as serve
 from . import _tools as tools
 from ._inputs import InputError
 
@@ -41,6 +42,7 @@ COMMANDS = {
     "eval": evaluation,
     "tools": tools,
     "mcp": mcp,
+    "serve": serve,
     "demo": demo,
     "play": play,
 }

@@ -31,8 +31,9 @@ INNER = {
     "HttpReply",
     "HttpWakeup",
     "JsonMeter",
+    "ProxyServer",
 }
-"""Classes of the core for the internal use of `toolweave.models` and `toolweave.web`."""
+"""Classes of the core for the internal use of `toolweave.models`, `toolweave.web` and the CLI."""
 STUBS = sorted(Path(toolweave.__file__).parent.glob("_bindings/*.pyi"))
 
 
