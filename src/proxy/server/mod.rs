@@ -5,6 +5,7 @@ mod body;
 mod connections;
 mod guard;
 mod respond;
+mod signals;
 mod stalled;
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
@@ -89,6 +90,21 @@ impl Server {
     /// The address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Wait for Ctrl-C or, as service managers send it, SIGTERM. A second one of them ends the
+    /// process.
+    ///
+    /// # Errors
+    /// Fails if the process cannot receive signals.
+    pub fn wait_for_signal(&self) -> io::Result<()> {
+        self.runtime.block_on(signals::first())?;
+        self.runtime.spawn(async {
+            if signals::first().await.is_ok() {
+                std::process::exit(signals::INTERRUPTED);
+            }
+        });
+        Ok(())
     }
 
     /// Stop the server: accept no more requests, and wait for this long until the responses that
