@@ -4,6 +4,7 @@ mod client;
 mod faults;
 mod golden;
 mod guards;
+mod laws;
 mod replies;
 
 use serde_json::{Value, json};
