@@ -69,7 +69,7 @@ impl PyProxyServer {
         Ok(Self { server: Mutex::new(Some(server)), address })
     }
 
-    /// Address and port that the server listens on.
+    /// Host and port that the server listens on.
     #[getter]
     fn address(&self) -> (String, u16) {
         self.address.clone()

@@ -42,7 +42,7 @@ class ProxyServer:
     def __new__(cls, upstream: str, **options: Unpack[_ProxyOptions]) -> ProxyServer: ...
     @property
     def address(self) -> tuple[str, int]:
-        """Address and port that the server listens on."""
+        """Host and port that the server listens on."""
     def stop(self, grace: float) -> bool:
         """Stop the server once the responses that are being written have ended.
 

@@ -36,6 +36,8 @@ pub(super) struct ReplySink {
     reply: String,
     /// Calls that are to be corrected.
     invalid: Vec<InvalidCall>,
+    /// Valid calls, by name and arguments, with the way in which each was found.
+    found: Vec<(String, Value, bool)>,
     /// The number of valid calls of all replies.
     pub(super) calls: usize,
     /// The number of calls that were recovered from the text.
@@ -63,6 +65,7 @@ impl ReplySink {
             corrects: false,
             reply: String::new(),
             invalid: Vec::new(),
+            found: Vec::new(),
             calls: 0,
             recovered: 0,
             finish: None,
@@ -183,6 +186,20 @@ impl ReplySink {
         self.write(Part::Call(Call { index, id: &id, name, arguments: &arguments }));
     }
 
+    /// Return true if the reply has the call twice: natively and in the text, where some servers
+    /// leave calls that they have recognized. Two equal calls of the same kind are two calls.
+    fn is_duplicate(&mut self, name: &str, arguments: &Value, recovered: bool) -> bool {
+        let is_same = |(other, its_arguments, kind): &(String, Value, bool)| {
+            other == name && its_arguments == arguments && *kind != recovered
+        };
+        if let Some(position) = self.found.iter().position(is_same) {
+            self.found.swap_remove(position);
+            return true;
+        }
+        self.found.push((name.to_owned(), arguments.clone(), recovered));
+        false
+    }
+
     /// Append a call to the reply, as text.
     fn keep(&mut self, name: &str, raw: &str, dialect: &str) {
         if dialect == NATIVE {
@@ -211,6 +228,9 @@ impl EventSink for ReplySink {
                 self.keep(&name, &raw, dialect);
                 match outcome {
                     CallOutcome::Call { arguments, .. } => {
+                        if self.is_duplicate(&name, &arguments, recovered) {
+                            return;
+                        }
                         self.recovered += usize::from(recovered);
                         self.call(id, &name, &arguments);
                     }

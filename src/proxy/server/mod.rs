@@ -4,6 +4,7 @@ mod api;
 mod body;
 mod connections;
 mod guard;
+mod page;
 mod respond;
 mod signals;
 mod stalled;

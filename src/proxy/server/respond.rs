@@ -14,6 +14,7 @@ use super::{
     api::Api,
     body::{ResponseBody, receive},
     guard,
+    page::Page,
 };
 use crate::proxy::{
     chat::ChatBody,
@@ -96,9 +97,14 @@ pub(super) async fn respond(
 ) -> Response<ResponseBody> {
     let begun = Instant::now();
     let api = Api::of(request.uri().path());
+    let page = Page::of(&context.settings, request.headers());
     let answer = answer(&context, address, api, request).await;
     context.metrics.first_byte(begun.elapsed());
-    answer.unwrap_or_else(|error| error_response(api, &error, &Head::default()))
+    let mut response = answer.unwrap_or_else(|error| error_response(api, &error, &Head::default()));
+    if let Some(page) = page {
+        page.allow(response.headers_mut());
+    }
+    response
 }
 
 async fn answer(
@@ -108,6 +114,11 @@ async fn answer(
     request: Request<Incoming>,
 ) -> Result<Response<ResponseBody>, ApiError> {
     guard::check_source(&context.settings, address, request.headers())?;
+    if request.method() == Method::OPTIONS
+        && Page::of(&context.settings, request.headers()).is_some()
+    {
+        return Ok(whole(204, JSON, Bytes::new()));
+    }
     let path = request.uri().path();
     let Some(route) = Route::of(context, path) else {
         let message = format!(

@@ -35,6 +35,31 @@ fn web_pages_are_refused() {
 }
 
 #[test]
+fn pages_of_allowed_origins_can_read_replies() {
+    const ORIGIN: &str = "http://localhost:3000";
+    let (server, _upstream) = start(vec![streams("Hi.")], |settings| {
+        natural(settings);
+        settings.origins = vec![ORIGIN.to_owned()];
+        settings.api_key = Some("tw-client".to_owned());
+    });
+    let asks = format!(
+        "origin: {ORIGIN}\r\naccess-control-request-method: POST\r\n\
+         access-control-request-headers: authorization\r\n"
+    );
+    let answer = send(server.address(), "OPTIONS", CHAT, &asks, "");
+    assert_eq!(answer.status, 204);
+    assert_eq!(answer.header("access-control-allow-origin"), Some(ORIGIN));
+    assert_eq!(answer.header("access-control-allow-headers"), Some("authorization"));
+    let headers = format!("origin: {ORIGIN}\r\nauthorization: Bearer tw-client\r\n");
+    let body = request(json!({"stream": true})).to_string();
+    let answer = send(server.address(), "POST", CHAT, &headers, &body);
+    assert_eq!(answer.reply().0, "Hi.");
+    assert_eq!(answer.header("access-control-allow-origin"), Some(ORIGIN));
+    let answer = send(server.address(), "OPTIONS", CHAT, "origin: https://evil.example\r\n", "");
+    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (403, None));
+}
+
+#[test]
 fn a_key_is_required_if_there_is_one() {
     let (server, upstream) =
         start(vec![streams("Hi.")], |settings| settings.api_key = Some("tw-client".to_owned()));

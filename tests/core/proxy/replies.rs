@@ -177,6 +177,18 @@ fn native_calls_are_passed_on_and_missed_ones_recovered() {
 }
 
 #[test]
+fn a_call_that_is_native_and_in_the_text_is_one() {
+    let call = json!({
+        "id": "n0", "type": "function",
+        "function": {"name": "get_weather", "arguments": "{\"city\": \"Oslo\"}"},
+    });
+    let message = json!({"role": "assistant", "content": CALL, "tool_calls": [call]});
+    let (server, _upstream) = start(vec![completes(&message)], |_| {});
+    let reply = ask(&server, json!({})).json();
+    assert_eq!(reply["choices"][0]["message"]["tool_calls"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn an_upstream_that_rejects_tools_is_asked_in_text_from_then_on() {
     let error = json!({"error": {"message": "acme-1 does not support tools", "type": "api_error"}});
     let rejects =
