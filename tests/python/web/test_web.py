@@ -205,7 +205,7 @@ async def test_an_idle_chat_is_replayed_and_then_has_no_content(tmp_path: Path) 
         assert (await client.get(f"{chat}/events?after={last}")).status_code == 204
         header = {"Last-Event-ID": str(last)}
         assert (await client.get(f"{chat}/events?after=0", headers=header)).status_code == 204
-        assert (await client.get(f"{chat}/events?after={last + 1}")).status_code == 400
+        assert (await client.get(f"{chat}/events?after={last + 1}")).status_code == 409
         assert (await client.get(f"{chat}/stream")).status_code == 204
 
 
@@ -214,7 +214,7 @@ async def test_continuing_needs_a_history(tmp_path: Path) -> None:
     async with serve_agent(tmp_path, Agent(script("One", "Two"))) as client:
         chat = await new_chat(client)
         nothing = await client.post(f"{chat}/messages", json={})
-        assert nothing.status_code == 400
+        assert nothing.status_code == 409
         accepted = await say(client, chat, "Well?")
         await finished(client, chat, accepted["runId"])
         more = await client.post(f"{chat}/messages", json={})
