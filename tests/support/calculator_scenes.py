@@ -46,24 +46,24 @@ def get_weather(city: str) -> str:
     return f"8 degrees in {city}"
 
 
-def manager_of(*replies: Any, is_native: bool = False, **options: Any) -> SceneManager:
+def manager_of(*replies: Any, is_native: bool = False, **options: Any) -> SceneManager[Any]:
     """A manager of a calculator and of a weather scene, on a scripted model."""
     manager = SceneManager(ScriptedModel(*replies, name="m1", native_tools=is_native), **options)
     manager.scene("Calculator", CALCULATOR).service(Calculator(), methods=NAMES)
     return manager.scene("Weather Report", "Tells the weather").tool(get_weather).manager
 
 
-def model_of(manager: SceneManager) -> ScriptedModel:
+def model_of(manager: SceneManager[Any]) -> ScriptedModel:
     model = manager.model
     assert isinstance(model, ScriptedModel)
     return model
 
 
-async def steps_of(manager: SceneManager, *args: Any, **options: Any) -> list[SceneStep]:
+async def steps_of(manager: SceneManager[Any], *args: Any, **options: Any) -> list[SceneStep]:
     return [step async for step in manager.stream(*args, **options)]
 
 
-async def result_of(manager: SceneManager, *args: Any, **options: Any) -> SceneResult:
+async def result_of(manager: SceneManager[Any], *args: Any, **options: Any) -> SceneResult[Any]:
     return await asyncio.wait_for(manager.run(*args, **options), TEST_TIMEOUT)
 
 

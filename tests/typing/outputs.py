@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from typing_extensions import assert_type
 
-from toolweave import Agent, RunContext
+from toolweave import Agent, RunContext, SceneManager, SceneResult, SceneRun
 from toolweave.agent import AgentResult, AgentRun
 from toolweave.output import OutputSchema
 from toolweave.testing import ScriptedModel
@@ -68,3 +68,37 @@ async def outputs() -> None:
     assert_type(check(Trip("Oslo")), Trip)
     assert_type(await check_with_context(RunContext(None), Trip("Oslo")), Trip)
     assert_type(OutputSchema(Trip).schema["type"], Any)
+
+
+async def scenes() -> None:
+    model = ScriptedModel()
+
+    text = SceneManager(model)
+    assert_type(text, SceneManager[str])
+    assert_type((await text.run("Hi!")).output, str)
+    assert_type((await text.run("Hi!", mode="chaining", output_type=Trip)).output, Trip)
+    assert_type((await text.run("Hi!", output_type=find)).output, Trip)
+    assert_type((await text.run("Hi!", output_type=Answer)).output, Any)
+    assert_type(text.run_sync("Hi!", output_type=list[int]), SceneResult[list[int]])
+    assert_type(text.open("Hi!", output_type=Trip), SceneRun[Trip])
+
+    trips = SceneManager(model, output_type=Trip)
+    assert_type(trips, SceneManager[Trip])
+    assert_type((await trips.run("Hi!")).output, Trip)
+    assert_type(trips.run_sync("Hi!").output, Trip)
+    assert_type((await trips.open("Hi!").wait()).output, Trip)
+    assert_type((await trips.run("Hi!", output_type=int)).output, int)
+
+    answers = SceneManager[Answer](model, output_type=Answer)
+    assert_type((await answers.run("Hi!")).output, Answer)
+
+    @trips.output_validator
+    def check(context: RunContext, trip: Trip) -> Trip:
+        return trip if context.run_id else Trip("Oslo")
+
+    @trips.on_terminal
+    def end(_: object, result: SceneResult[Trip]) -> None:
+        assert_type(result.output, Trip)
+
+    assert_type(check(RunContext(None), Trip("Oslo")), Trip)
+    end(None, await trips.run("Hi!"))

@@ -151,7 +151,7 @@ async def main() -> None:
     assert_type(result.messages, tuple[Message, ...])
     await manager.run(conversation="c", results={"i1": {"city": "Oslo"}})
     await manager.run(conversation="c", results=[ClientResult("i1", "no", is_error=True)])
-    await manager.run("Hi!", nonsense=1)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    await manager.run("Hi!", nonsense=1)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     run = manager.open([{"role": "user", "content": "Hi!"}])
     assert_type(run, SceneRun)
     await run.cancel()

@@ -9,22 +9,36 @@ from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
 from typing_extensions import TypeVar
 
-from .._aio.runs import check_no_loop
-from .._checks import check_count, check_flag, check_number, check_type
+from .._aio.runs import check_no_loop, iterate_sync
+from .._checks import (
+    check_count,
+    check_flag,
+    check_items,
+    check_number,
+    check_type,
+)
+from ..conversations._store import store_of
+from ..costs._spending import budget_of, check_priced, prices_of
 from ..executor._defaults import RUN_TIMEOUT
 from ..models import as_model
 from ..natural import NaturalToolUse
 from ..natural._options import resolve_mode
+from ..natural._output import OutputSettings, output_schema
 from ..natural._preparation import checked_instructions
+from ..output._functions import CheckedValidator
+from ..output._schema import Output
 from ..protocols import ModelOptions
 from ..summary import Summarizer
 from ..tools import Toolset
 from ..tools._deps_type import check_deps, check_deps_type
 from ..tools._run_context import Deps
-from ..tools._toolset import NO_TOOLS
-from ._options import AgentSettings, Output, RunOptions
-from ._output import OutputSettings, output_schema
-from ._run import AgentResult, AgentRun
+from ._as_tool import agent_tool
+from ._handoff import Handoff, Target, handoff_tool
+from ._history import check_processors
+from ._limits import UsageLimits
+from ._options import AgentSettings, RunOptions
+from ._result import AgentResult
+from ._run import AgentRun
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -45,6 +59,7 @@ if TYPE_CHECKING:
     from ..kinds import Outcome
     from ..natural import ToolMode, ToolUseOptions
     from ..natural._dialects import DialectOption
+    from ..natural._output import OutputMode
     from ..natural._preparation import Instructions, PrepareTools
     from ..natural._style import HistoryForm, PromptStyle, Tag
     from ..output import OutputType
@@ -53,7 +68,7 @@ if TYPE_CHECKING:
     from ..tools import Toolset
     from ..tools._toolset import Handlers, ToolFor
     from ._options import OpenArguments, RunArguments
-    from ._output import OutputMode
+    from ._result import RunnableAgent
     from ._run import AgentEvent
 
 T = TypeVar("T", default=Any)
@@ -187,8 +202,6 @@ class Agent(Generic[Deps, Output]):
         **more: Unpack[ToolUseOptions],
     ) -> None:
         check_deps_type(deps_type)
-        check_choice("output_mode", output_mode, ("auto", "native", "prompted"))
-        check_count("output_retries", output_retries, 0)
         check_count("max_iterations", max_iterations, 1)
         check_count("max_repeats", max_repeats, 2, none=True)
         check_flag("answer_at_limit", answer_at_limit)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypedDict
 
-from typing_extensions import TypeVar
-
 from .._checks import check_text, check_type
 from ..executor._journal import check_journal
 from ..tools._run_context import Deps
 from ._limits import UsageLimits
 
 if TYPE_CHECKING:
+    from ..conversations import ConversationStore
+    from ..costs import Budget, PriceTable
+    from ..natural._output import OutputSettings
     from ..natural._preparation import Instruction
     from ..protocols import Journal, Messages, ModelOptions
-    from ._output import OutputSettings
-
-Output = TypeVar("Output", default=str)
+    from ..summary import Summarizer
+    from ._history import HistoryProcessor
 
 
 class RunArguments(TypedDict, total=False):

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from ..costs import Cost
-from ._options import Output
+from ..natural._output import MissingOutput, output_of
+from ..output._schema import Output
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator
@@ -127,9 +128,7 @@ class AgentResult(Generic[Output]):
         Raises:
             OutputError: The run ended without an output, for example because it was cancelled.
         """
-        if isinstance(self._output, MissingOutput):
-            raise self._output.error
-        return cast("Output", self._output)
+        return cast("Output", output_of(self._output))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle: an agent, with its model and tools, is not among them."""

@@ -17,16 +17,18 @@ from ..exceptions import MaxIterationsError
 from ..executor import ToolDeferred
 from ..kinds import StopReason
 from ..models import as_messages
+from ..natural._output import RunOutput
 from ..natural._reader import CUT_OFF
 from ..natural._usage import usage_of
+from ..output._schema import Output
 from ..tools import RunContext
 from ..tools._run_context import Deps
 from ._handoff import HandoffEvent, current_transfer
 from ._history import SentHistory
 from ._limits import LimitReached, RequestUsage, RunUsage
 from ._loop import ReplyLoop, merge_late_results, pending_calls
-from ._options import Output
-from ._output import MissingOutput, RunOutput
+from ._result import AgentResult
+from ._stored import StoredConversation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Coroutine, Generator
@@ -409,7 +411,9 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
                 continue
             answers = with_tools and self._settings.answer_at_limit
             if stop is not StopReason.MAX_ITERATIONS or not answers:
-                break
+                if await self._has_output(reply):
+                    break
+                continue
             # A request without tools, and another one if its reply is empty.
             with_tools = False
             self._loop.extend(2)
@@ -563,12 +567,15 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             stop = self._limit.reason
         return StopReason.CANCELLED if self._cancelled.is_set() else stop
 
-    async def _has_output(self, reply: ReplyRun, stop: StopReason) -> bool:
+    async def _has_output(self, reply: ReplyRun) -> bool:
         """Return False if the reply is not the output and the model has to be asked again."""
-        if reply.aggregate is not None or stop is StopReason.CANCELLED:
+        if reply.aggregate is not None:
             return True
         retry = await self._output.check(
-            reply, stop, self._run_context(), may_retry=self._loop.may_continue
+            reply.text,
+            self._run_context(),
+            truncated=reply.finish_reason in CUT_OFF,
+            may_retry=self._loop.may_continue and self._limit is None,
         )
         if retry is not None:
             self._messages.append(retry)
@@ -603,6 +610,10 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             stop_reason=stop,
             iterations=self._loop.iterations,
             deferred=self._deferred(),
-            _output=self._output.result(stop, text, tuple(self._messages)),
+            cost=self._usage.cost,
+            tool_calls=self._usage.tool_calls,
+            error=None if limit is None or limit.reason is not stop else limit.message,
+            last_agent=self._agent,
+            _output=self._output.result(stop.value, text, tuple(self._messages)),
         )
         return self.result

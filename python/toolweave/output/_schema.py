@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from typing import _SpecialForm  # pyright: ignore[reportPrivateUsage] - of a Literal
 
 T = TypeVar("T", default=Any)
+Output = TypeVar("Output", default=str)
 
 _Single: TypeAlias = "type[T] | Callable[..., Awaitable[T] | T]"
 

@@ -89,7 +89,7 @@ async def choose(state: RunState, *, repeated: bool = False) -> list[SceneEntry]
             if not chosen and turn.aggregate is None:
                 misspelled = _misspelled_scene(state, reply)
                 if misspelled is None:
-                    turn.report_answer(reply)
+                    await turn.report_answer(reply)
                     return []
                 choice.unknown.append(misspelled)
                 nudge = [user(state.scenes.unknown_scene_text(misspelled))]

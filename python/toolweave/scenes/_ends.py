@@ -9,9 +9,15 @@ from http import HTTPStatus
 from .._exception_text import exception_text
 from ..exceptions import ModelError, RateLimitedError, ToolweaveError
 from ..executor._failure import redact_paths, redact_secrets
-from ..kinds import SceneStopReason
+from ..kinds import FinishReason, SceneStopReason
 
 _log = logging.getLogger("toolweave.scenes")
+
+CUT_OFF_MESSAGES = {
+    FinishReason.LENGTH: "The reply was cut off at the limit of tokens",
+    FinishReason.CONTENT_FILTER: "The provider withheld the rest of the reply",
+}
+"""The sentences about replies that were cut off."""
 
 _DISPLAY_NAMES = {
     "anthropic": "Anthropic",

@@ -9,9 +9,11 @@ from ..kinds import Role, SceneStatus, SceneStopReason
 from ..models import as_messages
 from ._actors import actor_texts
 from ._choosing import choose, named_scene, needs_another_scene
+from ._conclusion import conclude
 from ._ends import PauseRun, StopRun, denied
 from ._hooks import Append, Deny, SceneOutcome
-from ._planning import conclude, plan
+from ._output import has_output, read_hook_answer
+from ._planning import plan
 from ._scene_loop import run_scene
 from ._scene_queue import SceneQueue
 from ._storage import add_results, results_of, shorten
@@ -55,6 +57,7 @@ async def serve(state: RunState, early_answer: Answer | None) -> None:
     if early_answer is not None:
         state.answer(early_answer.text)
         state.append_text(early_answer.text)
+        await read_hook_answer(state)
         return
     # Earlier runs may have spent the budget of the conversation.
     state.check_budget()
@@ -104,7 +107,9 @@ async def _run_scenes(state: RunState, queue: SceneQueue, *, resumed: bool) -> N
         while queue.pending:
             _check_scene_limit(state, queue)
             entry = queue.pending[0]
-            text = await run_scene(state, queue, entry, resumed=resumed)
+            # In the other modes, the last scene is not known before it has answered.
+            is_last = queue.mode in ("direct", "scene") and len(queue.pending) == 1
+            text = await run_scene(state, queue, entry, resumed=resumed, is_last=is_last)
             resumed = False
             queue.pending.pop(0)
             queue.done.append((entry, text))
@@ -114,7 +119,7 @@ async def _run_scenes(state: RunState, queue: SceneQueue, *, resumed: bool) -> N
         if queue.mode == "chaining" and await needs_another_scene(state):
             _check_scene_limit(state, queue)
             queue.pending = await choose(state, repeated=True)
-    if had_scenes and queue.mode == "planning":
+    if (had_scenes and queue.mode == "planning") or not await has_output(state):
         await conclude(state)
 
 
@@ -131,11 +136,13 @@ async def _run_hooks(state: RunState, entry: SceneEntry, text: str) -> bool:
     outcome = SceneOutcome(scene, text)
     for verdict in await state.settings.hooks.run_after_scene(state.request, outcome):
         if isinstance(verdict, Deny):
+            state.output.clear()
             raise denied(verdict.reason)
         state.append_text(verdict.text, scene)
         if isinstance(verdict, Append):
             state.answer(f"{state.text}\n\n{verdict.text}", scene, notice=state.notice)
         else:
             state.answer(verdict.text, scene)
+            await read_hook_answer(state)
             return True
     return False

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from .._checks import check_text
 from ._actors import maybe_await
@@ -77,7 +77,7 @@ Before: TypeAlias = "Callable[[SceneRequest], Verdict | Awaitable[Verdict]]"
 AfterScene: TypeAlias = "Callable[[SceneRequest, SceneOutcome], Verdict | Awaitable[Verdict]]"
 """A hook that runs when a scene has answered."""
 
-OnTerminal: TypeAlias = "Callable[[SceneRequest, SceneResult], Verdict | Awaitable[Verdict]]"
+OnTerminal: TypeAlias = "Callable[[SceneRequest, SceneResult[Any]], Verdict | Awaitable[Verdict]]"
 """A hook that runs at the end of a run, however it ended. It can only append text."""
 
 
@@ -116,7 +116,9 @@ class Hooks:
         """Return the verdicts on a scene that has answered, up to the first that ends the run."""
         return await _verdicts(hook(request, outcome) for hook in self.after_scene)
 
-    async def run_on_terminal(self, request: SceneRequest, result: SceneResult) -> list[Append]:
+    async def run_on_terminal(
+        self, request: SceneRequest, result: SceneResult[Any]
+    ) -> list[Append]:
         """Return the texts to append at the end of a run.
 
         Raises:

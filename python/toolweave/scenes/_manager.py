@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from .._aio.runs import check_no_loop
 from .._checks import check_methods
 from ..conversations._store import store_of
 from ..costs._spending import budget_of, prices_of
 from ..executor._defaults import RUN_TIMEOUT
-from ..executor._journal import check_journal
 from ..limits import RateLimiter
 from ..natural import NaturalToolUse
 from ..natural._options import resolve_mode, split_options
+from ..natural._output import OutputSettings, output_schema
+from ..output._functions import CheckedValidator
+from ..output._schema import Output
 from ..tools import RateLimit, Toolset
 from ._actors import checked_actor
 from ._hooks import checked_hook
-from ._request import SceneRequest
-from ._run import SceneRun
+from ._running import SceneRunner
 from ._scene import BaseScene
 from ._scene_set import SceneSet
 from ._settings import ManagerSettings, guardrails_of, user_of
-from ._state import RunState
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
     from typing_extensions import Self, Unpack
 
@@ -36,18 +34,20 @@ if TYPE_CHECKING:
     from ..kinds import Outcome
     from ..natural import ToolMode, ToolUseOptions
     from ..natural._dialects import DialectOption
+    from ..natural._output import OutputMode
+    from ..output import OutputType
     from ..profiles import Profile
-    from ..protocols import ChatModel, Journal, Messages, Model, ModelOptions
+    from ..protocols import ChatModel, Model, ModelOptions
     from ..summary import Summarizer
     from ._actors import Actor
     from ._hooks import AfterScene, Authorize, Before, OnTerminal
-    from ._request import RequestOptions, SceneMode
-    from ._steps import SceneResult, SceneStep
+    from ._request import SceneMode, SceneRequest
 
     A = TypeVar("A", bound=Authorize)
     B = TypeVar("B", bound=Before)
     S = TypeVar("S", bound=AfterScene)
     T = TypeVar("T", bound=OnTerminal)
+    V = TypeVar("V", bound=Callable[..., Any])
 
 
 class Scene(BaseScene):
@@ -79,14 +79,14 @@ class Scene(BaseScene):
     """
 
     def __init__(
-        self, name: str, description: str | None = None, *, manager: SceneManager | None = None
+        self, name: str, description: str | None = None, *, manager: SceneManager[Any] | None = None
     ) -> None:
         check_methods("manager", manager, "a SceneManager", "scene", "stream", none=True)
         super().__init__(name, description)
         self._manager = manager
 
     @property
-    def manager(self) -> SceneManager:
+    def manager(self) -> SceneManager[Any]:
         """The manager of the scene.
 
         Raises:
@@ -98,7 +98,7 @@ class Scene(BaseScene):
             )
         return self._manager
 
-    def attach(self, manager: SceneManager) -> None:
+    def attach(self, manager: SceneManager[Any]) -> None:
         """Set the manager."""
         self._manager = manager
 
@@ -107,7 +107,7 @@ class Scene(BaseScene):
         return self.manager.scene(name, description)
 
 
-class SceneManager:
+class SceneManager(SceneRunner[Output]):
     """Scenes, and a model that chooses among them and runs their tools.
 
     One manager serves any number of conversations concurrently. The runs of one conversation are
@@ -118,6 +118,10 @@ class SceneManager:
         name: The name of the workflow in traces.
         mode: The default mode of choosing scenes: ``direct``, ``planning``, ``chaining`` or
             ``scene``.
+        output_type: The type of the output of a run, as of an `Agent`; text if not given. The last
+            scene is asked for it, or a final request where the last scene is not known before.
+        output_mode: The way in which the model is asked for it; see `Agent`.
+        output_retries: Number of times that a run asks again after an invalid output.
         max_iterations: Maximum number of requests to the model per scene.
         max_repeats: Number of replies in which the same calls give the same results after which a
             scene ends as if at that limit; None for no check.
@@ -147,6 +151,8 @@ class SceneManager:
             stores their results.
 
     Raises:
+        OutputTypeError: JSON Schema cannot express the output type, or two members of a union
+            cannot be distinguished.
         TypeError: The model is not a model, or an option is unknown.
         ValueError: An option is out of range.
         UnpricedModelError: There is a budget, and a model that can spend from it has no price.
@@ -169,6 +175,9 @@ class SceneManager:
         *,
         name: str = "scenes",
         mode: SceneMode = "direct",
+        output_type: OutputType[Output] | None = None,
+        output_mode: OutputMode = "auto",
+        output_retries: int = 1,
         max_iterations: int = 10,
         max_repeats: int | None = 3,
         answer_at_limit: bool = False,
@@ -226,6 +235,7 @@ class SceneManager:
             run_timeout=run_timeout,
             verbose=verbose,
             streaming=streaming,
+            output=OutputSettings(output_schema(output_type), output_mode, output_retries),
         )
 
     # Scenes.
@@ -317,118 +327,12 @@ class SceneManager:
         self._settings.hooks.on_terminal.append(checked_hook(hook))
         return hook
 
-    # Runs.
+    def output_validator(self, validator: V) -> V:
+        """Add a function that checks each output, as that of `Agent.output_validator` does."""
+        self._settings.output.validators.append(CheckedValidator(validator))
+        return validator
 
-    def open(
-        self,
-        request: SceneRequest | Messages | None = None,
-        *,
-        verbose: bool | None = None,
-        streaming: bool | None = None,
-        run_id: str | None = None,
-        journal: Journal | None = None,
-        **more: Unpack[RequestOptions],
-    ) -> SceneRun:
-        """Create a run, which starts when it is first iterated or awaited.
-
-        Args:
-            request: The input of the user in any form, None to resume with results of the client,
-                or a whole `SceneRequest`.
-            verbose: True to emit steps of the lifecycle; the manager's value if not given.
-            streaming: True to emit text in pieces; the manager's value if not given.
-            run_id: The id of the run in its messages; random if not given.
-            journal: Journal of the starts and results of calls; see `Journal`. An exception of the
-                journal ends the run like any other error.
-            **more: Fields of `SceneRequest`, if `request` is not one.
-
-        Raises:
-            TypeError: An option is unknown, or the journal lacks a method.
-            ValueError: There are no scenes, or an option is out of range.
-        """
-        check_journal(journal)
-        if isinstance(request, SceneRequest):
-            if more:
-                raise ValueError(
-                    f"fields must be set on the SceneRequest, got {', '.join(sorted(more))}"
-                )
-            scene_request = request
-        else:
-            scene_request = SceneRequest(request, **more)
-        if not len(self._settings.scenes):
-            raise ValueError("a manager must have a scene, got none: add one with scene()")
-        state = RunState(
-            self._settings,
-            scene_request,
-            verbose=verbose,
-            streaming=streaming,
-            run_id=run_id,
-            journal=journal,
-        )
-        return SceneRun(state)
-
-    async def stream(
-        self,
-        request: SceneRequest | Messages | None = None,
-        *,
-        verbose: bool | None = None,
-        streaming: bool | None = None,
-        **more: Unpack[RequestOptions],
-    ) -> AsyncGenerator[SceneStep, None]:
-        """Run, and yield each step as it happens.
-
-        Leaving the iteration early, or cancelling it, stops the model and the tools.
-
-        Args:
-            request: The input of the user; see `open`.
-            verbose: True to emit steps of the lifecycle; the manager's value if not given.
-            streaming: True to emit text in pieces; the manager's value if not given.
-            **more: Fields of `SceneRequest`, if `request` is not one.
-
-        Yields:
-            The steps. Only the last one is `Completed`; it has the final text, the stop reason and
-            the totals. A failure is a `fatal` `Error` step before it.
-
-        Raises:
-            TypeError: An option is unknown.
-            ValueError: There are no scenes, or an option is out of range.
-        """
-        async with self.open(request, verbose=verbose, streaming=streaming, **more) as run:
-            async for step in run:
-                yield step
-
-    async def run(
-        self, request: SceneRequest | Messages | None = None, **more: Unpack[RequestOptions]
-    ) -> SceneResult:
-        """Run, and wait for the result. Cancellation stops the model and the tools.
-
-        Args:
-            request: The input of the user; see `open`.
-            **more: Fields of `SceneRequest`, if `request` is not one.
-
-        Returns:
-            The result. Failures of the run are part of it and are not raised.
-
-        Raises:
-            TypeError: An option is unknown.
-            ValueError: There are no scenes, or an option is out of range.
-        """
-        return await self.open(request, **more).wait()
-
-    def run_sync(
-        self, request: SceneRequest | Messages | None = None, **more: Unpack[RequestOptions]
-    ) -> SceneResult:
-        """Run on a new event loop, for programs without one.
-
-        Args:
-            request: The input of the user; see `open`.
-            **more: Fields of `SceneRequest`, if `request` is not one.
-
-        Raises:
-            RuntimeError: An event loop is running in this thread.
-            Exception: Any exception of `run`.
-        """
-        check_no_loop("manager")
-        return asyncio.run(self.run(request, **more))
+    # Runs. The methods that start one are those of `SceneRunner`.
 
     def resolve(self, key: str, result: object, *, is_error: bool = False) -> Outcome:
         """Answer a question that a running tool has asked the user; see `ToolContext.ask`.

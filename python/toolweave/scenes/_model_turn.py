@@ -18,9 +18,9 @@ from .._core import (
 from ..agent._loop import ReplyLoop
 from ..executor import ToolProgress, ToolQuestion, ToolStarted
 from ..executor._results import progress_text
-from ..kinds import ErrorCode, FinishReason, SceneStatus, SceneStopReason
+from ..kinds import ErrorCode, SceneStatus, SceneStopReason
 from ..models.fallback import CapturedModel, capture_model
-from ._ends import StopRun
+from ._ends import CUT_OFF_MESSAGES, StopRun
 from ._reply_texts import ReplyOutline, ReplyTexts, TextHoldback, merge
 from ._unregistered_calls import find_possible_call, split_calls
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .._messages import Message
     from ..natural import NaturalToolUse, ReplyRun, ToolUseEvent
     from ..protocols import ModelOptions
+    from ._output import OutputRequest
     from ._scene import BaseScene
     from ._state import RunState
     from ._unregistered_calls import NameMatcher, UnregisteredCall
@@ -39,11 +40,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger("toolweave.scenes")
 
 _MAX_PROGRESS = 10_000
-
-CUT_OFF_MESSAGES = {
-    FinishReason.LENGTH: "The reply was cut off at the limit of tokens",
-    FinishReason.CONTENT_FILTER: "The provider withheld the rest of the reply",
-}
 
 
 class ModelTurn:
@@ -174,10 +170,21 @@ class ModelTurn:
                 self._finish(reply)
         return reply
 
-    def report_answer(self, reply: ReplyRun) -> str:
-        """Report a reply without calls as the answer, and return its text.
+    async def report_answer(
+        self, reply: ReplyRun, output: OutputRequest | None = None, *, may_retry: bool = True
+    ) -> bool:
+        """Report a reply without calls as the answer.
+
+        Args:
+            reply: The reply.
+            output: The request of the reply if it is the output of the run.
+            may_retry: True if the model can be asked again for a valid output.
+
+        Returns:
+            False if the reply is not a valid output, and the model has to be asked again.
 
         Raises:
+            OutputError: The model gave no valid output, also when asked again.
             StopRun: The reply is empty or incomplete, or the budget is exceeded.
         """
         state, text = self._state, reply.text.strip()
@@ -185,12 +192,15 @@ class ModelTurn:
             texts = (each.id for each in reply.messages if isinstance(each, TextMessage))
             state.answer(text, self._scene_name, notice=self.notice)
             self._emit(SceneStatus.RUNNING, text, message_id=next(texts, None), notice=self.notice)
+        is_valid = True
+        if text and output is not None:
+            is_valid = await output.accept(reply, may_retry=may_retry)
         if reply.finish_reason in CUT_OFF_MESSAGES:
             raise StopRun(SceneStopReason.ERROR, CUT_OFF_MESSAGES[reply.finish_reason])
         if not text:
             raise StopRun(SceneStopReason.ERROR, "No response from LLM")
         state.check_budget()
-        return text
+        return is_valid
 
     def _admit(self, reply: ReplyRun) -> bool:
         self._charge(reply)

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 from .. import tracing
 from ..kinds import SceneStatus, SceneStopReason
 from ._ends import StopRun, not_found
-from ._model_turn import ModelTurn
-from ._reply_texts import leftover_notice, refuse_all
+from ._reply_texts import leftover_notice
 from ._scene_queue import SceneEntry
-from ._state import user
 from ._structured import InvalidReply, ask_for, strict_object
 from ._unregistered_calls import UnregisteredCall, split_calls
 
@@ -22,7 +20,6 @@ _PLAN = (
     "steps it needs the results of. If no scene is needed, leave the steps empty and answer "
     "instead. The scenes are:\n"
 )
-_FINAL = "Based on all the information gathered, provide the final answer to the user's request."
 
 
 async def plan(state: RunState) -> list[SceneEntry]:
@@ -58,23 +55,6 @@ async def plan(state: RunState) -> list[SceneEntry]:
     if notice is not None:
         state.emit(SceneStatus.PLANNING, "Execution plan repaired", notice=notice, lifecycle=True)
     return entries
-
-
-async def conclude(state: RunState) -> None:
-    """Ask the model for the final answer when all steps are done.
-
-    Raises:
-        ModelError: A request failed, or a reply broke off.
-        StopRun: The reply is empty, or the budget is exceeded.
-    """
-    state.emit(SceneStatus.GENERATING_FINAL_RESPONSE, "Generating final response", lifecycle=True)
-    for should_refuse in (refuse_all, None):
-        turn = ModelTurn(state, state.scenes.plain, should_refuse=should_refuse)
-        reply = await turn.run([*state.system(), *state.messages, user(_FINAL)])
-        if not turn.refused:
-            turn.report_answer(reply)
-            return
-        state.check_budget()
 
 
 def _invalid_plan(problem: str) -> InvalidReply:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
 from .. import tracing
 from .._aio.loops import running_loop
 from .._aio.runs import ResultRun
 from .._core import UsageUpdate
 from ..kinds import SceneStatus, SceneStopReason
+from ..output._schema import Output
 from ._ends import StopRun, denied, failure, run_failure_text, stop_of
 from ._flow import serve
 from ._hooks import Deny
-from ._steps import SceneResult, SceneStep
 from ._storage import load, save
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .._messages import Message
     from ._hooks import Answer
     from ._state import RunState
+    from ._steps import SceneResult, SceneStep
 
 _log = logging.getLogger("toolweave.scenes")
 
@@ -32,7 +33,7 @@ _GRACE = 10.0
 _SAVING = 1.0
 
 
-class SceneRun(ResultRun[SceneStep, SceneResult]):
+class SceneRun(ResultRun["SceneStep", "SceneResult[Output]"], Generic[Output]):
     """A run of scenes, created by `SceneManager.open`.
 
     As an iterator it yields the steps as they happen, `Completed` last. As a context manager it
@@ -88,7 +89,7 @@ class SceneRun(ResultRun[SceneStep, SceneResult]):
         step, self.generation_id = await self._state.steps.take()
         return step
 
-    async def wait(self) -> SceneResult:
+    async def wait(self) -> SceneResult[Output]:
         """Wait for the result. Cancellation stops the model and the tools.
 
         Failures of the run are part of the result and are not raised.

@@ -11,6 +11,7 @@ from ..kinds import SceneStopReason, StopReason
 from ._actors import actor_texts
 from ._ends import PauseRun, StopRun, not_found
 from ._model_turn import ModelTurn
+from ._output import OutputRequest
 from ._reply_texts import refuse_all
 from ._request import enter_context
 from ._state import user
@@ -19,15 +20,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from .._core import ToolAggregateMessage
-    from .._messages import Message
-    from ..natural import NaturalToolUse
+    from ..natural import NaturalToolUse, ReplyRun
     from ._scene import BaseScene
     from ._scene_queue import SceneEntry, SceneQueue
     from ._state import RunState
 
 
 async def run_scene(
-    state: RunState, queue: SceneQueue, entry: SceneEntry, *, resumed: bool = False
+    state: RunState,
+    queue: SceneQueue,
+    entry: SceneEntry,
+    *,
+    resumed: bool = False,
+    is_last: bool = False,
 ) -> str:
     """Run a scene.
 
@@ -36,12 +41,14 @@ async def run_scene(
         queue: The queue, with the answers of earlier scenes.
         entry: The scene.
         resumed: True if the scene continues where the run was paused.
+        is_last: True if the answer of the scene is that of the run.
 
     Returns:
         The answer of the scene.
 
     Raises:
         ModelError: A request failed, or a reply broke off.
+        OutputError: The model gave no valid output of the run, also when asked again.
         PauseRun: The client has to run tools.
         StopRun: The scene ended without an answer.
     """
@@ -54,12 +61,13 @@ async def run_scene(
         context = state.context(scene.name, entry.purpose)
         enter_context(context)
         about = f": {scene.description}" if scene.description else ""
-        system = state.system(
+        system = (
             f'You are in the scene "{scene.name}"{about}',
             *await actor_texts(scene.actors, context),
             *_plan_texts(state, queue, entry),
         )
-        loop = _SceneLoop(state, scene, system, None if resumed else _nudge(scene, entry))
+        nudge = None if resumed else _nudge(scene, entry)
+        loop = _SceneLoop(state, scene, system, nudge, is_last=is_last)
         answer = await loop.run()
     if answer is None:
         # Raised outside of the span, since it is not a failure.
@@ -69,11 +77,18 @@ async def run_scene(
 
 class _SceneLoop:
     def __init__(
-        self, state: RunState, scene: BaseScene, system: Sequence[Message], nudge: str | None
+        self,
+        state: RunState,
+        scene: BaseScene,
+        system: Sequence[str],
+        nudge: str | None,
+        *,
+        is_last: bool,
     ) -> None:
         self._state = state
         self._scene = scene
         self._system = system
+        self._is_last = is_last
         self._nudge = [] if nudge is None else [user(nudge)]
         self._start = len(state.messages)
 
@@ -87,10 +102,13 @@ class _SceneLoop:
             # Calls in text are not refused in two replies in a row.
             should_refuse = None if refused else refuse_all
             use = state.scenes.tool_use(scene)
+            output = self._output_request(use, with_tools=True)
             turn = ModelTurn(state, use, scene=scene, should_refuse=should_refuse)
-            reply = await turn.run(self._messages(), loop=loop)
+            reply = await self._run_turn(turn, output, loop)
             if turn.aggregate is None:
-                return turn.report_answer(reply)
+                if await turn.report_answer(reply, output, may_retry=loop.may_continue):
+                    return reply.text.strip()
+                continue
             refused = bool(turn.refused)
             state.check_budget()
             stop = await loop.stop_reason(turn.aggregate)
@@ -99,10 +117,21 @@ class _SceneLoop:
                 return None
         return await self._stop_at_limit(stop)
 
-    def _messages(self) -> list[Message]:
+    def _output_request(self, use: NaturalToolUse, *, with_tools: bool) -> OutputRequest | None:
+        """Return the request for the output of the run; None if that is not of this scene."""
+        return OutputRequest(self._state, use, with_tools=with_tools) if self._is_last else None
+
+    async def _run_turn(
+        self, turn: ModelTurn, output: OutputRequest | None, loop: ReplyLoop | None = None
+    ) -> ReplyRun:
+        state = self._state
         # The prompt on entering comes before the messages that followed it.
-        before = self._state.messages[: self._start]
-        return [*self._system, *before, *self._nudge, *self._state.messages[self._start :]]
+        before, after = state.messages[: self._start], state.messages[self._start :]
+        system = state.system(*self._system, None if output is None else output.form)
+        messages = [*system, *before, *self._nudge, *after]
+        return await turn.run(
+            messages, options=None if output is None else output.options, loop=loop
+        )
 
     async def _stop_at_limit(self, stop: StopReason) -> str:
         """Stop at a limit, after a last answer without tools if `answer_at_limit` is set."""
@@ -116,14 +145,17 @@ class _SceneLoop:
             raise end
         state.emit_stop(end)
         use = state.scenes.tool_use(scene)
-        turn = ModelTurn(state, use, scene=scene, executes=False, with_tools=False)
-        reply = await turn.run(self._messages())
-        if reply.aggregate is None:
-            turn.report_answer(reply)
-        else:
-            # The model calls tools anyway. Its text has been emitted already.
-            state.answer(reply.text.strip(), scene.name, notice=turn.notice)
-            state.check_budget()
+        output = self._output_request(use, with_tools=False)
+        while True:
+            turn = ModelTurn(state, use, scene=scene, executes=False, with_tools=False)
+            reply = await self._run_turn(turn, output)
+            if reply.aggregate is not None:
+                # The model calls tools anyway. Its text has been emitted already.
+                state.answer(reply.text.strip(), scene.name, notice=turn.notice)
+                state.check_budget()
+                break
+            if await turn.report_answer(reply, output):
+                break
         raise StopRun(SceneStopReason.MAX_ITERATIONS)
 
     def _interactions(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ..conversations import ConversationStore
     from ..costs import Budget, PriceTable
+    from ..natural._output import OutputSettings
     from ._actors import ActorFunction
     from ._request import SceneRequest
     from ._scene_set import SceneSet
@@ -59,6 +60,7 @@ class ManagerSettings:
     run_timeout: float | None
     verbose: bool
     streaming: bool
+    output: OutputSettings
     actors: list[str | ActorFunction] = field(default_factory=list["str | ActorFunction"])
     """The main actors, which apply in and outside of scenes."""
     hooks: Hooks = field(default_factory=Hooks)

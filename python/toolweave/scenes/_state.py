@@ -7,12 +7,14 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from .._aio.event_queue import EventQueue
-from .._core import TextMessage, ToolAggregateMessage
+from .._core import TextMessage, ToolAggregateMessage, UsageMessage
 from ..conversations import Conversation
 from ..costs._amounts import plus
 from ..costs._spending import Spending
 from ..kinds import ErrorCode, Role, SceneStatus, SceneStopReason
+from ..natural._output import RunOutput
 from ..natural._usage import usage_of
+from ..tools import RunContext
 from ._ends import StopRun
 from ._request import SceneContext
 from ._steps import ExecutedTool, SceneResult, SceneStep
@@ -111,8 +113,10 @@ class RunState:
         verbose: True to emit steps of the lifecycle; the manager's value if not given.
         streaming: True to emit text in pieces; the manager's value if not given.
         journal: Journal of the starts and results of calls.
+        output_type: The output type; that of the manager if not given.
 
     Raises:
+        OutputTypeError: The type cannot be that of an output.
         ValueError: The budget of the request is out of range.
         UnpricedModelError: The request has a budget, and a model has no price.
     """
@@ -126,6 +130,7 @@ class RunState:
         verbose: bool | None = None,
         streaming: bool | None = None,
         journal: Journal | None = None,
+        output_type: Any = None,
     ) -> None:
         self.settings = settings
         self.scenes = settings.scenes
@@ -165,6 +170,8 @@ class RunState:
         """A notice about unexpected markup in the last answer."""
         self.repairs: list[Repair] = []
         """The repairs of plans and decisions."""
+        self.output = RunOutput(settings.output.for_run(output_type), settings.scenes.plain)
+        """The value of the output type."""
         self._answered_in: str | None = None
         self._entered: list[str] = []
         self._executed: list[ExecutedTool] = []
@@ -313,6 +320,24 @@ class RunState:
         messages, executed = tuple(self.messages), tuple(self._executed)
         return SceneContext(self.request, self.key, scene, purpose, messages, executed)
 
+    def run_context(self) -> RunContext[Any]:
+        """Return the context for output validators and output functions."""
+        total = self.costs.total
+        return RunContext(
+            None,
+            run_id=self.run_id,
+            chat_id=self.key,
+            messages=tuple(self.messages),
+            usage=UsageMessage(
+                total.input_tokens,
+                total.output_tokens,
+                total.cached_input_tokens,
+                run_id=self.run_id,
+                chat_id=self.key,
+            ),
+            iterations=self.costs.requests,
+        )
+
     def system(self, *paragraphs: str | None) -> list[Message]:
         """Return the system message: guardrails, main actors and the given paragraphs."""
         parts = [self.settings.guardrails, *self.main_texts, *paragraphs]
@@ -321,7 +346,7 @@ class RunState:
 
     # The end.
 
-    def end(self, stop: StopRun, error: BaseException | None = None) -> SceneResult:
+    def end(self, stop: StopRun, error: BaseException | None = None) -> SceneResult[Any]:
         """Emit the last step, and return the result.
 
         Args:
@@ -341,7 +366,7 @@ class RunState:
         self.steps.end(error)
         return result
 
-    def build_result(self, stop: StopRun) -> SceneResult:
+    def build_result(self, stop: StopRun) -> SceneResult[Any]:
         """Return the result of the run so far."""
         total = self.costs.total
         return SceneResult(
@@ -363,6 +388,7 @@ class RunState:
             exception=stop.exception,
             notice=self.notice,
             repairs=tuple(self.repairs),
+            _output=self.output.result(stop.reason.value, self.text, tuple(self.messages)),
         )
 
 

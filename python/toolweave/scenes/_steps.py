@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, cast
 
 from ..executor._results import to_json_value
 from ..kinds import SceneStatus, SceneStopReason
+from ..natural._output import output_of
+from ..output._schema import Output
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,7 +115,7 @@ class ExecutedTool:
 
 
 @dataclass(frozen=True)
-class SceneResult:
+class SceneResult(Generic[Output]):
     """The result of a run."""
 
     text: str
@@ -152,3 +154,14 @@ class SceneResult:
     """A sentence about markup in the final text of a call that was not run."""
     repairs: tuple[Repair, ...] = ()
     """The repairs of plans and decisions of the model, in order."""
+
+    _output: Any = field(default=None, repr=False)
+
+    @property
+    def output(self) -> Output:
+        """The output of the run: the text, unless the manager or the run has an output type.
+
+        Raises:
+            OutputError: The run ended without a valid output.
+        """
+        return cast("Output", output_of(self._output))

@@ -13,8 +13,8 @@ from ..exceptions import ValidationError
 from ..kinds import Role, SceneStopReason
 from ..output._reading import JsonReader
 from ..protocols import ModelOptions
-from ._ends import StopRun
-from ._model_turn import CUT_OFF_MESSAGES, ModelTurn
+from ._ends import CUT_OFF_MESSAGES, StopRun
+from ._model_turn import ModelTurn
 from ._state import user
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from .._messages import Message
     from ..agent import AgentRun
-    from ..agent._options import Output
     from ..lifecycle import TurnEvent
+    from ..output._schema import Output
     from ..protocols import Journal
     from ..scenes import SceneRun
     from ..selection import Selection
@@ -211,13 +211,13 @@ class SceneResponder:
         streaming: True to emit text as deltas.
     """
 
-    def __init__(self, manager: SceneManager, *, streaming: bool = True) -> None:
+    def __init__(self, manager: SceneManager[Any], *, streaming: bool = True) -> None:
         check_type("manager", manager, SceneManager, "a SceneManager")
         check_flag("streaming", streaming)
         self._manager = manager
         self._streaming = streaming
 
-    def __call__(self, turn: Turn) -> SceneRun:
+    def __call__(self, turn: Turn) -> SceneRun[Any]:
         """Start the run that answers a turn."""
         return self._manager.open(
             turn.messages or None,

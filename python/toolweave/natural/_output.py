@@ -6,13 +6,13 @@ import asyncio
 import logging
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast, get_args
 
+from .._checks import check_choice, check_count
 from .._core import JsonStream, TextMessage
 from ..exceptions import ModelRetry, OutputError
-from ..kinds import Role, StopReason
+from ..kinds import Role
 from ..models._identity import identify
-from ..natural._reader import CUT_OFF
 from ..output import InvalidOutput, OutputSchema
 from ..output._functions import CheckedValidator, run_output
 from ..output._members import RESULT
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
     from .._core import Violation
     from .._messages import Message
-    from ..natural import NaturalToolUse, ReplyRun
+    from ..executor import ToolExecutor
     from ..tools import RunContext
+    from ._parser import NaturalToolUseParser
 
-_log = logging.getLogger("toolweave.agent")
+_log = logging.getLogger("toolweave.natural")
 
 OutputMode: TypeAlias = Literal["auto", "native", "prompted"]
 """The way in which a model is asked for an output; see `Agent`."""
@@ -45,25 +46,35 @@ _PLAIN_TEXT = OutputSchema(str)
 
 @dataclass(frozen=True)
 class OutputSettings:
-    """Settings of the outputs of an agent; see `Agent`."""
+    """Settings of outputs: of an agent, of scenes or of a `NaturalToolUse`."""
 
     schema: OutputSchema = _PLAIN_TEXT
     mode: OutputMode = "auto"
     retries: int = 1
     validators: list[CheckedValidator[Any]] = field(default_factory=list[CheckedValidator[Any]])
 
+    def __post_init__(self) -> None:
+        """Check the options.
+
+        Raises:
+            TypeError: An option has the wrong type.
+            ValueError: An option is out of range.
+        """
+        check_choice("output_mode", self.mode, get_args(OutputMode))
+        check_count("output_retries", self.retries, 0)
+
     def for_run(self, output_type: Any) -> OutputSettings:
         """Return the settings of a run that may have an output type of its own.
 
         Raises:
             OutputTypeError: The type cannot be that of an output.
-            ValueError: The agent has validators, which are for outputs of its own type.
+            ValueError: There are validators, which are for outputs of the type of the settings.
         """
         if output_type is None:
             return self
         if self.validators:
             raise ValueError(
-                "output_type must be that of the agent, since the agent has output validators; "
+                "output_type must be that of the agent or manager, since it has output validators; "
                 f"got {output_type!r}"
             )
         return replace(self, schema=output_schema(output_type))
@@ -91,24 +102,60 @@ def _cached_schema(output_type: Hashable, _: str) -> OutputSchema:
     return OutputSchema(output_type)
 
 
+class ToolUse(Protocol):
+    """A model with its tools, such as a `NaturalToolUse`."""
+
+    @property
+    def parser(self) -> NaturalToolUseParser:
+        """Parser of the replies."""
+        ...
+
+    @property
+    def executor(self) -> ToolExecutor:
+        """Executor of the calls."""
+        ...
+
+    @property
+    def name(self) -> str | None:
+        """Name of the agent."""
+        ...
+
+
 class RunOutput:
-    """The output of one run.
+    """The output of one run, of an agent or of scenes.
 
     Args:
         settings: The settings of the run.
         use: The model with its tools.
     """
 
-    def __init__(self, settings: OutputSettings, use: NaturalToolUse) -> None:
+    def __init__(self, settings: OutputSettings, use: ToolUse) -> None:
         self._schema = settings.schema
         self._mode = settings.mode
         self._validators = settings.validators
         self._retries = settings.retries
-        self._use = use
+        self.use = use
+        """The model with its tools, which changes when the run goes on with other tools."""
         self._enforced = False
         self._with_tools = False
         self._value: Any = _MISSING
         self._json: Any = _MISSING
+        self._error: OutputError | None = None
+
+    @property
+    def is_text(self) -> bool:
+        """True if the text of any reply is an output."""
+        return self._schema.is_text
+
+    @property
+    def is_complete(self) -> bool:
+        """True if the run has an output."""
+        return self._value is not _MISSING
+
+    def clear(self) -> None:
+        """Remove the output that the run has, if any."""
+        self._value = self._json = _MISSING
+        self._error = None
 
     def request(
         self, options: ModelOptions | None, *, with_tools: bool
@@ -126,14 +173,14 @@ class RunOutput:
         return options, self._form()
 
     async def check(
-        self, reply: ReplyRun, stop: StopReason, context: RunContext[Any], *, may_retry: bool
+        self, text: str, context: RunContext[Any], *, truncated: bool, may_retry: bool
     ) -> TextMessage | None:
         """Read a reply without calls as the output.
 
         Args:
-            reply: The reply.
-            stop: The reason why the run ends with it.
+            text: The text of the reply.
             context: The context of validators and output functions.
+            truncated: True if the reply was cut off.
             may_retry: True if another request can be made.
 
         Returns:
@@ -143,9 +190,8 @@ class RunOutput:
             OutputError: The reply has no valid output, and the model cannot be asked again.
             Exception: Any exception of a validator or an output function, except `ModelRetry`.
         """
-        text = reply.text
-        truncated = reply.finish_reason in CUT_OFF
-        if self._schema.is_text and (truncated or stop is StopReason.EMPTY):
+        self.clear()
+        if self._schema.is_text and (truncated or not text.strip()):
             self._value = text.strip()
             return None
         names = [each.name for each in self._use.executor.toolset]
@@ -155,22 +201,25 @@ class RunOutput:
             )
         else:
             read = self._schema.read(text, truncated=truncated, tools=names)
+        may_retry = may_retry and self._retries > 0
         if isinstance(read, InvalidOutput):
             problems = read.violations
             # Another reply would be cut off at the same limit.
-            if may_retry and self._retries > 0 and not truncated:
+            if may_retry and not truncated:
                 return self._retry(self._retry_text(problems), context)
-            raise OutputError(_sentence(problems), text, problems, context.messages, read.partial)
-        self._json = read.value
+            self._error = OutputError(
+                _sentence(problems), text, problems, context.messages, read.partial
+            )
+            raise self._error
         try:
-            self._value = await run_output(read, self._validators, context)
+            value = await run_output(read, self._validators, context)
         except ModelRetry as retry:
-            if may_retry and self._retries > 0:
-                form = self._form()
-                return self._retry(f"{retry.message}\n\n{form}".strip(), context)
-            raise OutputError(
-                f"the output was refused: {retry.message}", text, (), context.messages, read.value
-            ) from retry
+            if may_retry:
+                return self._retry(f"{retry.message}\n\n{self._form()}".strip(), context)
+            sentence = f"the output was refused: {retry.message}"
+            self._error = OutputError(sentence, text, (), context.messages, read.value)
+            raise self._error from retry
+        self._value, self._json = value, read.value
         if read.repairs:
             _log.info("an output was repaired", extra={"kinds": [r.kind for r in read.repairs]})
         return None
@@ -187,14 +236,24 @@ class RunOutput:
         """
         return result.output if self._json is _MISSING else self._json
 
-    def result(self, stop: StopReason, text: str, messages: tuple[Message, ...]) -> Any:
-        """Return the output, or the error that says why there is none."""
+    def result(self, stop: str, text: str, messages: tuple[Message, ...]) -> Any:
+        """Return the output, or the error that says why there is none.
+
+        Args:
+            stop: The reason why the run ended.
+            text: The final text.
+            messages: The messages of the conversation.
+        """
+        if self._schema.is_text and not self._validators:
+            return text.strip()
         if self._value is not _MISSING:
             return self._value
+        if self._error is not None:
+            return MissingOutput(self._error)
         if self._schema.is_text:
             return text.strip()
         return MissingOutput(
-            OutputError(f"the run ended as {stop.value!r}, without an output", text, (), messages)
+            OutputError(f"the run ended as {stop!r}, without an output", text, (), messages)
         )
 
     def _can_enforce(self) -> bool:
@@ -267,6 +326,17 @@ class MissingOutput:
     """The place of an output that a run does not have."""
 
     error: OutputError
+
+
+def output_of(value: Any) -> Any:
+    """Return an output that is `RunOutput.result`.
+
+    Raises:
+        OutputError: There is none.
+    """
+    if isinstance(value, MissingOutput):
+        raise value.error
+    return value
 
 
 def _sentence(problems: tuple[Violation, ...]) -> str:
