@@ -34,6 +34,7 @@ from .exceptions import ModelError
 from .kinds import FinishReason, Role
 from .models import as_messages, as_model, complete
 from .models._identity import identify
+from .natural._output import is_output_retry
 from .protocols import ModelOptions
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ class Summarizer:
         for start, end in sorted({*_replies(messages), *answered}, reverse=True):
             if start < cut <= end:
                 cut = start
-        users = [index for index in counted if messages[index].role is Role.USER]
+        users = [index for index in counted if _is_of_user(messages[index])]
         needed = {*users[-1:], *waiting}
         old: list[Message] = []
         kept: list[Message] = []
@@ -223,6 +224,10 @@ class Summarizer:
             stays = index >= cut or index in needed or not _is_removable(message)
             (kept if stays else old).append(message)
         return (old, kept) if any(map(_is_counted, old)) else None
+
+
+def _is_of_user(message: Message) -> bool:
+    return message.role is Role.USER and not is_output_retry(message)
 
 
 def _is_counted(message: Message) -> bool:
@@ -277,7 +282,7 @@ def _transcript_lines(message: Message) -> Iterable[str]:
     if _is_summary(message) and isinstance(message, TextMessage):
         yield f"Summary of what was before: {message.text.removeprefix(SUMMARY).strip()}"
     elif isinstance(message, TextMessage):
-        if message.text.strip():
+        if message.text.strip() and not is_output_retry(message):
             yield f"{message.role.value.capitalize()}: {message.text.strip()}"
     elif not isinstance(message, (ReasoningMessage, UsageMessage, UnknownMessage)):
         if isinstance(message, (ToolCallMessage, ToolAggregateMessage)):

@@ -34,8 +34,7 @@ _log = logging.getLogger("toolweave.natural")
 OutputMode: TypeAlias = Literal["auto", "native", "prompted"]
 """The way in which a model is asked for an output; see `Agent`."""
 
-OUTPUT_RETRY = "output_retry"
-"""Metadata of the messages that ask a model again."""
+_OUTPUT_RETRY = "output_retry"
 
 # Longer replies are read in a thread.
 _MAX_INLINE = 65_536
@@ -119,6 +118,14 @@ class ToolUse(Protocol):
     def name(self) -> str | None:
         """Name of the agent."""
         ...
+
+
+def is_output_retry(message: Message) -> bool:
+    """Return True if a message asks the model again after an invalid output.
+
+    The user has not written it, and does not see it.
+    """
+    return _OUTPUT_RETRY in message.metadata
 
 
 class RunOutput:
@@ -285,7 +292,7 @@ class RunOutput:
             from_agent=self._use.name,
             run_id=context.run_id,
             chat_id=context.chat_id,
-            metadata={OUTPUT_RETRY: True},
+            metadata={_OUTPUT_RETRY: True},
         )
 
 

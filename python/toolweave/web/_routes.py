@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from ..kinds import Outcome
+from ..natural._output import is_output_retry
 from ._bodies import BodyReader, check_fields, flag_of, id_of, is_id, number_of, text_of
 from ._channels import ChatChannels
 from ._errors import HttpError
@@ -192,10 +193,17 @@ class ChatHandlers:
 
     async def _messages(self, request: Request, _: Client, chat: Chat) -> Response:
         after = number_of(request.query_params.get("after", "0"), "`after`")
-        history = await self._store.load(chat.chat_id, after=after, limit=_page_size(request))
-        return JSONResponse(
-            {"messages": [self._message_fields(stored) for stored in history.stored]}
-        )
+        missing = _page_size(request)
+        page: list[dict[str, Any]] = []
+        while missing:
+            history = await self._store.load(chat.chat_id, after=after, limit=missing)
+            shown = [each for each in history.stored if not is_output_retry(each.message)]
+            page += map(self._message_fields, shown)
+            if len(shown) == len(history.stored):
+                break
+            # Questions to the model about its output do not count towards the limit.
+            after, missing = history.stored[-1].sequence_number, missing - len(shown)
+        return JSONResponse({"messages": page})
 
     def _message_fields(self, stored: StoredMessage) -> dict[str, Any]:
         fields: dict[str, Any] = {
