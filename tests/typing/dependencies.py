@@ -131,14 +131,14 @@ async def running() -> None:
     assert_type(agent.open("Hi!", deps=Trip(), run_id="r"), AgentRun[Trip, str])
     assert_type(await agent.resume("Hi!", deps=Trip()), AgentResult[str])
 
-    await agent.run("Hi!")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    await agent.run("Hi!", deps=3)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    await agent.run("Hi!", deps=None)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    agent.run_sync("Hi!")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    agent.stream("Hi!")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    agent.open("Hi!")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    await agent.resume("Hi!")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
-    await agent.run("Hi!", deps=Trip(), histroy=[])  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    await agent.run("Hi!")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    await agent.run("Hi!", deps=3)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
+    await agent.run("Hi!", deps=None)  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
+    agent.run_sync("Hi!")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    agent.stream("Hi!")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    agent.open("Hi!")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    await agent.resume("Hi!")  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+    await agent.run("Hi!", deps=Trip(), histroy=[])  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
 
 
 async def without() -> None:

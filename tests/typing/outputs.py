@@ -39,6 +39,9 @@ async def outputs() -> None:
     assert_type((await text.run("Hi!", output_type=Answer)).output, Any)
     assert_type(text.run_sync("Hi!", output_type=Trip), AgentResult[Trip])
     assert_type(text.open("Hi!", output_type=Trip), AgentRun[None, Trip])
+    paused = await text.run("Hi!")
+    assert_type((await text.resume(paused)).output, str)
+    assert_type((await text.resume(paused, output_type=Trip)).output, Trip)
 
     trips = Agent(model, output_type=Trip)
     assert_type(trips, Agent[None, Trip])
@@ -55,6 +58,8 @@ async def outputs() -> None:
     for_users = Agent(model, deps_type=int, output_type=Trip)
     assert_type((await for_users.run("Hi!", deps=3)).output, Trip)
     assert_type((await for_users.run("Hi!", deps=3, output_type=bool)).output, bool)
+    assert_type((await for_users.resume(paused, deps=3)).output, Trip)
+    assert_type((await for_users.resume(paused, deps=3, output_type=bool)).output, bool)
     await for_users.run("Hi!", output_type=Trip)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
 
     @trips.output_validator

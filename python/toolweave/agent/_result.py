@@ -78,6 +78,7 @@ class RunnableAgent(Protocol):
         *,
         deps: Any = None,
         chat_id: str | None = None,
+        output_type: Any = None,
     ) -> AgentResult[Any]:
         """Continue a run that was paused; see `Agent.resume`."""
         ...

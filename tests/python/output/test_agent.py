@@ -13,6 +13,7 @@ from coroutine_tests import collect, on_a_loop
 from output_types import City, Colour
 from toolweave import (
     Agent,
+    Deferred,
     FinishReason,
     FinishUpdate,
     ModelRetry,
@@ -56,6 +57,23 @@ async def test_a_run_may_have_an_output_type_of_its_own() -> None:
     agent = Agent(ScriptedModel("3.", OSLO), output_type=City)
     assert (await agent.run("How many?", output_type=int)).output == 3
     assert (await agent.run("Where?")).output == City(name="Oslo", people=700000)
+
+
+@on_a_loop
+async def test_a_run_is_resumed_with_an_output_type() -> None:
+    async def book() -> Deferred:
+        return Deferred("booking")
+
+    model = ScriptedModel("<book/>", '{"people": "many"}', OSLO)
+    agent = Agent(model, [book])
+    paused = await agent.run("Book a city!", output_type=City)
+    assert paused.stop_reason is StopReason.DEFERRED
+    with pytest.raises(OutputError, match="'deferred', without an output"):
+        _ = paused.output
+    agent.resolve("booking", "booked")
+    resumed = await agent.resume(paused, output_type=City)
+    assert resumed.output == City(name="Oslo", people=700000)
+    assert len(model.requests) == 3
 
 
 @on_a_loop
