@@ -59,9 +59,7 @@ class Example:
         namespace.update({name: given[name] for name in self.given})
         # Empty lines in front, so that a traceback has the line number of the page.
         source = "\n" * (self.block.line - 1) + self.block.code
-        code = compile(
-            source, page, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True
-        )
+        code = compile(source, page, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
         return namespace, eval(code, namespace)
 
 
