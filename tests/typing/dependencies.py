@@ -14,6 +14,12 @@ from toolweave import (
     Message,
     NaturalToolUse,
     RunContext,
+    Scene,
+    SceneContext,
+    SceneManager,
+    SceneRequest,
+    SceneResult,
+    SceneStep,
     Tool,
     ToolContext,
     Toolset,
@@ -21,6 +27,7 @@ from toolweave import (
 )
 from toolweave.agent import AgentEvent, AgentResult, AgentRun
 from toolweave.natural import ReplyRun, ToolUseEvent
+from toolweave.web import AgentResponder, SceneResponder, Turn
 
 
 class Trip: ...
@@ -96,6 +103,53 @@ class Desk:
         return f"{context.deps} {nights}"
 
 
+class Clerk:
+    def act(self, context: SceneContext[Trip]) -> str:
+        return str(context.deps)
+
+
+def of_scene(context: SceneContext[Other]) -> str:
+    return str(context.deps)
+
+
+async def scenes() -> None:
+    manager = SceneManager(model, deps_type=Trip)
+    assert_type(manager, SceneManager[Trip])
+    scene = manager.actor(Clerk()).scene("Desk").tool(book).actor("Be brief.").actor(Clerk())
+    assert_type(scene, Scene[Trip])
+
+    @manager.authorize
+    def check(request: SceneRequest[Trip]) -> bool:
+        assert_type(request.deps, Trip)
+        return True
+
+    @manager.before
+    def any_request(request: SceneRequest) -> bool:
+        return request.user is not None
+
+    del check, any_request
+    assert_type(await manager.run("Hi!", deps=Trip(), user="ada"), SceneResult)
+    assert_type(await manager.run(SceneRequest("Hi!", deps=Cruise())), SceneResult)
+    assert_type(manager.stream("Hi!", deps=Trip()), AsyncGenerator[SceneStep, None])
+    request = SceneRequest("Hi!")
+    await SceneManager(model).run(request)
+
+    await manager.run("Hi!")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType]
+    await manager.run("Hi!", deps=3)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue, reportArgumentType]
+    manager.actor(of_scene)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    scene.actor(of_scene)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+
+
+def web(trip: Callable[[Turn], Trip]) -> None:
+    AgentResponder(Agent[Trip](model), deps=trip)
+    AgentResponder(lambda turn: Agent[Trip](model, name=turn.user_id), deps=trip)
+    AgentResponder(Agent(model))
+    SceneResponder(SceneManager(model, deps_type=Trip), deps=trip)
+
+    AgentResponder(Agent[Trip](model))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    AgentResponder(Agent[Other](model), deps=trip)  # type: ignore[misc]  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
 async def one_reply() -> None:
     calling = FunctionCalling[Trip](model, [add, book])
     use = NaturalToolUse[Trip](model, [add, book])
@@ -156,6 +210,8 @@ def inferring() -> None:
     assert_type(Agent(model, deps_type=Trip), Agent[Trip, str])
     assert_type(Agent(model, deps_type=Trip, instructions=of_any), Agent[Trip, str])
     assert_type(Agent(model, instructions=of_trip), Agent[Trip, str])
+    expected: Agent[Trip] = Agent(model, [book, add])
+    del expected
     # What takes any trip takes a cruise.
     narrower: Agent[Cruise] = Agent[Trip](model, [book], instructions=of_trip)
     del narrower

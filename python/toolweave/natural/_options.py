@@ -11,18 +11,15 @@ from ..profiles import Profile
 from ..tools import Toolset
 
 if TYPE_CHECKING:
-    import contextvars
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from concurrent.futures import Executor
 
     from ..executor import DeferredResults
     from ..executor._failure import ErrorDetail
     from ..executor._observers import AnyObserver
-    from ..protocols import Approver, Journal, ModelOptions
+    from ..protocols import Approver
     from ..tools import RateLimit, RetryPolicy
     from ..tools._toolset import Handlers, ToolLike
-    from ._preparation import Instruction
-    from ._run import ReplyRun
 
 
 class ExecutorOptions(TypedDict, total=False):
@@ -70,19 +67,6 @@ class ExecutorOptions(TypedDict, total=False):
 
 class ToolUseOptions(ParserOptions, ExecutorOptions, total=False):
     """Options of both halves; see `Parser` and `ToolExecutor`."""
-
-
-class ReplyArguments(TypedDict, total=False):
-    """Arguments of `FunctionCalling.open`, which documents them."""
-
-    options: ModelOptions | None
-    run_id: str | None
-    chat_id: str | None
-    with_tools: bool
-    context: contextvars.Context | None
-    admit: Callable[[ReplyRun], bool] | None
-    journal: Journal | None
-    instructions: Sequence[Instruction[Any]]
 
 
 ToolMode: TypeAlias = Literal["natural", "native", "auto"]

@@ -18,7 +18,6 @@ from ..tools._function import is_tool
 from ..tools._signature import name_of
 
 if TYPE_CHECKING:
-    from .._messages import Message
     from ..protocols import Messages
     from ..tools._function import AnyTool
     from ..tools._options import Prepare
@@ -78,11 +77,18 @@ async def instructions_text(
     return "\n\n".join(texts)
 
 
-def with_instructions(text: str, messages: Messages) -> list[Message]:
-    """Return a conversation with instructions before the text of its first system message."""
-    given = as_messages(messages)
+async def with_instructions(
+    instructions: Iterable[Instruction[Any]], context: RunContext[Any], messages: Messages
+) -> Messages:
+    """Return a conversation with instructions before the text of its first system message.
+
+    Raises:
+        Exception: Any exception of `instructions_text`.
+    """
+    text = await instructions_text(instructions, context)
     if not text:
-        return given
+        return messages
+    given = as_messages(messages)
     first = given[0] if given else None
     if isinstance(first, TextMessage) and first.role is Role.SYSTEM:
         return [first.__replace__(text=f"{text}\n\n{first.text}"), *given[1:]]

@@ -32,10 +32,9 @@ from .._core import (
 from ..executor._events import ToolProgress
 from ..kinds import FinishReason
 from ..models import closing
-from ..tools import RunContext
 from ..tools._search import describe
 from ._parts import MAX_SEPARATE_CALLS, is_slow_to_parse, split_aggregate, with_envelope
-from ._preparation import instructions_text, offered_tools, with_instructions
+from ._preparation import offered_tools, with_instructions
 from ._reader import CUT_OFF
 
 if TYPE_CHECKING:
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from .._streams import Event
     from ..executor import ToolEvent, ToolExecutor, ToolRun
     from ..protocols import Journal, Messages, ModelOptions
+    from ..tools import RunContext
     from ._parser import NaturalToolUseParser
     from ._parts import ReplyEnvelope
     from ._preparation import Instruction, PrepareTools
@@ -97,7 +97,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         context: contextvars.Context | None = None,
         admit: Callable[[ReplyRun], bool] | None = None,
         journal: Journal | None = None,
-        run_context: RunContext[Any] | None = None,
+        run_context: RunContext[Any],
         instructions: Sequence[Instruction[Any]] = (),
         prepare_tools: PrepareTools[Any] | None = None,
     ) -> None:
@@ -112,12 +112,8 @@ class ReplyRun(Run["ToolUseEvent"]):
         self._envelope = envelope
         self._admit = admit
         self._journal = journal
-        self._run_context = run_context or RunContext(
-            None, run_id=envelope.run_id, chat_id=envelope.chat_id, iterations=1
-        )
-        self._instructions = instructions
-        self._prepare_tools = prepare_tools
-        self._offered = executor.toolset
+        self._run_context, self._instructions = run_context, instructions
+        self._prepare_tools, self._offered = prepare_tools, executor.toolset
         self._held: deque[ToolCall | InvalidToolCall] = deque()
         self._joiner = Joiner(
             from_agent=envelope.from_agent,
@@ -332,13 +328,10 @@ class ReplyRun(Run["ToolUseEvent"]):
     async def _prepare_request(self) -> None:
         """Add the instructions to the messages, and select the tools that the model is offered."""
         context = self._run_context
-        if self._instructions:
-            text = await instructions_text(self._instructions, context)
-            self._messages = with_instructions(text, self._messages)
+        self._messages = await with_instructions(self._instructions, context, self._messages)
         if self._with_tools:
-            self._offered = await offered_tools(
-                self._executor.toolset, self._prepare_tools, context
-            )
+            tools = self._executor.toolset
+            self._offered = await offered_tools(tools, self._prepare_tools, context)
 
     async def _read_model(self) -> None:
         parser = self._parser

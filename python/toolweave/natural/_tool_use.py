@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from typing import TYPE_CHECKING, Any, Generic, overload
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, overload
 
 from .._checks import check_callable, check_text
 from .._core import FinishUpdate
@@ -31,12 +31,25 @@ if TYPE_CHECKING:
     from ..tools import Toolset
     from ..tools._toolset import Handlers, ToolFor
     from ._dialects import DialectOption
-    from ._options import ExecutorOptions, ReplyArguments, ToolMode, ToolUseOptions
+    from ._options import ExecutorOptions, ToolMode, ToolUseOptions
     from ._preparation import Instruction, PrepareTools
     from ._run import ToolUseEvent
     from ._style import HistoryForm, PromptStyle, Tag
 
 _log = logging.getLogger("toolweave.natural")
+
+
+class ReplyArguments(TypedDict, total=False):
+    """Arguments of `FunctionCalling.open`, which documents them."""
+
+    options: ModelOptions | None
+    run_id: str | None
+    chat_id: str | None
+    with_tools: bool
+    context: contextvars.Context | None
+    admit: Callable[[ReplyRun], bool] | None
+    journal: Journal | None
+    instructions: Sequence[Instruction[Any]]
 
 
 class FunctionCalling(Generic[Deps]):

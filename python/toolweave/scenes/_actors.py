@@ -9,25 +9,27 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 if TYPE_CHECKING:
     from ._request import SceneContext
 
+D = TypeVar("D")
+D_contra = TypeVar("D_contra", contravariant=True)
 T = TypeVar("T")
 
 
-class ActorObject(Protocol):
+class ActorObject(Protocol[D_contra]):
     """An actor as an object with a method."""
 
-    def act(self, context: SceneContext, /) -> str | Awaitable[str | None] | None:
+    def act(self, context: SceneContext[D_contra], /) -> str | Awaitable[str | None] | None:
         """Return text for the system prompt; None to add nothing."""
         ...
 
 
-ActorFunction: TypeAlias = "Callable[[SceneContext], str | Awaitable[str | None] | None]"
+ActorFunction: TypeAlias = "Callable[[SceneContext[D]], str | Awaitable[str | None] | None]"
 """A sync or async function that returns text for the system prompt."""
 
-Actor: TypeAlias = "str | ActorFunction | ActorObject"
+Actor: TypeAlias = "str | ActorFunction[D] | ActorObject[D]"
 """Static text, a function of the context, or an object with such a function as its method `act`."""
 
 
-def checked_actor(actor: Actor) -> str | ActorFunction:
+def checked_actor(actor: Actor[Any]) -> str | ActorFunction[Any]:
     """Return the text or the function of an actor.
 
     Raises:
@@ -37,7 +39,7 @@ def checked_actor(actor: Actor) -> str | ActorFunction:
         return actor
     act: object = getattr(actor, "act", None)
     if callable(act) and not isinstance(actor, type):
-        return cast("ActorFunction", act)
+        return cast("ActorFunction[Any]", act)
     if callable(actor) and not isinstance(actor, type):
         return actor
     got = f"the class {actor.__name__}" if isinstance(actor, type) else type(actor).__name__
@@ -47,7 +49,9 @@ def checked_actor(actor: Actor) -> str | ActorFunction:
     )
 
 
-async def actor_texts(actors: Iterable[str | ActorFunction], context: SceneContext) -> list[str]:
+async def actor_texts(
+    actors: Iterable[str | ActorFunction[Any]], context: SceneContext[Any]
+) -> list[str]:
     """Return the texts of actors in order, without empty ones.
 
     Raises:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ._request import SceneRequest
     from ._steps import SceneResult
 
+D = TypeVar("D")
 H = TypeVar("H")
 
 
@@ -68,16 +69,16 @@ class SceneOutcome:
 Verdict: TypeAlias = "Deny | Answer | Append | bool | None"
 """The decision of a hook: None and True let the run continue, False is a `Deny`."""
 
-Authorize: TypeAlias = "Callable[[SceneRequest], Deny | bool | Awaitable[Deny | bool]]"
+Authorize: TypeAlias = "Callable[[SceneRequest[D]], Deny | bool | Awaitable[Deny | bool]]"
 """A hook that allows a request by returning True. It runs before anything is loaded."""
 
-Before: TypeAlias = "Callable[[SceneRequest], Verdict | Awaitable[Verdict]]"
+Before: TypeAlias = "Callable[[SceneRequest[D]], Verdict | Awaitable[Verdict]]"
 """A hook that runs before an allowed request."""
 
-AfterScene: TypeAlias = "Callable[[SceneRequest, SceneOutcome], Verdict | Awaitable[Verdict]]"
+AfterScene: TypeAlias = "Callable[[SceneRequest[D], SceneOutcome], Verdict | Awaitable[Verdict]]"
 """A hook that runs when a scene has answered."""
 
-OnTerminal: TypeAlias = "Callable[[SceneRequest, SceneResult[Any]], Verdict | Awaitable[Verdict]]"
+OnTerminal: TypeAlias = "Callable[[SceneRequest[D], SceneResult], Verdict | Awaitable[Verdict]]"
 """A hook that runs at the end of a run, however it ended. It can only append text."""
 
 
@@ -85,12 +86,12 @@ class Hooks:
     """The hooks of a manager, each kind in the order of addition."""
 
     def __init__(self) -> None:
-        self.authorize: list[Authorize] = []
-        self.before: list[Before] = []
-        self.after_scene: list[AfterScene] = []
-        self.on_terminal: list[OnTerminal] = []
+        self.authorize: list[Authorize[Any]] = []
+        self.before: list[Before[Any]] = []
+        self.after_scene: list[AfterScene[Any]] = []
+        self.on_terminal: list[OnTerminal[Any]] = []
 
-    async def run_authorize(self, request: SceneRequest) -> Deny | None:
+    async def run_authorize(self, request: SceneRequest[Any]) -> Deny | None:
         """Return the denial of a request, or None if all hooks allow it."""
         for hook in self.authorize:
             decision = await maybe_await(hook(request))
@@ -98,7 +99,7 @@ class Hooks:
                 return decision if isinstance(decision, Deny) else Deny()
         return None
 
-    async def run_before(self, request: SceneRequest) -> Deny | Answer | None:
+    async def run_before(self, request: SceneRequest[Any]) -> Deny | Answer | None:
         """Return the verdict that ends a request before it begins, or None.
 
         Raises:
@@ -111,13 +112,13 @@ class Hooks:
         return None
 
     async def run_after_scene(
-        self, request: SceneRequest, outcome: SceneOutcome
+        self, request: SceneRequest[Any], outcome: SceneOutcome
     ) -> list[Deny | Answer | Append]:
         """Return the verdicts on a scene that has answered, up to the first that ends the run."""
         return await _verdicts(hook(request, outcome) for hook in self.after_scene)
 
     async def run_on_terminal(
-        self, request: SceneRequest, result: SceneResult[Any]
+        self, request: SceneRequest[Any], result: SceneResult
     ) -> list[Append]:
         """Return the texts to append at the end of a run.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, cast
 
 from .._checks import check_methods
 from ..conversations._store import store_of
@@ -16,12 +16,14 @@ from ..natural._output import OutputSettings, output_schema
 from ..output._functions import CheckedValidator
 from ..output._schema import Output
 from ..tools import RateLimit, Toolset
+from ..tools._deps_type import check_deps_type
+from ..tools._run_context import SceneDeps
 from ._actors import checked_actor
 from ._hooks import checked_hook
-from ._running import SceneRunner
 from ._scene import BaseScene
 from ._scene_set import SceneSet
-from ._settings import ManagerSettings, guardrails_of, user_of
+from ._settings import ManagerSettings, budget_of, guardrails_of, prices_of, store_of, user_of
+from ._starting import SceneRuns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,14 +45,8 @@ if TYPE_CHECKING:
     from ._hooks import AfterScene, Authorize, Before, OnTerminal
     from ._request import SceneMode, SceneRequest
 
-    A = TypeVar("A", bound=Authorize)
-    B = TypeVar("B", bound=Before)
-    S = TypeVar("S", bound=AfterScene)
-    T = TypeVar("T", bound=OnTerminal)
-    V = TypeVar("V", bound=Callable[..., Any])
 
-
-class Scene(BaseScene):
+class Scene(BaseScene, Generic[SceneDeps]):
     """A group of tools with the instructions for them, created by `SceneManager.scene`.
 
     The methods that add tools and actors return the scene, so that calls can be chained. As a
@@ -79,14 +75,18 @@ class Scene(BaseScene):
     """
 
     def __init__(
-        self, name: str, description: str | None = None, *, manager: SceneManager[Any] | None = None
+        self,
+        name: str,
+        description: str | None = None,
+        *,
+        manager: SceneManager[SceneDeps] | None = None,
     ) -> None:
         check_methods("manager", manager, "a SceneManager", "scene", "stream", none=True)
         super().__init__(name, description)
         self._manager = manager
 
     @property
-    def manager(self) -> SceneManager[Any]:
+    def manager(self) -> SceneManager[SceneDeps]:
         """The manager of the scene.
 
         Raises:
@@ -98,16 +98,28 @@ class Scene(BaseScene):
             )
         return self._manager
 
-    def attach(self, manager: SceneManager[Any]) -> None:
+    def attach(self, manager: SceneManager[SceneDeps]) -> None:
         """Set the manager."""
         self._manager = manager
 
-    def scene(self, name: str, description: str | None = None) -> Scene:
+    def actor(self, actor: Actor[SceneDeps]) -> Self:
+        """Add an actor to the system message of every request in this scene.
+
+        Args:
+            actor: Static text, a sync or async function of the `SceneContext`, or an object with
+                such a function as its method `act`.
+
+        Raises:
+            TypeError: The actor is none of these.
+        """
+        return super().actor(actor)
+
+    def scene(self, name: str, description: str | None = None) -> Scene[SceneDeps]:
         """Add another scene to the manager, and return it."""
         return self.manager.scene(name, description)
 
 
-class SceneManager(SceneRunner[Output]):
+class SceneManager(SceneRuns[SceneDeps]):
     """Scenes, and a model that chooses among them and runs their tools.
 
     One manager serves any number of conversations concurrently. The runs of one conversation are
@@ -115,6 +127,8 @@ class SceneManager(SceneRunner[Output]):
 
     Args:
         model: A model in any form; a `FallbackModel` for more than one.
+        deps_type: The type of the dependencies that each run needs, for type checkers. If it is a
+            class, the dependencies of a run must be an instance of it.
         name: The name of the workflow in traces.
         mode: The default mode of choosing scenes: ``direct``, ``planning``, ``chaining`` or
             ``scene``.
@@ -173,6 +187,7 @@ class SceneManager(SceneRunner[Output]):
         self,
         model: Model,
         *,
+        deps_type: type[SceneDeps] | None = None,
         name: str = "scenes",
         mode: SceneMode = "direct",
         output_type: OutputType[Output] | None = None,
@@ -191,7 +206,7 @@ class SceneManager(SceneRunner[Output]):
         prices: PriceTable | Mapping[str, Price] | None = None,
         budget: Budget | Number | None = None,
         rate_limiter: RateLimiter | RateLimit | None = None,
-        rate_key: Callable[[SceneRequest], str] | None = None,
+        rate_key: Callable[[SceneRequest[SceneDeps]], str] | None = None,
         conversations: ConversationStore | None = None,
         summarizer: Summarizer | None = None,
         run_timeout: float | None = RUN_TIMEOUT,
@@ -200,6 +215,8 @@ class SceneManager(SceneRunner[Output]):
         fallback: Model | None = None,
         **more: Unpack[ToolUseOptions],
     ) -> None:
+        check_deps_type(deps_type)
+        self._deps_type = deps_type
         parser_options, _ = split_options(more)
 
         make_use = functools.partial(
@@ -240,7 +257,7 @@ class SceneManager(SceneRunner[Output]):
 
     # Scenes.
 
-    def scene(self, name: str, description: str | None = None) -> Scene:
+    def scene(self, name: str, description: str | None = None) -> Scene[SceneDeps]:
         """Add a scene and return it, so that its methods can add tools and actors; see `Scene`.
 
         As a decorator it takes a class, whose methods become tools, or a function, which becomes an
@@ -257,11 +274,11 @@ class SceneManager(SceneRunner[Output]):
         Raises:
             ValueError: The name is empty, or a scene with this name exists.
         """
-        scene = Scene(name, description)
+        scene: Scene[SceneDeps] = Scene(name, description)
         self.add(scene)
         return scene
 
-    def add(self, scene: Scene) -> Self:
+    def add(self, scene: Scene[SceneDeps]) -> Self:
         """Add an existing scene.
 
         Raises:
@@ -271,7 +288,7 @@ class SceneManager(SceneRunner[Output]):
         scene.attach(self)
         return self
 
-    def remove(self, name: str) -> Scene:
+    def remove(self, name: str) -> Scene[SceneDeps]:
         """Remove a scene and return it. Runs that are in the scene continue.
 
         Args:
@@ -280,7 +297,7 @@ class SceneManager(SceneRunner[Output]):
         Raises:
             LookupError: No scene has this name.
         """
-        return cast("Scene", self._settings.scenes.remove(name))
+        return cast("Scene[SceneDeps]", self._settings.scenes.remove(name))
 
     @property
     def model(self) -> ChatModel:
@@ -288,11 +305,11 @@ class SceneManager(SceneRunner[Output]):
         return self._settings.scenes.model
 
     @property
-    def scenes(self) -> Mapping[str, Scene]:
+    def scenes(self) -> Mapping[str, Scene[SceneDeps]]:
         """The scenes by name, in order of addition."""
-        return {scene.name: cast("Scene", scene) for scene in self._settings.scenes}
+        return {scene.name: cast("Scene[SceneDeps]", scene) for scene in self._settings.scenes}
 
-    def actor(self, actor: Actor) -> Self:
+    def actor(self, actor: Actor[SceneDeps]) -> Self:
         """Add an actor to the system message of every request, in and outside of scenes.
 
         Args:
@@ -307,22 +324,22 @@ class SceneManager(SceneRunner[Output]):
 
     # Hooks. Each of these methods can be used as a decorator.
 
-    def authorize(self, hook: A) -> A:
+    def authorize(self, hook: Authorize[SceneDeps]) -> Authorize[SceneDeps]:
         """Add a hook that allows a request by returning True; any other value denies it."""
         self._settings.hooks.authorize.append(checked_hook(hook))
         return hook
 
-    def before(self, hook: B) -> B:
+    def before(self, hook: Before[SceneDeps]) -> Before[SceneDeps]:
         """Add a hook that can deny a request, or answer it instead of the model."""
         self._settings.hooks.before.append(checked_hook(hook))
         return hook
 
-    def after_scene(self, hook: S) -> S:
+    def after_scene(self, hook: AfterScene[SceneDeps]) -> AfterScene[SceneDeps]:
         """Add a hook that receives each scene's answer, and can append to it or end the run."""
         self._settings.hooks.after_scene.append(checked_hook(hook))
         return hook
 
-    def on_terminal(self, hook: T) -> T:
+    def on_terminal(self, hook: OnTerminal[SceneDeps]) -> OnTerminal[SceneDeps]:
         """Add a hook that receives the result of each run, and can append to its answer."""
         self._settings.hooks.on_terminal.append(checked_hook(hook))
         return hook
@@ -331,8 +348,6 @@ class SceneManager(SceneRunner[Output]):
         """Add a function that checks each output, as that of `Agent.output_validator` does."""
         self._settings.output.validators.append(CheckedValidator(validator))
         return validator
-
-    # Runs. The methods that start one are those of `SceneRunner`.
 
     def resolve(self, key: str, result: object, *, is_error: bool = False) -> Outcome:
         """Answer a question that a running tool has asked the user; see `ToolContext.ask`.

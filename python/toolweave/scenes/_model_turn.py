@@ -146,6 +146,7 @@ class ModelTurn:
                 options=options,
                 run_id=state.run_id,
                 chat_id=state.key,
+                run_context=state.run_context(),
                 with_tools=self._with_tools,
                 admit=self._admit,
                 # Calls that are not executed are not recorded in the journal.

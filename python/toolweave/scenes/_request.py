@@ -6,11 +6,12 @@ import contextvars
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypedDict, cast, get_args
 
 from .._checks import check_choice, check_flag, check_mapping, check_text, check_type
 from .._core import MessageBase
 from ..costs import Budget
+from ..tools._run_context import ContextDeps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,8 +57,6 @@ class RequestOptions(TypedDict, total=False):
     """The key of the conversation."""
     history: Messages
     """Earlier messages, used if the conversation is not stored."""
-    context: object
-    """Any object for actors, hooks and tools."""
     user: str | None
     """The authenticated user."""
     metadata: Mapping[str, Any]
@@ -69,8 +68,11 @@ class RequestOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class SceneRequest:
-    """The request of a run. `SceneManager.stream` creates one from its arguments."""
+class SceneRequest(Generic[ContextDeps]):
+    """The request of a run. `SceneManager.stream` creates one from its arguments.
+
+    In annotations, the type in brackets is that of the dependencies.
+    """
 
     input: Messages | None = None
     """The input of the user in any form; None to resume with results of the client."""
@@ -83,8 +85,8 @@ class SceneRequest:
     """The key of the conversation to continue; a new one if not given."""
     history: Messages = ()
     """Earlier messages, used if the conversation is not stored."""
-    context: object = None
-    """Any object for actors, hooks and tools; the model does not see it."""
+    deps: ContextDeps = field(default=cast("Any", None), repr=False)
+    """The dependencies, for actors, hooks and tools; the model does not see them."""
     user: str | None = None
     """The user as the application has authenticated them, not as the client claims. Rate limits
     apply per user, and other users cannot continue the conversation."""
@@ -117,10 +119,13 @@ class SceneRequest:
 
 
 @dataclass(frozen=True)
-class SceneContext:
-    """The context of an actor."""
+class SceneContext(Generic[ContextDeps]):
+    """The context of an actor.
 
-    request: SceneRequest
+    In annotations, the type in brackets is that of the dependencies.
+    """
+
+    request: SceneRequest[ContextDeps]
     """The request of the run."""
     conversation: str
     """The key of the conversation."""
@@ -132,6 +137,11 @@ class SceneContext:
     """The conversation so far."""
     executed: tuple[ExecutedTool, ...] = field(default=(), repr=False)
     """The calls that the run has executed so far."""
+
+    @property
+    def deps(self) -> ContextDeps:
+        """The dependencies of the run."""
+        return self.request.deps
 
 
 _current: contextvars.ContextVar[SceneContext] = contextvars.ContextVar("toolweave_scene")

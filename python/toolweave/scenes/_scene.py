@@ -52,7 +52,7 @@ class BaseScene:
         """The name by which models call the scene; a manager numbers equal ones."""
         self.toolset = Toolset()
         """All tools of the scene; `refresh` updates those of followed toolsets."""
-        self.actors: list[str | ActorFunction] = []
+        self.actors: list[str | ActorFunction[Any]] = []
         """The actors of the scene."""
         self.client_tools: set[str] = set()
         """The names of the tools that the client runs."""
@@ -196,7 +196,7 @@ class BaseScene:
         self.client_tools.add(contract.name)
         return self
 
-    def actor(self, actor: Actor) -> Self:
+    def actor(self, actor: Actor[Any]) -> Self:
         """Add an actor to the system message of every request in this scene.
 
         Args:

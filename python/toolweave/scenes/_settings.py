@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, get_args
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, get_args
 
 from .._checks import (
     check_callable,
@@ -54,14 +55,13 @@ class ManagerSettings:
     prices: PriceTable
     budget: Budget | None
     rate_limiter: RateLimiter | None
-    rate_key: Callable[[SceneRequest], str]
+    rate_key: Callable[[SceneRequest[Any]], str]
     store: ConversationStore
     summarizer: Summarizer | None
     run_timeout: float | None
     verbose: bool
     streaming: bool
-    output: OutputSettings
-    actors: list[str | ActorFunction] = field(default_factory=list["str | ActorFunction"])
+    actors: list[str | ActorFunction[Any]] = field(default_factory=list["str | ActorFunction[Any]"])
     """The main actors, which apply in and outside of scenes."""
     hooks: Hooks = field(default_factory=Hooks)
     """The hooks of the application."""
@@ -90,7 +90,7 @@ class ManagerSettings:
         check_type("summarizer", self.summarizer, Summarizer, wanted, none=True)
         self._check_priced(self.budget)
 
-    def budget_of(self, request: SceneRequest) -> Budget | None:
+    def budget_of(self, request: SceneRequest[Any]) -> Budget | None:
         """Return the budget of a request.
 
         Raises:
@@ -120,7 +120,45 @@ def guardrails_of(given: str | bool) -> str | None:
     return GUARDRAILS if given is True else given or None
 
 
-def user_of(request: SceneRequest) -> str:
+def store_of(given: ConversationStore | None) -> ConversationStore:
+    """Return the store of conversations.
+
+    Raises:
+        TypeError: The store lacks a method.
+    """
+    if given is None:
+        return MemoryConversations()
+    lacking = [name for name in _STORE_METHODS if not callable(getattr(given, name, None))]
+    if lacking:
+        raise TypeError(
+            f"conversations must have the methods {', '.join(_STORE_METHODS)}, "
+            f"got {type(given).__name__} without {lacking[0]}"
+        )
+    return given
+
+
+def prices_of(given: PriceTable | Mapping[str, Price] | None) -> PriceTable:
+    """Return the table of prices.
+
+    Raises:
+        TypeError: The option is neither a table nor a mapping.
+    """
+    check_type("prices", given, (PriceTable, Mapping), "a PriceTable or a mapping", none=True)
+    return given if isinstance(given, PriceTable) else PriceTable(given or {})
+
+
+def budget_of(given: Budget | Number | None) -> Budget | None:
+    """Return the budget; a number applies to each request.
+
+    Raises:
+        TypeError: The option is neither a budget nor a number.
+    """
+    wanted = "a Budget or a number"
+    check_type("budget", given, (Budget, int, float, str, Decimal), wanted, none=True)
+    return given if given is None or isinstance(given, Budget) else Budget(given)
+
+
+def user_of(request: SceneRequest[Any]) -> str:
     """Return the default rate limit key of a request; requests without a user share one."""
     return request.user or ""
 

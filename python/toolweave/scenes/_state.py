@@ -10,10 +10,8 @@ from .._aio.event_queue import EventQueue
 from .._core import TextMessage, ToolAggregateMessage, UsageMessage
 from ..conversations import Conversation
 from ..costs._amounts import plus
-from ..costs._spending import Spending
-from ..kinds import ErrorCode, Role, SceneStatus, SceneStopReason
-from ..natural._output import RunOutput
-from ..natural._usage import usage_of
+from ..kinds import ErrorCode, FinishReason, Role, SceneStatus, SceneStopReason
+from ..models._identity import identify
 from ..tools import RunContext
 from ._ends import StopRun
 from ._request import SceneContext
@@ -124,7 +122,7 @@ class RunState:
     def __init__(
         self,
         settings: ManagerSettings,
-        request: SceneRequest,
+        request: SceneRequest[Any],
         *,
         run_id: str | None = None,
         verbose: bool | None = None,
@@ -315,26 +313,20 @@ class RunState:
 
     # Requests.
 
-    def context(self, scene: str | None = None, purpose: str | None = None) -> SceneContext:
+    def context(self, scene: str | None = None, purpose: str | None = None) -> SceneContext[Any]:
         """Return the context for actors."""
         messages, executed = tuple(self.messages), tuple(self._executed)
         return SceneContext(self.request, self.key, scene, purpose, messages, executed)
 
     def run_context(self) -> RunContext[Any]:
-        """Return the context for output validators and output functions."""
+        """Return the context for the tools of the next request."""
         total = self.costs.total
         return RunContext(
-            None,
+            self.request.deps,
             run_id=self.run_id,
             chat_id=self.key,
             messages=tuple(self.messages),
-            usage=UsageMessage(
-                total.input_tokens,
-                total.output_tokens,
-                total.cached_input_tokens,
-                run_id=self.run_id,
-                chat_id=self.key,
-            ),
+            usage=UsageMessage(total.input_tokens, total.output_tokens),
             iterations=self.costs.requests,
         )
 

@@ -13,7 +13,6 @@ from ..exceptions import ToolDefinitionError
 
 if TYPE_CHECKING:
     from .._core import ToolCall
-    from ._function import AnyTool
     from ._run_context import RunContext
 
 
@@ -90,9 +89,9 @@ Pool: TypeAlias = 'Executor | Literal["inline"]'
 
 
 Prepare: TypeAlias = (
-    "Callable[[RunContext[Any]], bool | AnyTool | Awaitable[bool | AnyTool | None] | None]"
+    "Callable[[RunContext[Any]], bool | HasContract | Awaitable[bool | HasContract | None] | None]"
 )
-"""Function that decides if a tool is offered to the model, and in which form."""
+"""Function that decides if a tool is offered to the model; what has a contract is a `Tool`."""
 
 
 class ToolOptions(TypedDict, total=False):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # other way round: a function of a `RunContext[Base]` fits an `Agent[Derived]`.
 Deps = TypeVar("Deps", contravariant=True, default=None)
 ContextDeps = TypeVar("ContextDeps", covariant=True, default=object)
+SceneDeps = TypeVar("SceneDeps", default=None)
 ToolDeps = TypeVar("ToolDeps", contravariant=True, default=Any)
 
 

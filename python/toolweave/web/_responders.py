@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..protocols import Journal
     from ..scenes import SceneRun
     from ..selection import Selection
-    from ..tools._run_context import Deps
+    from ..tools._run_context import Deps, SceneDeps
     from ._raw_text import OnText
 
 
@@ -208,19 +208,43 @@ class SceneResponder:
 
     Args:
         manager: The manager of the scenes.
+        deps: Function that returns the dependencies of the run that answers a turn; see
+            `AgentResponder`.
         streaming: True to emit text as deltas.
     """
 
-    def __init__(self, manager: SceneManager[Any], *, streaming: bool = True) -> None:
+    @overload
+    def __init__(
+        self, manager: SceneManager[None], *, deps: None = None, streaming: bool = True
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        manager: SceneManager[SceneDeps],
+        *,
+        deps: Callable[[Turn], SceneDeps],
+        streaming: bool = True,
+    ) -> None: ...
+    def __init__(
+        self,
+        manager: SceneManager[Any],
+        *,
+        deps: Callable[[Turn], Any] | None = None,
+        streaming: bool = True,
+    ) -> None:
         check_type("manager", manager, SceneManager, "a SceneManager")
         check_flag("streaming", streaming)
+        if deps is not None:
+            _check_function("deps", deps, "a function of a turn")
         self._manager = manager
+        self._deps = deps
         self._streaming = streaming
 
     def __call__(self, turn: Turn) -> SceneRun[Any]:
         """Start the run that answers a turn."""
         return self._manager.open(
             turn.messages or None,
+            deps=None if self._deps is None else self._deps(turn),
             conversation=turn.chat_id,
             streaming=self._streaming,
             run_id=turn.run_id,

@@ -58,11 +58,12 @@ ANYTHING = {
     ("Repair", "after"),
     ("Repair", "before"),
     ("RunContext", "deps"),
-    ("SceneRequest", "context"),
+    ("SceneRequest", "deps"),
     ("ScriptedModel", "replies"),
     ("ToolResult", "value"),
     ("Violation", "actual"),
     ("Violation", "expected"),
+    ("run_handler", "deps"),
     ("run_handler", "handler"),
 }
 """Parameters that take any object."""

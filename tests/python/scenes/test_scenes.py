@@ -302,7 +302,7 @@ async def test_a_tool_knows_its_scene() -> None:
 
     manager = SceneManager(ScriptedModel("<S/>", "<who/>", "Ann."))
     manager.scene("S").tool(who)
-    result = await result_of(manager, "Who am I?", user="ann", context={"any": "thing"})
+    result = await result_of(manager, "Who am I?", user="ann")
     assert seen == ["S"]
     assert result.executed[0].result == "ann"
     assert current_context() is None
