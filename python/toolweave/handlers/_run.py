@@ -23,6 +23,7 @@ from .._checks import (
 )
 from .._core import ToolEntry, Validator
 from ..exceptions import ValidationError
+from ..tools import RunContext
 from ._loading import check_strings
 from ._remote import MAX_RESPONSE_BYTES, RemoteEndpoint
 from ._styles import prepare_handler
@@ -102,6 +103,8 @@ class HandlerOptions(TypedDict, total=False):
     fallback_parameters: Mapping[str, Any] | None
     on_start: Callable[[ToolEntry], object] | None
     on_question: QuestionHandler | None
+    deps: object
+    run_context: RunContext[Any] | None
 
 
 async def run_handler(
@@ -120,6 +123,8 @@ async def run_handler(
     fallback_parameters: Mapping[str, Any] | None = None,
     on_start: Callable[[ToolEntry], object] | None = None,
     on_question: QuestionHandler | None = None,
+    deps: object = None,
+    run_context: RunContext[Any] | None = None,
 ) -> HandlerRun:
     """Run a tool.
 
@@ -154,6 +159,8 @@ async def run_handler(
             cancel work that only the fallback needs.
         on_question: Function that answers `ToolContext.ask` of a handler that is a `Tool`; it may
             be async. Without it, such a question fails at once.
+        deps: Dependencies for the `ToolContext` of the handler, if it takes one.
+        run_context: Context of the run that the tool belongs to, instead of `deps`.
 
     Raises:
         HandlerError: The handler cannot be loaded, and no fallback can start.
@@ -179,8 +186,11 @@ async def run_handler(
     check_mapping("fallback_parameters", fallback_parameters, none=True)
     check_callable("on_start", on_start, "a function of a tool", "tool", none=True)
     check_callable("on_question", on_question, "a function of a question", "question", none=True)
+    check_type("run_context", run_context, RunContext, "a RunContext", none=True)
     handlers = check_strings(allowed_handlers, "allowed_handlers")
     hosts = check_strings(allowed_hosts, "allowed_hosts")
+    if run_context is None:
+        run_context = RunContext(deps)
     entry = chosen if isinstance(chosen, ToolEntry) else chosen.tool
     if entry is None:
         raise LookupError("the selection has no tool, so there is nothing to run")
@@ -199,7 +209,9 @@ async def run_handler(
             return functools.partial(
                 found.post, parameters, max_bytes=max_response_bytes, client=client
             )
-        return prepare_handler(registry, found, entry, parameters, handler, on_question)
+        return prepare_handler(
+            registry, found, entry, parameters, handler, on_question, run_context
+        )
 
     error: Exception | None = None
     running = entry

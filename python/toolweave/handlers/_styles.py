@@ -15,17 +15,21 @@ import functools
 import inspect
 import threading
 import weakref
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from .._core import ToolCall
-from ..exceptions import HandlerError, ToolFailed
+from ..exceptions import HandlerError, ToolDefinitionError, ToolFailed
 from ..executor import ToolExecutor, ToolQuestion
 from ..executor._invocation import call
+from ..tools import Tool
 from ..tools._function import is_tool
+from ..tools._names import valid_tool_name
+from ..tools._signature import Signature
 
 if TYPE_CHECKING:
-    from .._core import ToolAggregateMessage, ToolEntry
+    from .._core import ToolEntry, ToolResult
+    from ..tools import RunContext
     from ..tools._function import AnyTool
 
 QuestionHandler: TypeAlias = Callable[[ToolQuestion], object]
@@ -42,6 +46,7 @@ def prepare_handler(
     parameters: dict[str, Any],
     handler: object,
     on_question: QuestionHandler | None = None,
+    run_context: RunContext[Any] | None = None,
 ) -> PreparedHandler:
     """Prepare a handler so that it can be started.
 
@@ -49,6 +54,7 @@ def prepare_handler(
     - A function gets the parameters of the tool by name, a dict of all of them as ``params``, and
       the application's object as ``handler``. A function of two arguments with other names is
       called with the same arguments as a class.
+    - A function with a parameter of the type `ToolContext` gets a context as well.
     - A `Tool` is run by an executor. The application's object is in the ``metadata`` of its
       context, as ``handler``.
 
@@ -59,13 +65,15 @@ def prepare_handler(
         parameters: The validated parameters.
         handler: The application's object: in NLWeb, the one that serves the query.
         on_question: Function that answers the questions of a `Tool`.
+        run_context: Context of the run that the tool belongs to, for a `ToolContext`.
 
     Raises:
         HandlerError: The handler is of another type, or requires an argument that is missing.
         Exception: The handler's constructor raised.
     """
     if is_tool(target):
-        return functools.partial(_run_tool, registry, target, parameters, handler, on_question)
+        run = functools.partial(_run_call, on_question=on_question, context=run_context)
+        return functools.partial(_run_tool, registry, target, parameters, handler, run)
     if inspect.isclass(target):
         if not callable(getattr(target, "do", None)):
             raise _handler_error(
@@ -81,23 +89,43 @@ def prepare_handler(
         )
     if inspect.isasyncgenfunction(target):
         raise _handler_error(entry, "its handler is an async generator; decorate it with @tool")
-    args, kwargs = _arguments(target, entry, parameters, handler)
-    return functools.partial(call, functools.partial(target, *args, **kwargs))
+    context = _context_parameter(target, entry)
+    args, kwargs = _arguments(target, entry, parameters, handler, context)
+    start = functools.partial(target, *args, **kwargs)
+    if context is None:
+        return functools.partial(call, start)
+    run = functools.partial(_run_call, on_question=on_question, context=run_context)
+    return functools.partial(_run_with_context, start, entry, handler, run)
 
 
 def _handler_error(entry: ToolEntry, reason: str) -> HandlerError:
     return HandlerError(f"tool {entry.name!r} cannot run: {reason}", entry.handler or "")
 
 
+def _context_parameter(function: Callable[..., Any], entry: ToolEntry) -> str | None:
+    """Return the name of the parameter of a function that gets the `ToolContext`, if any."""
+    try:
+        return Signature(function, entry.name).resolve(lenient=True).context
+    except ToolDefinitionError:
+        # Such as a function written in C, or with positional-only parameters.
+        return None
+
+
 def _arguments(
-    function: Callable[..., Any], entry: ToolEntry, parameters: dict[str, Any], handler: object
+    function: Callable[..., Any],
+    entry: ToolEntry,
+    parameters: dict[str, Any],
+    handler: object,
+    context: str | None,
 ) -> tuple[list[Any], dict[str, Any]]:
     """Return the positional and keyword arguments for a function."""
     try:
-        taken = inspect.signature(function).parameters
+        taken = dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         # Some functions written in C have no signature.
         return [parameters, handler], {}
+    if context is not None:
+        del taken[context]
     properties: Mapping[str, Any] = entry.parameters.get("properties") or {}
     known: set[str] = {*properties, *parameters}
     needed = [name for name, each in taken.items() if _is_required(each)]
@@ -169,7 +197,7 @@ async def _run_tool(
     tool: AnyTool,
     parameters: dict[str, Any],
     handler: object,
-    on_question: QuestionHandler | None = None,
+    run: Callable[[ToolExecutor, ToolCall], Awaitable[ToolResult]],
 ) -> Any:
     executors = _executor_cache.executors.setdefault(registry, {})
     executor = executors.get(tool)
@@ -177,30 +205,54 @@ async def _run_tool(
         executor = executors[tool] = ToolExecutor([tool], metadata=_HandlerMetadata())
     token = _handler.set(handler)
     try:
-        aggregate = await _run_call(
-            executor, ToolCall("call_0", tool.name, parameters), on_question
-        )
+        result = await run(executor, ToolCall("call_0", tool.name, parameters))
     finally:
         _handler.reset(token)
-    if not aggregate.tool_results:
-        raise ToolFailed(f"Tool {tool.name!r} deferred its result, which is not supported here.")
-    [result] = aggregate.tool_results
+    if result.is_error:
+        raise ToolFailed(result.result)
+    return result.value
+
+
+async def _run_with_context(
+    start: functools.partial[Any],
+    entry: ToolEntry,
+    handler: object,
+    run: Callable[[ToolExecutor, ToolCall], Awaitable[ToolResult]],
+) -> Any:
+    """Run a function that has all arguments except for its context."""
+    name = valid_tool_name(entry.name, "", ())
+    tool = Tool.from_schema(name, {}, start)
+    executor = ToolExecutor([tool], timeout=None, metadata={"handler": handler})
+    result = await run(executor, ToolCall("call_0", name, {}))
+    if result.exception is not None:
+        raise result.exception
     if result.is_error:
         raise ToolFailed(result.result)
     return result.value
 
 
 async def _run_call(
-    executor: ToolExecutor, call: ToolCall, on_question: QuestionHandler | None
-) -> ToolAggregateMessage:
-    """Run a call and answer its tool's questions; without `on_question`, they fail at once."""
-    async with executor.open() as run:
+    executor: ToolExecutor,
+    call: ToolCall,
+    *,
+    on_question: QuestionHandler | None,
+    context: RunContext[Any] | None,
+) -> ToolResult:
+    """Run a call and answer its tool's questions; without `on_question`, they fail at once.
+
+    Raises:
+        ToolFailed: The tool deferred its result.
+    """
+    async with executor.open(context=context) as run:
         run.submit(call)
         run.close()
         async for event in run:
             if isinstance(event, ToolQuestion):
                 await _answer(executor, event, call.name, on_question)
-        return await run.wait()
+        aggregate = await run.wait()
+    if not aggregate.tool_results:
+        raise ToolFailed(f"Tool {call.name!r} deferred its result, which is not supported here.")
+    return aggregate.tool_results[0]
 
 
 async def _answer(

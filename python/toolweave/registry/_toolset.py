@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from .._core import FunctionContract, PromptTemplate
-from ..tools import Tool, Toolset
+from ..tools import RunContext, Tool, ToolContext, Toolset
 from ..tools._function import is_tool
 from ..tools._names import valid_tool_name
 from ._purpose import QUERY_PLACEHOLDERS, purpose
@@ -19,8 +20,22 @@ if TYPE_CHECKING:
     from ..tools._function import AnyTool
     from ._registrations import RegistryState
 
-RunHandler: TypeAlias = "Callable[[ToolEntry, Mapping[str, Any], object], Awaitable[HandlerRun]]"
-"""Function that runs the handler of a tool with valid parameters."""
+
+class RunHandler(Protocol):
+    """Function that runs the handler of a tool with valid parameters."""
+
+    def __call__(
+        self,
+        chosen: ToolEntry,
+        parameters: Mapping[str, Any],
+        handler: object,
+        /,
+        *,
+        run_context: RunContext[Any],
+    ) -> Awaitable[HandlerRun]:
+        """Run the handler."""
+        ...
+
 
 Describe: TypeAlias = "Callable[[ToolEntry], str | None]"
 """Function that returns the description of a tool for a model."""
@@ -114,11 +129,12 @@ class RegistryToolset(Toolset):
     def _caller(self, entry: ToolEntry) -> Callable[..., Awaitable[Any]]:
         item_type, site = self._asked
 
-        async def call(**arguments: Any) -> Any:
+        async def call(*, toolweave_context: ToolContext[Any], **arguments: Any) -> Any:
+            run = functools.partial(self._run, run_context=toolweave_context.run)
             if self._handler is not None:
-                return (await self._run(entry, arguments, self._handler)).value
+                return (await run(entry, arguments, self._handler)).value
             collector = MessageCollector(item_type, site)
-            value = (await self._run(entry, arguments, collector)).value
+            value = (await run(entry, arguments, collector)).value
             if value is None and collector.messages:
                 return collector.messages if len(collector.messages) > 1 else collector.messages[0]
             return value
