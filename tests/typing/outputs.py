@@ -8,6 +8,7 @@ from typing_extensions import assert_type
 
 from toolweave import Agent, RunContext, SceneManager, SceneResult, SceneRun
 from toolweave.agent import AgentResult, AgentRun
+from toolweave.natural import NaturalToolUse
 from toolweave.output import OutputSchema
 from toolweave.testing import ScriptedModel
 
@@ -107,3 +108,11 @@ async def scenes() -> None:
 
     assert_type(check(RunContext(None), Trip("Oslo")), Trip)
     end(None, await trips.run("Hi!"))
+
+
+async def replies() -> None:
+    model = ScriptedModel()
+    use = NaturalToolUse(model, output_type=Trip)
+    assert_type(await use.output(use.open("Hi!")), Trip)
+    text = NaturalToolUse(model)
+    assert_type(await text.output(text.open("Hi!")), str)

@@ -112,8 +112,13 @@ class ReplyRun(Run["ToolUseEvent"]):
         self._envelope = envelope
         self._admit = admit
         self._journal = journal
-        self._run_context, self._instructions = run_context, instructions
-        self._prepare_tools, self._offered = prepare_tools, executor.toolset
+        self.run_context = run_context or RunContext(
+            None, run_id=envelope.run_id, chat_id=envelope.chat_id, iterations=1
+        )
+        """Context of the run that the reply belongs to."""
+        self._instructions = instructions
+        self._prepare_tools = prepare_tools
+        self._offered = executor.toolset
         self._held: deque[ToolCall | InvalidToolCall] = deque()
         self._joiner = Joiner(
             from_agent=envelope.from_agent,
@@ -327,8 +332,10 @@ class ReplyRun(Run["ToolUseEvent"]):
 
     async def _prepare_request(self) -> None:
         """Add the instructions to the messages, and select the tools that the model is offered."""
-        context = self._run_context
-        self._messages = await with_instructions(self._instructions, context, self._messages)
+        context = self.run_context
+        if self._instructions:
+            text = await instructions_text(self._instructions, context)
+            self._messages = with_instructions(text, self._messages)
         if self._with_tools:
             tools = self._executor.toolset
             self._offered = await offered_tools(tools, self._prepare_tools, context)
@@ -396,7 +403,7 @@ class ReplyRun(Run["ToolUseEvent"]):
     def _submit(self, call: ToolCall | InvalidToolCall, *, interrupt: bool = False) -> None:
         if self._run is None:
             self._run = self._executor.open(
-                context=self._run_context, tools=self._offered, journal=self._journal
+                context=self.run_context, tools=self._offered, journal=self._journal
             )
             describe_found = functools.partial(self._parser.describe, tools=self._shown_tools)
             self._context.run(describe.set, describe_found)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import logging
 import uuid
-from typing import TYPE_CHECKING, Any, Generic, TypedDict, overload
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
 from .._checks import check_callable, check_text
 from .._core import FinishUpdate
+from ..exceptions import OutputError
 from ..executor._journal import check_journal
 from ..models import as_messages, as_model
+from ..output._schema import Output
 from ..tools import RunContext
 from ..tools._run_context import Deps
 from ..tools._toolset import NO_TOOLS
 from ._options import resolve_executor, split_options
+from ._output import OutputSettings, RunOutput, output_schema
 from ._parser import NaturalToolUseParser
 from ._parts import ReplyEnvelope
+from ._reader import CUT_OFF
 from ._run import ReplyRun
 
 if TYPE_CHECKING:
@@ -26,12 +31,14 @@ if TYPE_CHECKING:
 
     from .._messages import Message
     from ..executor import ToolExecutor
+    from ..output import OutputType
     from ..profiles import Profile
     from ..protocols import Journal, Messages, Model, ModelOptions
     from ..tools import Toolset
     from ..tools._toolset import Handlers, ToolFor
     from ._dialects import DialectOption
-    from ._options import ExecutorOptions, ToolMode, ToolUseOptions
+    from ._options import ExecutorOptions, ReplyArguments, ToolMode, ToolUseOptions
+    from ._output import OutputMode
     from ._preparation import Instruction, PrepareTools
     from ._run import ToolUseEvent
     from ._style import HistoryForm, PromptStyle, Tag
@@ -101,6 +108,7 @@ class FunctionCalling(Generic[Deps]):
         """Name of the agent, the `from_agent` of its messages."""
         self._prepare_tools = prepare_tools
         self._generation_ids = generation_ids or _random_id
+        self._output_settings = OutputSettings()
         # If the application has an id factory, its ids are used unchanged.
         self._own_ids = options.get("id_factory") is None
 
@@ -165,6 +173,8 @@ class FunctionCalling(Generic[Deps]):
         if run_context is None:
             run_context = RunContext(deps, run_id=run_id, chat_id=chat_id, iterations=1)
         generation_id = self._generation_ids()
+        asked = RunOutput(self._output_settings, self)
+        options, form = asked.request(options, with_tools=with_tools)
 
         # Unique in the conversation, not only in the reply, since results are looked up by id.
         def call_id(index: int) -> str:
@@ -182,7 +192,7 @@ class FunctionCalling(Generic[Deps]):
             admit=admit,
             journal=journal,
             run_context=run_context,
-            instructions=instructions,
+            instructions=(*instructions, form) if form else instructions,
             prepare_tools=self._prepare_tools,
         )
 
@@ -281,7 +291,7 @@ class FunctionCalling(Generic[Deps]):
         return self.open([*as_messages(messages), reply.reminder], deps=deps, options=options)
 
 
-class NaturalToolUse(FunctionCalling[Deps]):
+class NaturalToolUse(FunctionCalling[Deps], Generic[Deps, Output]):
     """Tools for any model that writes text: describes them, parses calls, and runs them.
 
     Each request gets one reply. To let the model read the results, send another request, or use an
@@ -311,11 +321,16 @@ class NaturalToolUse(FunctionCalling[Deps]):
         form: Position of results in the history; see `consolidate`.
         stop: If true, the default, a stop sequence prevents fabricated results.
         reminder: Line after the text of the user, in requests that answer it.
+        output_type: Type of the output of a reply, as of an `Agent`; text if not given. The model
+            is asked for it, and `output` reads it.
+        output_mode: Way in which the model is asked for it; see `Agent`.
         **options: Options of `Parser` and `ToolExecutor`.
 
     Raises:
         ContractError: The name of a tool is invalid, two tools share a name, or the named dialect
             cannot present a tool.
+        OutputTypeError: JSON Schema cannot express the output type, or two members of a union
+            cannot be distinguished.
         SchemaError: The parameters of a tool are not a valid JSON Schema.
         ToolDefinitionError: A tool has no function, or an unsuitable one.
         TypeError: The model is not a model, or an option is unknown.
@@ -356,6 +371,8 @@ class NaturalToolUse(FunctionCalling[Deps]):
         form: HistoryForm = "turn",
         stop: bool | None = None,
         reminder: bool | str | None = None,
+        output_type: OutputType[Output] | None = None,
+        output_mode: OutputMode = "auto",
         **options: Unpack[ToolUseOptions],
     ) -> None:
         model = as_model(model)
@@ -387,6 +404,29 @@ class NaturalToolUse(FunctionCalling[Deps]):
             prepare_tools=prepare_tools,
         )
         self._own_ids = options.get("id_factory") is None
+        # Each request has one reply, so the model is not asked again.
+        self._output_settings = OutputSettings(output_schema(output_type), output_mode, 0)
+
+    async def output(self, reply: ReplyRun) -> Output:
+        """Wait for a reply, and read it as a value of the output type.
+
+        Args:
+            reply: The reply, opened by this object.
+
+        Raises:
+            OutputError: The reply has calls, or its text is not valid. The error has the violations
+                and the messages of the reply.
+            Exception: Any exception of `ReplyRun.wait`, or of an output function.
+        """
+        messages = await reply.wait()
+        context = replace(reply.run_context, messages=(*reply.run_context.messages, *messages))
+        if reply.calls:
+            text = "the reply has calls, and is not an output"
+            raise OutputError(text, reply.text, (), context.messages)
+        output = RunOutput(self._output_settings, self)
+        truncated = reply.finish_reason in CUT_OFF
+        await output.check(reply.text, context, truncated=truncated, may_retry=False)
+        return cast("Output", output.result("completed", reply.text, context.messages))
 
 
 def _random_id() -> str:
