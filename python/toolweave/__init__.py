@@ -4,8 +4,8 @@ The modules, from the lowest layer to the highest. Each uses only modules before
 `tests/python/package/test_layers.py` checks:
 
     core        _core, _public, _extras, _exception_text, _slices, _text, _checks, kinds,
-                exceptions, _messages, _options, _streams, protocols, tracing, _aio
-    calls       tools, executor
+                _messages, exceptions, _options, _streams, protocols, tracing, _aio
+    calls       tools, executor, output
     models      models, costs, profiles
     agents      natural, conversations, limits, summary, agent, scenes
     selection   handlers, registry, selection, nlweb

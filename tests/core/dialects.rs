@@ -184,7 +184,8 @@ fn beginnings_of_replies_keep_the_laws() {
                 let what = format!("{file}: {}, read by {dialects}", case["name"]);
                 for (number, (at, _)) in reply.char_indices().enumerate() {
                     let head = &reply[..at];
-                    for (which, ending) in [Ending::Complete, Ending::Truncated].iter().enumerate() {
+                    for (which, ending) in [Ending::Complete, Ending::Truncated].iter().enumerate()
+                    {
                         let whole = read(&mut reader, [head], *ending);
                         assert_eq!(whole.spans, head, "{what}: something was lost or moved");
                         // Reading characters takes most of the time, so each ending gets half of

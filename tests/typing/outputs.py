@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from typing_extensions import assert_type
 
-from toolweave import Agent, RunContext, SceneManager, SceneResult, SceneRun
+from toolweave import Agent, RunContext, SceneManager, SceneRequest, SceneResult, SceneRun
 from toolweave.agent import AgentResult, AgentRun
 from toolweave.natural import NaturalToolUse
 from toolweave.output import OutputSchema
@@ -80,7 +80,7 @@ async def scenes() -> None:
     model = ScriptedModel()
 
     text = SceneManager(model)
-    assert_type(text, SceneManager[str])
+    assert_type(text, SceneManager[None, str])
     assert_type((await text.run("Hi!")).output, str)
     assert_type((await text.run("Hi!", mode="chaining", output_type=Trip)).output, Trip)
     assert_type((await text.run("Hi!", output_type=find)).output, Trip)
@@ -89,13 +89,13 @@ async def scenes() -> None:
     assert_type(text.open("Hi!", output_type=Trip), SceneRun[Trip])
 
     trips = SceneManager(model, output_type=Trip)
-    assert_type(trips, SceneManager[Trip])
+    assert_type(trips, SceneManager[None, Trip])
     assert_type((await trips.run("Hi!")).output, Trip)
     assert_type(trips.run_sync("Hi!").output, Trip)
     assert_type((await trips.open("Hi!").wait()).output, Trip)
     assert_type((await trips.run("Hi!", output_type=int)).output, int)
 
-    answers = SceneManager[Answer](model, output_type=Answer)
+    answers = SceneManager[None, Answer](model, output_type=Answer)
     assert_type((await answers.run("Hi!")).output, Answer)
 
     @trips.output_validator
@@ -107,7 +107,7 @@ async def scenes() -> None:
         assert_type(result.output, Trip)
 
     assert_type(check(RunContext(None), Trip("Oslo")), Trip)
-    end(None, await trips.run("Hi!"))
+    end(SceneRequest("Hi!"), await trips.run("Hi!"))
 
 
 async def replies() -> None:

@@ -29,6 +29,7 @@ from ..summary import Summarizer
 from ..tools import Toolset
 from ..tools._deps_type import check_deps_type
 from ..tools._run_context import Deps
+from ..tools._toolset import NO_TOOLS
 from ._as_tool import agent_tool
 from ._handoff import Handoff, Target, handoff_tool
 from ._history import check_processors
@@ -87,12 +88,13 @@ class Agent(AgentRunner[Deps, Output]):
             class, the dependencies of a run must be an instance of it.
         output_type: The type of the output: a type, a JSON Schema as a mapping, a function, whose
             return value is the output, or a list of these; text if not given. See
-            docs/results.md.
+            docs/results.md. After a handover it stays that of the agent that began the run.
         output_mode: The way in which the model is asked for it. ``native``: the provider enforces
             the schema. ``prompted``: the instructions show it. ``auto``: both, where the provider
             can enforce it and there are no tools; otherwise ``prompted``.
         output_retries: Number of times that a run asks again after an invalid output.
-        name: The name of the agent, in traces and as `from_agent` of its messages.
+        name: The name of the agent, in traces, as `from_agent` of its messages, and in the names of
+            the tools that run it.
         max_iterations: Maximum number of requests to the model per run.
         max_repeats: Number of replies in which the same calls give the same results after which
             the run ends as a loop; None for no check.
@@ -197,6 +199,8 @@ class Agent(AgentRunner[Deps, Output]):
         check_flag("answer_at_limit", answer_at_limit)
         check_type("options", options, ModelOptions, "a ModelOptions", none=True)
         check_number("run_timeout", run_timeout, above=0, none=True)
+        check_type("usage_limits", usage_limits, UsageLimits, "a UsageLimits", none=True)
+        check_type("summarizer", summarizer, Summarizer, "a Summarizer", none=True)
         self._use: NaturalToolUse[Any] = NaturalToolUse(
             model,
             tools,
@@ -229,6 +233,13 @@ class Agent(AgentRunner[Deps, Output]):
             strict,
             answer_at_limit,
             run_timeout,
+            OutputSettings(output_schema(output_type), output_mode, output_retries),
+            history_processors=check_processors("history_processors", history_processors),
+            summarizer=summarizer,
+            usage_limits=usage_limits,
+            prices=None if prices is None else prices_of(prices),
+            budget=budget_of(budget),
+            conversations=store_of(conversations),
         )
         self._fallback = None if fallback is None else as_model(fallback)
         self._check_priced(self)
@@ -254,6 +265,85 @@ class Agent(AgentRunner[Deps, Output]):
     def toolset(self) -> Toolset:
         """The tools. Additions and removals take effect from the next request on."""
         return self._use.executor.toolset
+
+    def __repr__(self) -> str:
+        return f"Agent({self.name!r})"
+
+    @property
+    def handoffs(self) -> tuple[Handoff[Any], ...]:
+        """The agents that the model can hand the conversation over to."""
+        return self._handoffs
+
+    def add_handoff(self, handoff: Agent[Deps, Any] | Handoff[Deps]) -> None:
+        """Let the model hand the conversation over to another agent, by a tool of its own.
+
+        Use it for agents that hand over to each other. Runs have the tool from the next request on.
+
+        Raises:
+            ContractError: A tool has the name already.
+            TypeError: The handoff is not an agent or a `Handoff`.
+            UnpricedModelError: The model of the other agent has no price for the budget.
+            ValueError: The other agent has no name, or the tools are in a `Toolset` or executor
+                that other agents may use as well.
+        """
+        if isinstance(handoff, Agent):
+            handoff = Handoff(handoff)
+        check_type("handoff", handoff, Handoff, "an Agent or a Handoff")
+        agent = cast("Agent[Any, Any]", handoff.agent)
+        check_type("handoff.agent", agent, Agent, "an Agent")
+        if self._shares_tools:
+            raise ValueError(
+                "an agent with handoffs must have tools of its own, got a Toolset or an executor: "
+                "pass a list of tools, and change them by `agent.toolset`"
+            )
+        self._check_priced(agent)
+        name, input_filter = str(agent.name), handoff.input_filter
+
+        def find() -> Target:
+            return Target(
+                cast("RunnableAgent", agent), name, agent._use, agent._settings, input_filter
+            )
+
+        self.toolset.add(handoff_tool(handoff.tool_name, handoff.purpose, find))
+        self._handoffs = (*self._handoffs, handoff)
+
+    def as_tool(
+        self,
+        name: str | None = None,
+        description: str | None = None,
+        *,
+        input_type: Any = str,
+        **options: Unpack[ToolOptions],
+    ) -> Tool[..., Any]:
+        """Return a tool that runs this agent, for other agents.
+
+        The tool gets a task, and its result is the output of the run. What the agent does is
+        reported as progress of the call, and the agent is stopped with the call. It gets the
+        dependencies of the outer run, and its usage counts in the outer run. A run that ends
+        without an answer is an error of the call. Agents call agents at most `max_call_depth`
+        deep.
+
+        Args:
+            name: The name of the tool; derived from that of the agent if not given.
+            description: The purpose of the agent, by which the model decides.
+            input_type: The type of the task, in any form that a parameter of a tool can have. The
+                agent reads anything but a string as JSON.
+            **options: Options of the tool; see `ToolOptions`.
+
+        Raises:
+            ToolDefinitionError: An option is invalid.
+            ValueError: Neither the agent nor the tool has a name.
+        """
+        return agent_tool(self, name, description, input_type, options)
+
+    def _check_priced(self, agent: Agent[Any, Any]) -> None:
+        """Check that each model of an agent has a price, if this agent has a budget."""
+        settings = agent._settings
+        summarizers = (settings.summarizer, *settings.history_processors)
+        models = [agent._use.parser.model]
+        models += [] if agent._fallback is None else [agent._fallback]
+        models += [each.model for each in summarizers if isinstance(each, Summarizer)]
+        check_priced(models, self._settings.budget, prices_of(self._settings.prices))
 
     def output_validator(self, validator: Validator) -> Validator:
         """Add a function that checks each output; use it as a decorator.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypedDict
 
 from .._checks import check_text, check_type
@@ -82,3 +82,24 @@ class AgentSettings:
     answer_at_limit: bool
     run_timeout: float | None
     output: OutputSettings
+    history_processors: tuple[HistoryProcessor | Summarizer, ...]
+    summarizer: Summarizer | None
+    usage_limits: UsageLimits | None
+    prices: PriceTable | None
+    budget: Budget | None
+    conversations: ConversationStore
+
+    def of_run(self, run: AgentSettings) -> AgentSettings:
+        """Return these settings for the rest of a run that another agent has started.
+
+        Args:
+            run: The settings of the agent that started the run, whose limits stay in force.
+        """
+        return replace(
+            self,
+            max_iterations=run.max_iterations,
+            max_repeats=run.max_repeats,
+            strict=run.strict,
+            answer_at_limit=run.answer_at_limit,
+            run_timeout=run.run_timeout,
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, cast
 
 from ..costs import Cost
 from ..natural._output import MissingOutput, output_of
@@ -93,8 +93,6 @@ class AgentResult(Generic[Output]):
 
     text: str
     """The last text of the model, without surrounding white space."""
-    output: Output
-    """The output of the run: the text, unless the agent has another type of output."""
     messages: tuple[Message, ...]
     """All messages of the conversation including the history, without the instructions: the
     `history` of the next run."""
@@ -136,11 +134,11 @@ class AgentResult(Generic[Output]):
         return {**self.__dict__, "last_agent": None}
 
     def __repr__(self) -> str:
-        if isinstance(self.output, str):
+        if isinstance(self._output, (str, MissingOutput)):
             text = self.text
             shown = f"text={text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + '…'!r}"
         else:
-            output = repr(self.output)
+            output = repr(self._output)
             shown = f"output={output if len(output) <= _MAX_SHOWN else output[:_MAX_SHOWN] + '…'}"
         tokens = self.usage.input_tokens + self.usage.output_tokens
         return (

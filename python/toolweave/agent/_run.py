@@ -7,15 +7,17 @@ import contextvars
 import logging
 import uuid
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from .. import tracing
 from .._aio.loops import running_loop
 from .._aio.runs import ResultRun
-from .._core import UsageMessage, UsageUpdate
-from ..exceptions import MaxIterationsError
+from .._aio.tasks import cancel_and_wait
+from .._core import TextDelta, TextMessage, UsageMessage, UsageUpdate
+from ..costs._spending import current_meter
+from ..exceptions import MaxIterationsError, ToolFailed
 from ..executor import ToolDeferred
-from ..kinds import StopReason
+from ..kinds import Role, StopReason
 from ..models import as_messages
 from ..natural._output import RunOutput
 from ..natural._reader import CUT_OFF
@@ -45,38 +47,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("toolweave.agent")
 
-
-@dataclass(frozen=True)
-class AgentResult(Generic[Output]):
-    """The result of a run."""
-
-    text: str
-    """The last text of the model, without surrounding white space."""
-    messages: tuple[Message, ...]
-    """All messages of the conversation including the history, without the instructions: the
-    `history` of the next run."""
-    new_messages: tuple[Message, ...] = field(repr=False)
-    """The messages that this run added: the input and all replies."""
-    usage: UsageMessage
-    """The usage of all requests of the run, as far as the provider reports it."""
-    stop_reason: StopReason
-    """The reason why the run ended."""
-    iterations: int
-    """Number of requests to the model."""
-    deferred: tuple[ToolDeferred, ...] = ()
-    """The calls with deferred results, each with the key to resolve."""
-    _output: Any = field(default=None, repr=False)
-
-    @property
-    def output(self) -> Output:
-        """The output of the run: the text, unless the agent or the run has an output type.
-
-        Raises:
-            OutputError: The run ended without an output, for example because it was cancelled.
-        """
-        if isinstance(self._output, MissingOutput):
-            raise self._output.error
-        return cast("Output", self._output)
+T = TypeVar("T")
 
 
 AgentEvent: TypeAlias = "ToolUseEvent | HandoffEvent | AgentResult[Output]"
@@ -102,6 +73,7 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
 
     def __init__(
         self,
+        agent: RunnableAgent,
         use: NaturalToolUse[Any],
         settings: AgentSettings,
         input: Messages | None,  # noqa: A002 - it is what goes in
@@ -125,8 +97,13 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
         self._changed: list[Message] = []
         self._resumed = input is None
         self._chat_id = options.chat_id
-        self._usage = (0, 0, 0)
+        limits = settings.usage_limits if options.usage_limits is None else options.usage_limits
+        self._usage = RunUsage(limits, prices=settings.prices, budget=settings.budget)
         self._output = RunOutput(settings.output.for_run(options.output_type), use)
+        # The request of the current reply, and the limit that ends the run.
+        self._request: RequestUsage | None = None
+        self._limit: LimitReached | None = None
+        self._transfer: tuple[Target, str] | None = None
         self._loop = ReplyLoop(settings.max_iterations, settings.max_repeats)
         self._reply: ReplyRun | None = None
         self._stop, self._text = StopReason.CANCELLED, ""
@@ -286,43 +263,13 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
 
     async def _events(self) -> AsyncGenerator[AgentEvent[Output], None]:
         with self._enforce_timeout(), self._span():
-            merge = self._use.executor.merge_results
-            for aggregate, late in await merge_late_results(
-                self._messages, merge, self._options.journal, self._changed
-            ):
-                self.generation_id = aggregate.generation_id
-                for _, result in late:
-                    yield result
-                yield aggregate
-            if self._resumed and self._deferred():
-                yield self._finish(StopReason.DEFERRED, "")
-                return
-            if self._cancelled:
-                yield self._finish(StopReason.CANCELLED, "")
-                return
-            empty: ReplyRun | None = None
-            with_tools = True
-            while True:
-                reply = self._open_reply(empty, with_tools=with_tools)
-                async with self._consume(reply):
-                    async for event in reply:
-                        yield event
-                stop = await self._stop_reason_of(reply, with_tools=with_tools)
-                if stop is StopReason.CANCELLED:
-                    break
-                empty = reply if self._loop.should_retry(reply) else None
-                if stop is None or empty is not None:
-                    continue
-                answers = with_tools and self._settings.answer_at_limit
-                if stop is not StopReason.MAX_ITERATIONS or not answers:
-                    if await self._has_output(reply, stop):
-                        break
-                    continue
-                # A request without tools, and another one if its reply is empty.
-                with_tools = False
-                self._loop.extend(2)
-            outcome = self._finish(stop, reply.text)
-            if stop is StopReason.MAX_ITERATIONS and self._settings.strict:
+            async with self._open_conversation() as is_open:
+                if is_open:
+                    async with aclosing(self._steps()) as steps:
+                        async for event in steps:
+                            yield event
+            outcome = self._finish(self._stop, self._text)
+            if outcome.stop_reason is StopReason.MAX_ITERATIONS and self._settings.strict:
                 limit = self._settings.max_iterations
                 raise MaxIterationsError(f"Maximum tool call iterations ({limit}) reached", limit)
             yield outcome
@@ -467,26 +414,29 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
         if sent is None:
             self._loop.iterations -= 1
             return None
-        instructions = self._settings.instructions
-        system = [] if instructions is None else [TextMessage(instructions, role=Role.SYSTEM)]
-        sent = [*system, *sent, *([] if empty is None else [empty.reminder])]
-        started = self._usage.start_request(self._use.parser.model, sent)
+        options, form = self._output.request(self._settings.options, with_tools=with_tools)
+        instructions = (*self._settings.instructions, form)
+        texts = [part for part in instructions if isinstance(part, str) and part]
+        sent = [*sent, *([] if empty is None else [empty.reminder])]
+        # What functions will return is not known yet.
+        known = [*(TextMessage(text, role=Role.SYSTEM) for text in texts), *sent]
+        started = self._usage.start_request(self._use.parser.model, known)
         if isinstance(started, LimitReached):
             self._loop.iterations -= 1
             self._limit = started
             return None
         self._request, self._transfer = started, None
         return self._use.open(
-            messages,
-            options=self._settings.options,
+            sent,
+            options=options,
             run_id=self.run_id,
             chat_id=self._chat_id,
             with_tools=with_tools,
             context=self._context,
             admit=self._admit if self._usage.holds_calls else None,
             journal=self._options.journal,
-            run_context=self._run_context(),
-            instructions=self._settings.instructions,
+            run_context=context,
+            instructions=instructions,
         )
 
     def _admit(self, reply: ReplyRun) -> bool:
@@ -525,6 +475,7 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
         self._sent = await self._call_back(history) or self._sent
         self._agent, self._use = target.agent, target.use
         self._settings = target.settings.of_run(self._settings)
+        self._output.use = target.use
         self._transfer = None
         return event
 

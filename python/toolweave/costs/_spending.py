@@ -93,7 +93,7 @@ class Spending:
 
     def expected_cost(self, model: object, input_tokens: int) -> Decimal:
         """Return the least cost of a request; 0 for a model without a price."""
-        name, provider, _ = identify(model)
+        name, provider, *_ = identify(model)
         found = self.prices.find(name, provider)
         return Decimal(0) if found is None else self.prices[found].cost(input_tokens, 0)
 
@@ -105,7 +105,7 @@ class Spending:
             usage: The tokens of the request.
             estimated: True if the usage is an estimate.
         """
-        name, provider, _ = identify(model)
+        name, provider, *_ = identify(model)
         delta = self._meter.add(name, usage, provider=provider, estimated=estimated)
         if delta.cost is None and self.budget is not None:
             _log.warning(
@@ -196,7 +196,7 @@ def check_priced(models: Iterable[ChatModel], budget: Budget | None, prices: Pri
         if isinstance(model, FallbackModel):
             check_priced(model.models, budget, prices)
             continue
-        name, provider, _ = identify(model)
+        name, provider, *_ = identify(model)
         try:
             prices.price_of(name, provider)
         except UnpricedModelError as error:

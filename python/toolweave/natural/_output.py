@@ -170,7 +170,7 @@ class RunOutput:
         """Return the options of the next request, and the sentences that ask for the output."""
         if self._schema.is_text:
             return options, ""
-        self._with_tools = with_tools and any(True for _ in self._use.executor.toolset)
+        self._with_tools = with_tools and any(True for _ in self.use.executor.toolset)
         self._enforced = self._can_enforce()
         if self._enforced:
             schema = self._schema.response_schema
@@ -201,7 +201,7 @@ class RunOutput:
         if self._schema.is_text and (truncated or not text.strip()):
             self._value = text.strip()
             return None
-        names = [each.name for each in self._use.executor.toolset]
+        names = [each.name for each in self.use.executor.toolset]
         if len(text) > _MAX_INLINE:
             read = await asyncio.to_thread(
                 self._schema.read, text, truncated=truncated, tools=names
@@ -272,8 +272,8 @@ class RunOutput:
         if self._mode == "prompted":
             return False
         if self._with_tools:
-            return self._mode == "native" and self._use.parser.native
-        return self._mode == "native" or identify(self._use.parser.model).structured_output
+            return self._mode == "native" and self.use.parser.native
+        return self._mode == "native" or identify(self.use.parser.model).structured_output
 
     def _form(self) -> str:
         return self._schema.instructions(enforced=self._enforced, with_tools=self._with_tools)
@@ -289,7 +289,7 @@ class RunOutput:
         return TextMessage(
             text,
             role=Role.USER,
-            from_agent=self._use.name,
+            from_agent=self.use.name,
             run_id=context.run_id,
             chat_id=context.chat_id,
             metadata={_OUTPUT_RETRY: True},

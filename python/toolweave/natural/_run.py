@@ -112,13 +112,9 @@ class ReplyRun(Run["ToolUseEvent"]):
         self._envelope = envelope
         self._admit = admit
         self._journal = journal
-        self.run_context = run_context or RunContext(
-            None, run_id=envelope.run_id, chat_id=envelope.chat_id, iterations=1
-        )
+        self.run_context, self._instructions = run_context, instructions
         """Context of the run that the reply belongs to."""
-        self._instructions = instructions
-        self._prepare_tools = prepare_tools
-        self._offered = executor.toolset
+        self._prepare_tools, self._offered = prepare_tools, executor.toolset
         self._held: deque[ToolCall | InvalidToolCall] = deque()
         self._joiner = Joiner(
             from_agent=envelope.from_agent,
@@ -333,9 +329,7 @@ class ReplyRun(Run["ToolUseEvent"]):
     async def _prepare_request(self) -> None:
         """Add the instructions to the messages, and select the tools that the model is offered."""
         context = self.run_context
-        if self._instructions:
-            text = await instructions_text(self._instructions, context)
-            self._messages = with_instructions(text, self._messages)
+        self._messages = await with_instructions(self._instructions, context, self._messages)
         if self._with_tools:
             tools = self._executor.toolset
             self._offered = await offered_tools(tools, self._prepare_tools, context)

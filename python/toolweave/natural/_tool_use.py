@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, cast, overload
 
 from .._checks import check_callable, check_text
 from .._core import FinishUpdate
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..tools import Toolset
     from ..tools._toolset import Handlers, ToolFor
     from ._dialects import DialectOption
-    from ._options import ExecutorOptions, ReplyArguments, ToolMode, ToolUseOptions
+    from ._options import ExecutorOptions, ToolMode, ToolUseOptions
     from ._output import OutputMode
     from ._preparation import Instruction, PrepareTools
     from ._run import ToolUseEvent

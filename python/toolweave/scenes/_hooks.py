@@ -78,7 +78,9 @@ Before: TypeAlias = "Callable[[SceneRequest[D]], Verdict | Awaitable[Verdict]]"
 AfterScene: TypeAlias = "Callable[[SceneRequest[D], SceneOutcome], Verdict | Awaitable[Verdict]]"
 """A hook that runs when a scene has answered."""
 
-OnTerminal: TypeAlias = "Callable[[SceneRequest[D], SceneResult], Verdict | Awaitable[Verdict]]"
+OnTerminal: TypeAlias = (
+    "Callable[[SceneRequest[D], SceneResult[Any]], Verdict | Awaitable[Verdict]]"
+)
 """A hook that runs at the end of a run, however it ended. It can only append text."""
 
 
@@ -118,7 +120,7 @@ class Hooks:
         return await _verdicts(hook(request, outcome) for hook in self.after_scene)
 
     async def run_on_terminal(
-        self, request: SceneRequest[Any], result: SceneResult
+        self, request: SceneRequest[Any], result: SceneResult[Any]
     ) -> list[Append]:
         """Return the texts to append at the end of a run.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Generic, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from .._checks import check_methods
 from ..conversations._store import store_of
@@ -22,7 +22,7 @@ from ._actors import checked_actor
 from ._hooks import checked_hook
 from ._scene import BaseScene
 from ._scene_set import SceneSet
-from ._settings import ManagerSettings, budget_of, guardrails_of, prices_of, store_of, user_of
+from ._settings import ManagerSettings, guardrails_of, user_of
 from ._starting import SceneRuns
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from ._actors import Actor
     from ._hooks import AfterScene, Authorize, Before, OnTerminal
     from ._request import SceneMode, SceneRequest
+
+    V = TypeVar("V", bound=Callable[..., Any])
 
 
 class Scene(BaseScene, Generic[SceneDeps]):
@@ -79,14 +81,14 @@ class Scene(BaseScene, Generic[SceneDeps]):
         name: str,
         description: str | None = None,
         *,
-        manager: SceneManager[SceneDeps] | None = None,
+        manager: SceneManager[SceneDeps, Any] | None = None,
     ) -> None:
         check_methods("manager", manager, "a SceneManager", "scene", "stream", none=True)
         super().__init__(name, description)
         self._manager = manager
 
     @property
-    def manager(self) -> SceneManager[SceneDeps]:
+    def manager(self) -> SceneManager[SceneDeps, Any]:
         """The manager of the scene.
 
         Raises:
@@ -98,7 +100,7 @@ class Scene(BaseScene, Generic[SceneDeps]):
             )
         return self._manager
 
-    def attach(self, manager: SceneManager[SceneDeps]) -> None:
+    def attach(self, manager: SceneManager[SceneDeps, Any]) -> None:
         """Set the manager."""
         self._manager = manager
 
@@ -119,7 +121,7 @@ class Scene(BaseScene, Generic[SceneDeps]):
         return self.manager.scene(name, description)
 
 
-class SceneManager(SceneRuns[SceneDeps]):
+class SceneManager(SceneRuns[SceneDeps, Output]):
     """Scenes, and a model that chooses among them and runs their tools.
 
     One manager serves any number of conversations concurrently. The runs of one conversation are
@@ -348,6 +350,8 @@ class SceneManager(SceneRuns[SceneDeps]):
         """Add a function that checks each output, as that of `Agent.output_validator` does."""
         self._settings.output.validators.append(CheckedValidator(validator))
         return validator
+
+    # Runs. The methods that start one are those of `SceneRuns`.
 
     def resolve(self, key: str, result: object, *, is_error: bool = False) -> Outcome:
         """Answer a question that a running tool has asked the user; see `ToolContext.ask`.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, get_args
 
 from .._checks import (
@@ -61,6 +60,7 @@ class ManagerSettings:
     run_timeout: float | None
     verbose: bool
     streaming: bool
+    output: OutputSettings
     actors: list[str | ActorFunction[Any]] = field(default_factory=list["str | ActorFunction[Any]"])
     """The main actors, which apply in and outside of scenes."""
     hooks: Hooks = field(default_factory=Hooks)
@@ -120,62 +120,6 @@ def guardrails_of(given: str | bool) -> str | None:
     return GUARDRAILS if given is True else given or None
 
 
-def store_of(given: ConversationStore | None) -> ConversationStore:
-    """Return the store of conversations.
-
-    Raises:
-        TypeError: The store lacks a method.
-    """
-    if given is None:
-        return MemoryConversations()
-    lacking = [name for name in _STORE_METHODS if not callable(getattr(given, name, None))]
-    if lacking:
-        raise TypeError(
-            f"conversations must have the methods {', '.join(_STORE_METHODS)}, "
-            f"got {type(given).__name__} without {lacking[0]}"
-        )
-    return given
-
-
-def prices_of(given: PriceTable | Mapping[str, Price] | None) -> PriceTable:
-    """Return the table of prices.
-
-    Raises:
-        TypeError: The option is neither a table nor a mapping.
-    """
-    check_type("prices", given, (PriceTable, Mapping), "a PriceTable or a mapping", none=True)
-    return given if isinstance(given, PriceTable) else PriceTable(given or {})
-
-
-def budget_of(given: Budget | Number | None) -> Budget | None:
-    """Return the budget; a number applies to each request.
-
-    Raises:
-        TypeError: The option is neither a budget nor a number.
-    """
-    wanted = "a Budget or a number"
-    check_type("budget", given, (Budget, int, float, str, Decimal), wanted, none=True)
-    return given if given is None or isinstance(given, Budget) else Budget(given)
-
-
 def user_of(request: SceneRequest[Any]) -> str:
     """Return the default rate limit key of a request; requests without a user share one."""
     return request.user or ""
-
-
-def _check_price(model: ChatModel, budget: Budget, prices: PriceTable) -> None:
-    """Check that a model that can spend from the budget has a price."""
-    if isinstance(model, FallbackModel):
-        for each in model.models:
-            _check_price(each, budget, prices)
-        return
-    name, provider, *_ = identify(model)
-    try:
-        prices.price_of(name, provider)
-    except UnpricedModelError as error:
-        raise UnpricedModelError(
-            f"a budget of {budget.limit:f} {prices.currency} needs a price for each model: "
-            f"{error}; pass prices, such as prices=published_prices(), or "
-            f"Budget({str(budget.limit)!r}, unpriced='allow')",
-            name,
-        ) from None

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Generic, overload
 
+from typing_extensions import TypeVar
+
 from .._aio.runs import check_no_loop
 from ..executor._journal import check_journal
+from ..output._schema import Output
 from ..tools._deps_type import check_deps
 from ..tools._run_context import SceneDeps
 from ._request import SceneRequest
@@ -18,13 +21,16 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from ..output import OutputType
     from ..protocols import Journal, Messages
     from ._request import RequestOptions
     from ._settings import ManagerSettings
     from ._steps import SceneResult, SceneStep
 
+T = TypeVar("T", default=Any)
 
-class SceneRuns(Generic[SceneDeps]):
+
+class SceneRuns(Generic[SceneDeps, Output]):
     """The methods of a `SceneManager` that start runs."""
 
     _settings: ManagerSettings
@@ -32,7 +38,7 @@ class SceneRuns(Generic[SceneDeps]):
 
     @overload
     def open(
-        self: SceneRuns[None],
+        self: SceneRuns[None, Output],
         request: SceneRequest[object] | Messages | None = None,
         *,
         deps: None = None,
@@ -41,7 +47,20 @@ class SceneRuns(Generic[SceneDeps]):
         run_id: str | None = None,
         journal: Journal | None = None,
         **more: Unpack[RequestOptions],
-    ) -> SceneRun: ...
+    ) -> SceneRun[Output]: ...
+    @overload
+    def open(
+        self: SceneRuns[None, Output],
+        request: SceneRequest[object] | Messages | None = None,
+        *,
+        deps: None = None,
+        output_type: OutputType[T],
+        verbose: bool | None = None,
+        streaming: bool | None = None,
+        run_id: str | None = None,
+        journal: Journal | None = None,
+        **more: Unpack[RequestOptions],
+    ) -> SceneRun[T]: ...
     @overload
     def open(
         self,
@@ -53,7 +72,20 @@ class SceneRuns(Generic[SceneDeps]):
         run_id: str | None = None,
         journal: Journal | None = None,
         **more: Unpack[RequestOptions],
-    ) -> SceneRun: ...
+    ) -> SceneRun[Output]: ...
+    @overload
+    def open(
+        self,
+        request: Messages | None = None,
+        *,
+        deps: SceneDeps,
+        output_type: OutputType[T],
+        verbose: bool | None = None,
+        streaming: bool | None = None,
+        run_id: str | None = None,
+        journal: Journal | None = None,
+        **more: Unpack[RequestOptions],
+    ) -> SceneRun[T]: ...
     @overload
     def open(
         self,
@@ -65,24 +97,39 @@ class SceneRuns(Generic[SceneDeps]):
         run_id: str | None = None,
         journal: Journal | None = None,
         **more: Unpack[RequestOptions],
-    ) -> SceneRun: ...
+    ) -> SceneRun[Output]: ...
+    @overload
     def open(
         self,
-        request: SceneRequest[Any] | Messages | None = None,
+        request: SceneRequest[SceneDeps],
         *,
-        deps: Any = None,
+        deps: None = None,
+        output_type: OutputType[T],
         verbose: bool | None = None,
         streaming: bool | None = None,
         run_id: str | None = None,
         journal: Journal | None = None,
         **more: Unpack[RequestOptions],
-    ) -> SceneRun:
+    ) -> SceneRun[T]: ...
+    def open(
+        self,
+        request: SceneRequest[Any] | Messages | None = None,
+        *,
+        deps: Any = None,
+        output_type: Any = None,
+        verbose: bool | None = None,
+        streaming: bool | None = None,
+        run_id: str | None = None,
+        journal: Journal | None = None,
+        **more: Unpack[RequestOptions],
+    ) -> SceneRun[Any]:
         """Create a run, which starts when it is first iterated or awaited.
 
         Args:
             request: The input of the user in any form, None to resume with results of the client,
                 or a whole `SceneRequest`.
             deps: The dependencies of the run, for actors, hooks and tools.
+            output_type: The output type of this run, in place of that of the manager.
             verbose: True to emit steps of the lifecycle; the manager's value if not given.
             streaming: True to emit text in pieces; the manager's value if not given.
             run_id: The id of the run in its messages; random if not given.
@@ -91,13 +138,16 @@ class SceneRuns(Generic[SceneDeps]):
             **more: Fields of `SceneRequest`, if `request` is not one.
 
         Raises:
+            OutputTypeError: The output type of the run cannot be used.
             TypeError: An option is unknown, or the journal lacks a method.
-            ValueError: There are no scenes, or an option is out of range.
+            ValueError: There are no scenes, an option is out of range, or there are output
+                validators, which are for outputs of the type of the manager.
         """
         return self._open(
             request,
             deps,
             more,
+            output_type=output_type,
             verbose=verbose,
             streaming=streaming,
             run_id=run_id,
@@ -106,10 +156,11 @@ class SceneRuns(Generic[SceneDeps]):
 
     @overload
     def stream(
-        self: SceneRuns[None],
+        self: SceneRuns[None, Output],
         request: SceneRequest[object] | Messages | None = None,
         *,
         deps: None = None,
+        output_type: Any = None,
         verbose: bool | None = None,
         streaming: bool | None = None,
         **more: Unpack[RequestOptions],
@@ -120,6 +171,7 @@ class SceneRuns(Generic[SceneDeps]):
         request: Messages | None = None,
         *,
         deps: SceneDeps,
+        output_type: Any = None,
         verbose: bool | None = None,
         streaming: bool | None = None,
         **more: Unpack[RequestOptions],
@@ -130,6 +182,7 @@ class SceneRuns(Generic[SceneDeps]):
         request: SceneRequest[SceneDeps],
         *,
         deps: None = None,
+        output_type: Any = None,
         verbose: bool | None = None,
         streaming: bool | None = None,
         **more: Unpack[RequestOptions],
@@ -139,6 +192,7 @@ class SceneRuns(Generic[SceneDeps]):
         request: SceneRequest[Any] | Messages | None = None,
         *,
         deps: Any = None,
+        output_type: Any = None,
         verbose: bool | None = None,
         streaming: bool | None = None,
         **more: Unpack[RequestOptions],
@@ -150,6 +204,7 @@ class SceneRuns(Generic[SceneDeps]):
         Args:
             request: The input of the user; see `open`.
             deps: The dependencies of the run, for actors, hooks and tools.
+            output_type: The output type of this run, in place of that of the manager.
             verbose: True to emit steps of the lifecycle; the manager's value if not given.
             streaming: True to emit text in pieces; the manager's value if not given.
             **more: Fields of `SceneRequest`, if `request` is not one.
@@ -159,21 +214,34 @@ class SceneRuns(Generic[SceneDeps]):
             the totals. A failure is a `fatal` `Error` step before it.
 
         Raises:
+            OutputTypeError: The output type of the run cannot be used.
             TypeError: An option is unknown.
-            ValueError: There are no scenes, or an option is out of range.
+            ValueError: There are no scenes, an option is out of range, or there are output
+                validators, which are for outputs of the type of the manager.
         """
-        async with self._open(request, deps, more, verbose=verbose, streaming=streaming) as run:
+        async with self._open(
+            request, deps, more, output_type=output_type, verbose=verbose, streaming=streaming
+        ) as run:
             async for step in run:
                 yield step
 
     @overload
     async def run(
-        self: SceneRuns[None],
+        self: SceneRuns[None, Output],
         request: SceneRequest[object] | Messages | None = None,
         *,
         deps: None = None,
         **more: Unpack[RequestOptions],
-    ) -> SceneResult: ...
+    ) -> SceneResult[Output]: ...
+    @overload
+    async def run(
+        self: SceneRuns[None, Output],
+        request: SceneRequest[object] | Messages | None = None,
+        *,
+        deps: None = None,
+        output_type: OutputType[T],
+        **more: Unpack[RequestOptions],
+    ) -> SceneResult[T]: ...
     @overload
     async def run(
         self,
@@ -181,7 +249,16 @@ class SceneRuns(Generic[SceneDeps]):
         *,
         deps: SceneDeps,
         **more: Unpack[RequestOptions],
-    ) -> SceneResult: ...
+    ) -> SceneResult[Output]: ...
+    @overload
+    async def run(
+        self,
+        request: Messages | None = None,
+        *,
+        deps: SceneDeps,
+        output_type: OutputType[T],
+        **more: Unpack[RequestOptions],
+    ) -> SceneResult[T]: ...
     @overload
     async def run(
         self,
@@ -189,38 +266,60 @@ class SceneRuns(Generic[SceneDeps]):
         *,
         deps: None = None,
         **more: Unpack[RequestOptions],
-    ) -> SceneResult: ...
+    ) -> SceneResult[Output]: ...
+    @overload
+    async def run(
+        self,
+        request: SceneRequest[SceneDeps],
+        *,
+        deps: None = None,
+        output_type: OutputType[T],
+        **more: Unpack[RequestOptions],
+    ) -> SceneResult[T]: ...
     async def run(
         self,
         request: SceneRequest[Any] | Messages | None = None,
         *,
         deps: Any = None,
+        output_type: Any = None,
         **more: Unpack[RequestOptions],
-    ) -> SceneResult:
+    ) -> SceneResult[Any]:
         """Run, and wait for the result. Cancellation stops the model and the tools.
 
         Args:
             request: The input of the user; see `open`.
             deps: The dependencies of the run, for actors, hooks and tools.
+            output_type: The output type of this run, in place of that of the manager.
             **more: Fields of `SceneRequest`, if `request` is not one.
 
         Returns:
             The result. Failures of the run are part of it and are not raised.
 
         Raises:
+            OutputTypeError: The output type of the run cannot be used.
             TypeError: An option is unknown.
-            ValueError: There are no scenes, or an option is out of range.
+            ValueError: There are no scenes, an option is out of range, or there are output
+                validators, which are for outputs of the type of the manager.
         """
-        return await self._open(request, deps, more).wait()
+        return await self._open(request, deps, more, output_type=output_type).wait()
 
     @overload
     def run_sync(
-        self: SceneRuns[None],
+        self: SceneRuns[None, Output],
         request: SceneRequest[object] | Messages | None = None,
         *,
         deps: None = None,
         **more: Unpack[RequestOptions],
-    ) -> SceneResult: ...
+    ) -> SceneResult[Output]: ...
+    @overload
+    def run_sync(
+        self: SceneRuns[None, Output],
+        request: SceneRequest[object] | Messages | None = None,
+        *,
+        deps: None = None,
+        output_type: OutputType[T],
+        **more: Unpack[RequestOptions],
+    ) -> SceneResult[T]: ...
     @overload
     def run_sync(
         self,
@@ -228,7 +327,16 @@ class SceneRuns(Generic[SceneDeps]):
         *,
         deps: SceneDeps,
         **more: Unpack[RequestOptions],
-    ) -> SceneResult: ...
+    ) -> SceneResult[Output]: ...
+    @overload
+    def run_sync(
+        self,
+        request: Messages | None = None,
+        *,
+        deps: SceneDeps,
+        output_type: OutputType[T],
+        **more: Unpack[RequestOptions],
+    ) -> SceneResult[T]: ...
     @overload
     def run_sync(
         self,
@@ -236,19 +344,30 @@ class SceneRuns(Generic[SceneDeps]):
         *,
         deps: None = None,
         **more: Unpack[RequestOptions],
-    ) -> SceneResult: ...
+    ) -> SceneResult[Output]: ...
+    @overload
+    def run_sync(
+        self,
+        request: SceneRequest[SceneDeps],
+        *,
+        deps: None = None,
+        output_type: OutputType[T],
+        **more: Unpack[RequestOptions],
+    ) -> SceneResult[T]: ...
     def run_sync(
         self,
         request: SceneRequest[Any] | Messages | None = None,
         *,
         deps: Any = None,
+        output_type: Any = None,
         **more: Unpack[RequestOptions],
-    ) -> SceneResult:
+    ) -> SceneResult[Any]:
         """Run on a new event loop, for programs without one.
 
         Args:
             request: The input of the user; see `open`.
             deps: The dependencies of the run, for actors, hooks and tools.
+            output_type: The output type of this run, in place of that of the manager.
             **more: Fields of `SceneRequest`, if `request` is not one.
 
         Raises:
@@ -256,7 +375,7 @@ class SceneRuns(Generic[SceneDeps]):
             Exception: Any exception of `run`.
         """
         check_no_loop("manager")
-        return asyncio.run(self._open(request, deps, more).wait())
+        return asyncio.run(self._open(request, deps, more, output_type=output_type).wait())
 
     def _open(
         self,
@@ -264,11 +383,12 @@ class SceneRuns(Generic[SceneDeps]):
         deps: Any,
         more: RequestOptions,
         *,
+        output_type: Any,
         verbose: bool | None = None,
         streaming: bool | None = None,
         run_id: str | None = None,
         journal: Journal | None = None,
-    ) -> SceneRun:
+    ) -> SceneRun[Any]:
         check_journal(journal)
         if isinstance(request, SceneRequest):
             fields = sorted(more) if deps is None else ["deps", *sorted(more)]
@@ -287,5 +407,6 @@ class SceneRuns(Generic[SceneDeps]):
             streaming=streaming,
             run_id=run_id,
             journal=journal,
+            output_type=output_type,
         )
         return SceneRun(state)

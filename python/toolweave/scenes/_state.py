@@ -10,8 +10,10 @@ from .._aio.event_queue import EventQueue
 from .._core import TextMessage, ToolAggregateMessage, UsageMessage
 from ..conversations import Conversation
 from ..costs._amounts import plus
-from ..kinds import ErrorCode, FinishReason, Role, SceneStatus, SceneStopReason
-from ..models._identity import identify
+from ..costs._spending import Spending
+from ..kinds import ErrorCode, Role, SceneStatus, SceneStopReason
+from ..natural._output import RunOutput
+from ..natural._usage import usage_of
 from ..tools import RunContext
 from ._ends import StopRun
 from ._request import SceneContext
@@ -66,15 +68,7 @@ class CostTracker(Spending):
             usage: The tokens of the request.
             estimated: True if the usage is an estimate.
         """
-        name, provider, *_ = identify(model)
-        delta = self._meter.add(name, usage, provider=provider, estimated=estimated)
-        if delta.cost is None and self._budget is not None:
-            _log.warning(
-                "a model has no price, so its cost does not count against the budget",
-                extra={"model": name},
-            )
-            if self._budget.unpriced == "refuse":
-                self._unpriced = name
+        delta = super().add(model, usage, estimated=estimated)
         self._unreported.append(delta)
         return delta
 
@@ -319,14 +313,20 @@ class RunState:
         return SceneContext(self.request, self.key, scene, purpose, messages, executed)
 
     def run_context(self) -> RunContext[Any]:
-        """Return the context for the tools of the next request."""
+        """Return the context of the next request, for tools, output validators and functions."""
         total = self.costs.total
         return RunContext(
             self.request.deps,
             run_id=self.run_id,
             chat_id=self.key,
             messages=tuple(self.messages),
-            usage=UsageMessage(total.input_tokens, total.output_tokens),
+            usage=UsageMessage(
+                total.input_tokens,
+                total.output_tokens,
+                total.cached_input_tokens,
+                run_id=self.run_id,
+                chat_id=self.key,
+            ),
             iterations=self.costs.requests,
         )
 

@@ -13,6 +13,7 @@ from ..exceptions import ToolDefinitionError
 
 if TYPE_CHECKING:
     from .._core import ToolCall
+    from .._options import HasContract
     from ._run_context import RunContext
 
 

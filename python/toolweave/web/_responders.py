@@ -215,19 +215,19 @@ class SceneResponder:
 
     @overload
     def __init__(
-        self, manager: SceneManager[None], *, deps: None = None, streaming: bool = True
+        self, manager: SceneManager[None, Any], *, deps: None = None, streaming: bool = True
     ) -> None: ...
     @overload
     def __init__(
         self,
-        manager: SceneManager[SceneDeps],
+        manager: SceneManager[SceneDeps, Any],
         *,
         deps: Callable[[Turn], SceneDeps],
         streaming: bool = True,
     ) -> None: ...
     def __init__(
         self,
-        manager: SceneManager[Any],
+        manager: SceneManager[Any, Any],
         *,
         deps: Callable[[Turn], Any] | None = None,
         streaming: bool = True,

@@ -59,10 +59,10 @@ def test_dependencies_must_be_a_function_of_a_turn() -> None:
     agent = Agent[str](ScriptedModel())
     manager = SceneManager(ScriptedModel(), deps_type=str)
 
-    async def later(turn: Turn) -> str:
+    async def asynchronous(turn: Turn) -> str:
         return turn.chat_id
 
-    for deps in (3, lambda: "Ada", later):
+    for deps in (3, lambda: "Ada", asynchronous):
         with pytest.raises(TypeError, match="deps must be a function of a turn"):
             AgentResponder(agent, deps=deps)  # type: ignore[call-overload]
         with pytest.raises(TypeError, match="deps must be a function of a turn"):
