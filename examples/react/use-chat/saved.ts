@@ -5,14 +5,9 @@ export type Message = UIMessage<{ stopReason?: string }>;
 
 const KEY = 'messages';
 
-/**
- * Return the messages to open the chat with.
- *
- * An answer that was not finished is left out: `resume` streams it again from its beginning.
- */
+/** Return the messages to open the chat with; the stream of an active run replaces its answer. */
 export function load(id: string): Message[] {
-  const messages = JSON.parse(sessionStorage.getItem(`${KEY} ${id}`) ?? '[]') as Message[];
-  return messages.filter(({ role, metadata }) => role === 'user' || metadata?.stopReason);
+  return JSON.parse(sessionStorage.getItem(`${KEY} ${id}`) ?? '[]') as Message[];
 }
 
 /** Keep the messages of a chat for a reload of the page. */
