@@ -1,7 +1,7 @@
 """Benchmarks in Python: parsing, validation, execution, faults and endpoints.
 
     make bench                        # all of it, the Rust benchmarks first
-    python benches/run.py             # writes docs/benchmarks.md
+    python benches/run.py             # writes docs/reference/benchmarks.md
     python benches/run.py --quick     # smaller sizes, only printed
 
 All except those with their own processes run in one process, in turns. Nearly all measure CPU
@@ -39,7 +39,7 @@ PARTS = {
 }
 """Module and function of each part, by name. Modules import their peers."""
 WITH_PROCESSES = ("faults", "streams", "endpoint", "scoring", "path")
-DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
+DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "reference" / "benchmarks.md"
 
 
 def part(name: str, *, quick: bool, budget: float | None) -> report.Section:

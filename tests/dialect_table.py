@@ -1,4 +1,4 @@
-"""Tables of `docs/dialects.md`: what is read, and how tools are presented.
+"""Tables of `docs/explanation/dialects.md`: what is read, and how tools are presented.
 
 A mark in the table of what is read is backed by at least one golden case of `tests/cases/dialects`;
 what no case shows is "unverified". "none" is a fact of the markup: it has no place for an id. The
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 ROOT = Path(__file__).parent.parent
-PAGE = ROOT / "docs" / "dialects.md"
+PAGE = ROOT / "docs" / "explanation" / "dialects.md"
 CASES = ROOT / "tests" / "cases" / "dialects"
 UNVERIFIED = "unverified"
 

@@ -2,7 +2,7 @@
 
 pytest loads it in every run of an environment that has toolweave. It is no part of the package and
 imports nothing of it until a test uses the fixture, so other tests start as fast as without it. Its
-documentation is `docs/testing.md`.
+documentation is `docs/how-to/testing.md`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ use crate::registry;
 data_class! {
     /// An error or warning about a `tools.xml`, with its location.
     "Diagnostic", PyDiagnostic(code, severity, message, line=1, column=1, *, length=1, hint=None) {
-        /// The code, such as ``TW001``; see docs/registry.md.
+        /// The code, such as ``TW001``; see docs/explanation/registry.md.
         code: String,
         /// The severity: an error prevents loading, a warning does not.
         severity: String,

@@ -28,7 +28,7 @@ impl Severity {
 /// Declare [`Code`] with the name and severity of each code, in one table.
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $severity:ident;)*) => {
-        /// The code of a diagnostic; `docs/registry.md` explains each.
+        /// The code of a diagnostic; `docs/explanation/registry.md` explains each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code {
             $($(#[$doc])* $name,)*

@@ -35,7 +35,7 @@ async function openChat({ messages, ...options } = {}) {
   return await aiSdk.openChat(version, { id: chatId, messages, transport });
 }
 
-// As in docs/clients.md.
+// As in docs/explanation/clients.md.
 const sparing = {
   headers: { "x-ai-sdk-version": version },
   prepareSendMessagesRequest: ({ id, messages, trigger, messageId }) => ({

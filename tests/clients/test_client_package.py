@@ -101,7 +101,10 @@ def type_errors(folder: Path, sources: dict[str, str], resolution: str) -> list[
 def programs() -> dict[str, str]:
     """Return the blocks of both pages that import the package."""
     found: dict[str, str] = {}
-    for page, text in (("README", README), ("clients", (DOCS / "clients.md").read_text("utf-8"))):
+    for page, text in (
+        ("README", README),
+        ("clients", (DOCS / "explanation/clients.md").read_text("utf-8")),
+    ):
         for kind, block in re.findall(r"^```(tsx?)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
             if f"'{NAME}'" in block or f'"{NAME}"' in block:
                 found[f"{page}_{len(found)}.{kind}"] = block

@@ -1,4 +1,4 @@
-"""Statements of docs/clients.md."""
+"""Statements of docs/explanation/clients.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from paths import DOCS
 from toolweave.web.encoders._requests import VERSION_HEADER
 from web_clients import AG_UI, AI_SDK, PROJECT
 
-PAGE = (DOCS / "clients.md").read_text("utf-8")
+PAGE = (DOCS / "explanation/clients.md").read_text("utf-8")
 DEPENDENCIES: dict[str, str] = json.loads((PROJECT / "package.json").read_text())["dependencies"]
 
 

@@ -150,7 +150,7 @@ fn golden_documents_round_trip() {
 /// The tables in the documentation: code, severity.
 #[test]
 fn the_documentation_lists_every_code() {
-    let text = include_str!("../../docs/registry.md");
+    let text = include_str!("../../docs/explanation/registry.md");
     let rows: Vec<_> = text
         .lines()
         .filter_map(|line| line.strip_prefix("| TW"))

@@ -9,6 +9,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CASES = ROOT / "tests" / "cases"
 """Golden cases, one folder for each area."""
 DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if path.parent.name != "decisions")
+"""The pages of the documentation, without the decisions."""
 EXAMPLES = ROOT / "examples"
 README = ROOT / "README.md"
 SCHEMAS = ROOT / "schemas"

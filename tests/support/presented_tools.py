@@ -1,6 +1,6 @@
 """Tools as the chat templates of models present them, and the differences of toolweave.
 
-`docs/dialects.md` has its tables from here.
+`docs/explanation/dialects.md` has its tables from here.
 """
 
 from __future__ import annotations

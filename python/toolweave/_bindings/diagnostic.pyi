@@ -23,7 +23,7 @@ class Diagnostic:
     ) -> Self: ...
     @property
     def code(self) -> str:
-        """The code, such as ``TW001``; see docs/registry.md."""
+        """The code, such as ``TW001``; see docs/explanation/registry.md."""
 
     @property
     def severity(self) -> Literal["error", "warning"]:

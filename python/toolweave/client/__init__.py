@@ -13,8 +13,8 @@ after the last event; `snapshot()` returns the resulting state of the chat.
     ...                 if event["kind"] == "text":
     ...                     print(event["delta"], end="")
 
-The server is an application of `toolweave.web`; see `docs/web.md`. A refused request, or a server
-that cannot be reached, raises a `ChatRequestError`.
+The server is an application of `toolweave.web`; see `docs/explanation/web.md`. A refused
+request, or a server that cannot be reached, raises a `ChatRequestError`.
 """
 
 from __future__ import annotations

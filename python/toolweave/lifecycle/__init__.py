@@ -2,7 +2,7 @@
 
 A `StreamEventMapper` maps the events of an agent or scene run to plain dicts: the rows of an event
 log and the messages of a stream. A `StreamReducer` computes the state of the chat from them, even
-if they arrive out of order, with gaps or twice; see `docs/lifecycle.md`.
+if they arrive out of order, with gaps or twice; see `docs/explanation/lifecycle.md`.
 
     >>> import asyncio
     >>> from toolweave.agent import Agent

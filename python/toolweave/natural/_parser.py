@@ -127,7 +127,7 @@ class NaturalToolUseParser:
             providers that reject stop sequences.
         reminder: Line after the text of the user, in requests that answer it; True for toolweave's
             own. It is part of the request only, not of the history. It helps some models; see
-            docs/models.md.
+            docs/explanation/models.md.
         **options: Options of `Parser`.
 
     Raises:

@@ -12,7 +12,7 @@ registry with handlers in Python.
     >>> configure(policy=SelectionPolicy(strategy="choose"))    # one call instead of one per tool
     >>> configure()                                             # NLWeb's defaults again
 
-docs/nlweb.md lists the differences from NLWeb.
+docs/explanation/nlweb.md lists the differences from NLWeb.
 """
 
 from __future__ import annotations

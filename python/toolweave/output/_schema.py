@@ -41,7 +41,7 @@ OutputType: TypeAlias = (
 """An output type, for type checkers. They know the output of a class, a function and a list of
 these; that of a union, a ``Literal`` or a JSON Schema is Any to them."""
 
-# Properties of the calls that models write as bare JSON; see `docs/dialects.md`.
+# Properties of the calls that models write as bare JSON; see `docs/explanation/dialects.md`.
 _CALL_NAMES = frozenset({"name", "function", "tool", "tool_name"})
 _CALL_ARGUMENTS = frozenset({"arguments", "parameters", "args", "input", "kwargs"})
 

@@ -110,9 +110,9 @@ class ToolRegistry:
         """Load a registry from a file, or from several sources.
 
         Args:
-            *sources: The sources: a `tools.xml`, flat or with sites (see docs/registry.md); a
-                folder, of which all files with the suffix ``.xml`` are read; or a URL. They are
-                read as one document, in this order.
+            *sources: The sources: a `tools.xml`, flat or with sites (see
+                docs/explanation/registry.md); a folder, of which all files with the suffix ``.xml``
+                are read; or a URL. They are read as one document, in this order.
             base_url: The base URL of relative paths of tools with ``method="url"``.
             allowed_hosts: Hosts that URLs may be read from, as ``host`` or ``host:port``.
             max_bytes: Maximum size of a document at a URL.

@@ -26,7 +26,7 @@ then calls the tools of the scene until it has an answer:
     Completed: The sum of 15 and 27 is 42.
 
 Every run ends with exactly one `Completed` step, which has the stop reason and the totals. Modes,
-costs, limits, hooks and client tools are described in ``docs/scenes.md``.
+costs, limits, hooks and client tools are described in ``docs/explanation/scenes.md``.
 """
 
 from __future__ import annotations

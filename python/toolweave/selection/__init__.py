@@ -20,8 +20,8 @@ tool, its parameters and the reason:
     >>> selection.reason
     'details has the highest score, 90, which reaches the threshold of 70.'
 
-`SelectionPolicy` sets how the model is asked and the limits on cost. See docs/selection.md for a
-comparison of the strategies.
+`SelectionPolicy` sets how the model is asked and the limits on cost. See
+docs/explanation/selection.md for a comparison of the strategies.
 """
 
 from __future__ import annotations

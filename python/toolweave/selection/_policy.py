@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, cast, get_args
 from .._checks import check_iterable, check_type
 
 Strategy: TypeAlias = Literal["choose", "each", "batch"]
-"""Way to ask a model; see docs/selection.md."""
+"""Way to ask a model; see docs/explanation/selection.md."""
 
 RequestKind: TypeAlias = Literal["choose", "each", "batch", "type"]
 """Purpose of a request: scores by one of the strategies, or the type of the query."""

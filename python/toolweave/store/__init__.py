@@ -3,7 +3,7 @@
 A `MessageStore` keeps messages, an append-only event log, runs with their owners, calls that were
 started, and pending inputs, in SQLite or PostgreSQL. Sequence numbers have no gaps in a chat, even
 with concurrent writers; loaded histories are valid input for a provider. `StoreConversations` keeps
-the conversations of scenes in the same database. See docs/store.md.
+the conversations of scenes in the same database. See docs/explanation/store.md.
 
 Example:
     >>> async def main() -> None:

@@ -13,8 +13,8 @@
     'What is 2 + 3?'
 
 `ScriptedModel` gives replies made up by a test. The pytest fixture `recorded_model` records the
-replies of a real model once, and replays them in later runs; see `docs/testing.md`. Outside pytest,
-`StreamRecorder` records replies for `toolweave.models.replay.ReplayModel`.
+replies of a real model once, and replays them in later runs; see `docs/how-to/testing.md`. Outside
+pytest, `StreamRecorder` records replies for `toolweave.models.replay.ReplayModel`.
 """
 
 from __future__ import annotations

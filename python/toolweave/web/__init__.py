@@ -12,7 +12,7 @@ number and to any number of clients.
     >>> app = chat_app(MessageStore("sqlite:///chats.db"), AgentResponder(Agent(model)))
     >>> assert "/chats/{chat_id}/events" in [route.path for route in app.routes]
 
-Serve it with ``uvicorn module:app``. The routes are described in `docs/web.md`.
+Serve it with ``uvicorn module:app``. The routes are described in `docs/explanation/web.md`.
 """
 
 from __future__ import annotations

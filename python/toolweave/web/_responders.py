@@ -40,7 +40,7 @@ class Turn:
     """The turn of a user that a responder answers."""
 
     chat_id: str
-    """Id of the chat in the store; see `docs/web.md` about users who choose the same id."""
+    """Id of the chat in the store; see `docs/explanation/web.md` about users with the same id."""
     run_id: str
     """Id of the run that answers."""
     user_id: str | None

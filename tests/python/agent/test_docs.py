@@ -1,4 +1,4 @@
-"""Consistency of docs/dependencies.md with the code."""
+"""Consistency of docs/explanation/dependencies.md with the code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from page_examples import Example, examples
 from paths import DOCS
 
-PAGE = DOCS / "dependencies.md"
+PAGE = DOCS / "explanation/dependencies.md"
 
 
 @pytest.mark.parametrize("example", examples(PAGE.read_text("utf-8")), ids=lambda e: e.block.line)

@@ -1,4 +1,4 @@
-"""The Python example of docs/clients.md runs, and prints the output shown there."""
+"""The Python example of docs/explanation/clients.md runs, and prints the output shown there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from toolweave.client import AsyncChatClient
 from toolweave.testing import ScriptedModel
 from toolweave.web import ask_in_chat
 
-PAGE = DOCS / "clients.md"
+PAGE = DOCS / "explanation/clients.md"
 
 
 @tool(requires_approval=True)

@@ -1,4 +1,4 @@
-"""The examples of docs/consolidation.md run, and print the output on the page."""
+"""The examples of docs/explanation/consolidation.md run, and print the output on the page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import io
 from markdown_blocks import blocks
 from paths import DOCS
 
-PAGE = DOCS / "consolidation.md"
+PAGE = DOCS / "explanation/consolidation.md"
 
 
 def test_the_examples_print_the_output_on_the_page() -> None:

@@ -1,4 +1,4 @@
-"""The examples of transcripts in docs/natural.md."""
+"""The examples of transcripts in docs/explanation/natural.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from page_examples import Example, examples
 from paths import DOCS
 from toolweave.cli import main
 
-PAGE = (DOCS / "natural.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "explanation/natural.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("example", examples(PAGE), ids=lambda each: str(each.block.line))

@@ -1,4 +1,4 @@
-"""Agreement of docs/agents.md with the code: its blocks run, and its tables are complete."""
+"""Agreement of docs/explanation/agents.md with the code: blocks that run, complete tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from page_examples import examples
 from paths import DOCS
 from toolweave import StopReason
 
-PAGE = (DOCS / "agents.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "explanation/agents.md").read_text(encoding="utf-8")
 EXAMPLES = examples(PAGE)
 OUTPUTS = [block.code for block in blocks(PAGE) if block.language == "text"]
 

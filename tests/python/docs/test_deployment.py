@@ -1,4 +1,4 @@
-"""Statements and examples of docs/deployment.md."""
+"""Statements and examples of docs/how-to/deployment.md."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from paths import DOCS
 from toolweave.store import MessageStore
 from toolweave.web import WebLimits
 
-PAGE = DOCS / "deployment.md"
+PAGE = DOCS / "how-to/deployment.md"
 TEXT = PAGE.read_text("utf-8")
 PYTHON = examples(TEXT)
 

@@ -1,4 +1,4 @@
-"""The tables of `docs/dialects.md`: all dialects, and each mark backed by a golden case."""
+"""Tables of `docs/explanation/dialects.md`: all dialects, each mark backed by a golden case."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from paths import DOCS, ROOT
 from toolweave import Dialect
 
-PAGE = (DOCS / "dialects.md").read_text("utf-8")
+PAGE = (DOCS / "explanation/dialects.md").read_text("utf-8")
 
 
 def load_script() -> Any:
@@ -29,7 +29,7 @@ SCRIPT = load_script()
 def test_the_page_is_current() -> None:
     generated = SCRIPT.sections(SCRIPT.known_dialects())
     current = SCRIPT.rewritten(PAGE, generated) == PAGE
-    assert current, "run `python tests/dialect_table.py` and commit docs/dialects.md"
+    assert current, "run `python tests/dialect_table.py` and commit docs/explanation/dialects.md"
 
 
 def test_every_dialect_has_a_row() -> None:

@@ -58,7 +58,7 @@ def test_the_tests_that_the_readme_names_exist() -> None:
 
 
 def test_the_links_of_the_readme_resolve() -> None:
-    documents = [README, *DOCS.glob("*.md"), *DOCS.glob("coming-from/*.md"), EXAMPLES / "README.md"]
+    documents = [README, *DOCS.rglob("*.md"), *EXAMPLES.glob("**/README.md")]
     for document in documents:
         text = re.sub(r"(?ms)^```.*?^```$|`[^`\n]+`", "", document.read_text("utf-8"))
         for link in re.findall(r"\]\(([^)#]+)\)", text):

@@ -15,7 +15,7 @@ from servers.raw import raw_server
 from servers.scripts import events
 from toolweave import HttpModel
 
-PAGE = (DOCS / "endpoint.md").read_text("utf-8")
+PAGE = (DOCS / "explanation/endpoint.md").read_text("utf-8")
 WRITTEN = re.findall(r"`(HttpModel\(.+?\))` \|", PAGE)
 
 

@@ -1,4 +1,4 @@
-"""The page `docs/evaluation.md`: scores of recorded replies of a real model, and its blocks."""
+"""The page `docs/explanation/evaluation.md`: scores of recorded replies, and its blocks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from toolweave.evaluation import Case, RawReply, Way, load_cases, load_replies, 
 from toolweave.evaluation._text import report_lines
 
 MODEL = "qwen2.5-coder-1.5b-instruct"
-PAGE = (DOCS / "evaluation.md").read_text("utf-8")
+PAGE = (DOCS / "explanation/evaluation.md").read_text("utf-8")
 FOLDER = RECORDED / "forms" / MODEL
 WAYS = ("hermes", "json", "minimax_m2", "native", "pythonic", "qwen3_coder", "react")
 

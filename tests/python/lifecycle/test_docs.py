@@ -1,4 +1,4 @@
-"""Agreement of docs/lifecycle.md with the code, and its examples."""
+"""Agreement of docs/explanation/lifecycle.md with the code, and its examples."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from markdown_blocks import blocks
 from paths import DOCS, SCHEMAS
 from toolweave import Agent, Message
 
-PAGE = DOCS / "lifecycle.md"
+PAGE = DOCS / "explanation/lifecycle.md"
 TEXT = PAGE.read_text("utf-8")
 PYTHON = [block for block in blocks(TEXT) if block.language == "python"]
 
@@ -115,7 +115,7 @@ def test_the_states_are_those_of_calls() -> None:
 
 
 def test_the_tests_of_the_guarantees_exist() -> None:
-    named = re.findall(r"\[([^]]+)\]\((\.\./tests/[a-z_/]+\.py)\)", section("Guarantees"))
+    named = re.findall(r"\[([^]]+)\]\((\.\./\.\./tests/[a-z_/]+\.py)\)", section("Guarantees"))
     assert len(named) > 15
     for name, file in named:
         text = (PAGE.parent / file).read_text("utf-8")

@@ -375,7 +375,7 @@ STATES = {
 @pytest.mark.usefixtures("nlweb")
 @pytest.mark.parametrize("state", STATES)
 def test_the_documented_changes_are_sufficient(tmp_path: Path, state: str) -> None:
-    page = DOCS / "nlweb.md"
+    page = DOCS / "explanation/nlweb.md"
     changes = [one for one in blocks(page.read_text("utf-8")) if one.language == "diff"]
     assert len(changes) == 2
     core = tmp_path / "code" / "core"
@@ -414,7 +414,7 @@ def apply_diff(change: str, text: str) -> str:
 
 @pytest.mark.usefixtures("nlweb")
 def test_the_documented_examples_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = DOCS / "nlweb.md"
+    page = DOCS / "explanation/nlweb.md"
     shown = next(block for block in blocks(page.read_text("utf-8")) if block.language == "python")
     monkeypatch.chdir(tmp_path)
     exec(compile(shown.code, str(page), "exec"), {"__name__": "__nlweb__"})

@@ -96,5 +96,5 @@ def test_as_much_is_sent_as_by_nlweb_and_as_documented(
         f"{count} | {each.calls / count:.2f} | {each.characters / count:,.0f} | "
         f"{choose.characters / count:,.0f} | {words.characters / count:,.0f}"
     )
-    page = (DOCS / "nlweb.md").read_text("utf-8")
+    page = (DOCS / "explanation/nlweb.md").read_text("utf-8")
     assert re.search(rf"^\| .* \| {re.escape(row)} \|$", page, re.MULTILINE), row

@@ -7,7 +7,7 @@ import pytest
 from page_examples import Example, examples
 from paths import DOCS
 
-PAGE = DOCS / "results.md"
+PAGE = DOCS / "explanation/results.md"
 
 
 @pytest.mark.parametrize("example", examples(PAGE.read_text("utf-8")), ids=lambda e: e.block.line)

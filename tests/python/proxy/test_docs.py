@@ -1,4 +1,4 @@
-"""Statements and examples of docs/serve.md."""
+"""Statements and examples of docs/explanation/serve.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .conftest import Serve
 
-PAGE = DOCS / "serve.md"
+PAGE = DOCS / "explanation/serve.md"
 TEXT = PAGE.read_text("utf-8")
 
 

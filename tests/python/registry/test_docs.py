@@ -15,7 +15,7 @@ from page_examples import examples
 from paths import DOCS
 from toolweave.cli import main
 
-PAGE = DOCS / "registry.md"
+PAGE = DOCS / "explanation/registry.md"
 
 
 @pytest.fixture

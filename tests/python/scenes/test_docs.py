@@ -1,4 +1,4 @@
-"""Agreement of docs/scenes.md with the code."""
+"""Agreement of docs/explanation/scenes.md with the code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from paths import DOCS
 from toolweave import SceneManager, SceneStatus, SceneStopReason
 from toolweave.scenes._hooks import Hooks
 
-PAGE = (DOCS / "scenes.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "explanation/scenes.md").read_text(encoding="utf-8")
 
 
 def rows(heading: str) -> list[list[str]]:

@@ -43,7 +43,7 @@ def test_the_example_that_selects_and_runs_works(
 ) -> None:
     [example] = [
         example
-        for example in examples((DOCS / page).read_text("utf-8"))
+        for example in examples((DOCS / "explanation" / page).read_text("utf-8"))
         if "await selector.select(" in example.block.code
     ]
     application = Application()
@@ -61,7 +61,7 @@ def test_the_example_that_selects_and_runs_works(
 
 
 def test_the_table_of_the_policy_has_its_defaults() -> None:
-    text = (DOCS / "selection.md").read_text("utf-8")
+    text = (DOCS / "explanation/selection.md").read_text("utf-8")
     rows = re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| ([^|]+?) \| ", text, re.MULTILINE)
     documented = {
         name: value.removesuffix(" s").strip('`"')

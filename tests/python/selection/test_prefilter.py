@@ -223,5 +223,5 @@ def test_the_right_tool_of_a_paraphrase_is_among_those_asked_about() -> None:
     assert sorted(rows) == ["de", "en", "es", "fr", "ja"]
     for hits in measured.values():
         assert sum(offered for _, offered in hits) >= 0.95 * len(hits)
-    page = (DOCS / "selection.md").read_text("utf-8")
+    page = (DOCS / "explanation/selection.md").read_text("utf-8")
     assert [row for row in rows.values() if row not in page] == []

@@ -1,4 +1,4 @@
-"""docs/store.md is correct, and its examples run."""
+"""docs/explanation/store.md is correct, and its examples run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from toolweave.store import MessageStore, _records
 from toolweave.store._tables import Tables
 from toolweave.testing import ScriptedModel
 
-PAGE = (DOCS / "store.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "explanation/store.md").read_text(encoding="utf-8")
 EXAMPLES = examples(PAGE)
 
 
@@ -30,14 +30,14 @@ def rows(heading: str, number: int = 0) -> list[list[str]]:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.block.line)
 def test_an_example_runs(example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    _, found = example.run("docs/store.md", model=ScriptedModel())
+    _, found = example.run("docs/explanation/store.md", model=ScriptedModel())
     if inspect.iscoroutine(found):
         asyncio.run(asyncio.wait_for(found, 30))
 
 
 def test_the_example_that_follows_a_chat_follows_it(capsys: pytest.CaptureFixture[str]) -> None:
     [example] = [each for each in EXAMPLES if "def follow" in each.block.code]
-    names, _ = example.run("docs/store.md")
+    names, _ = example.run("docs/explanation/store.md")
 
     async def main() -> None:
         async with MessageStore("sqlite://") as store:

@@ -1,4 +1,4 @@
-"""The page `docs/testing.md`: its blocks run, and its failure is the one that is shown."""
+"""The page `docs/how-to/testing.md`: its blocks run, and its failure is the one that is shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from toolweave.testing import call, expect_calls
 
 pytest_plugins = ["pytester"]
 
-PAGE = (DOCS / "testing.md").read_text("utf-8")
+PAGE = (DOCS / "how-to/testing.md").read_text("utf-8")
 
 
 def test_its_blocks_run() -> None:

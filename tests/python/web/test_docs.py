@@ -1,4 +1,4 @@
-"""Consistency of docs/web.md with the code."""
+"""Consistency of docs/explanation/web.md with the code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from toolweave.testing import ScriptedModel
 from toolweave.tools import RateLimit
 from toolweave.web import AgentResponder, Page, WebLimits, chat_app
 
-PAGE = DOCS / "web.md"
+PAGE = DOCS / "explanation/web.md"
 TEXT = PAGE.read_text("utf-8")
 
 
