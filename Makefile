@@ -19,6 +19,7 @@ CHECKED := target/checked-wheel
 CORE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
 PACKAGE := pyproject.toml README.md LICENSE THIRD-PARTY-NOTICES.txt \
 	$(shell find python -type f ! -name '*.so' ! -name '*.pyd' ! -name '*.pyc')
+SITE_SCRIPTS := target/site-scripts
 CLIENT := web/client/toolweave-client.tgz
 NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix
 
@@ -47,7 +48,7 @@ unexport MAKEFLAGS MFLAGS
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo check test test-all build lint lint-rust lint-python types core page wheel web client bench profile instructions docs fuzz clean
+.PHONY: help demo check test test-all build lint lint-rust lint-python types core page wheel web client bench profile instructions docs site fuzz clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,7 +62,7 @@ check: lint types core page $(VENV)/built ## the quick round: lint, types, Rust 
 test: lint docs types core page $(VENV)/checked-wheel $(VENV)/browser tests/clients/node_modules/made examples/react/node_modules/made ## everything a change must pass, on the oldest and the newest Python and those between
 	$(BIN)/python tests/suites.py test $(CHECKED)/*.whl $(ARGS)
 
-test-all: lint docs types core page $(VENV)/wheel $(VENV)/browser tests/clients/node_modules/made examples/react/node_modules/made ## everything a release must pass: the release wheel on every Python, long fault runs, large packages
+test-all: lint docs site types core page $(VENV)/wheel $(VENV)/browser tests/clients/node_modules/made examples/react/node_modules/made ## everything a release must pass: the release wheel on every Python, long fault runs, large packages
 	$(BIN)/python tests/suites.py all dist/*.whl $(ARGS)
 
 build: $(VENV)/built ## the package for development, in .venv
@@ -125,6 +126,11 @@ instructions: ## instructions of the parser, of all dialects at once beside one;
 docs: export RUSTDOCFLAGS := -D warnings
 docs: $(VENV)/uv ## the Rust documentation, bindings included, in target/doc
 	cargo doc --locked --no-deps --document-private-items --features abi3
+
+# Strict: a broken link or anchor, a page that is not in the navigation or a public name without a
+# docstring is an error. The site has all scripts that it loads.
+site: .venvs/site/made $(SITE_SCRIPTS)/made $(VENV)/built ## the documentation as a site, in target/site
+	PYTHONPATH=python NO_MKDOCS_2_WARNING=1 .venvs/site/bin/python -m mkdocs --quiet build --strict
 
 # The crate forbids unsafe code, so no sanitizer, and without one stable Rust will do.
 fuzz: $(CARGO_FUZZ) ## each fuzz target for FUZZ_SECONDS; see tests/fuzz
@@ -201,6 +207,22 @@ $(CARGO_FUZZ):
 # The parsers of other crates, which bring hundreds of crates along.
 .venvs/bench/crates: .venvs/bench/made benches/crates/Cargo.toml benches/crates/src/lib.rs
 	$(UV) pip install --python .venvs/bench ./benches/crates
+	@touch $@
+
+.venvs/site/made: pyproject.toml | $(VENV)/uv
+	$(UV) venv --clear --python $(PYTHON) .venvs/site
+	$(UV) pip install --python .venvs/site --group site
+	@touch $@
+
+# Scripts that the theme would load from another server.
+$(SITE_SCRIPTS)/made: | $(VENV)/dev
+	rm -rf $(SITE_SCRIPTS) && mkdir -p $(SITE_SCRIPTS)
+	for script in mermaid@11.17.2 iframe-worker@1.0.4; do \
+		(cd $(SITE_SCRIPTS) && PATH="$(CURDIR)/$(BIN):$$PATH" npm pack --silent $$script) || exit 1; \
+		mkdir $(SITE_SCRIPTS)/$${script%@*} && \
+		tar -xzf $(SITE_SCRIPTS)/$${script%@*}-$${script#*@}.tgz -C $(SITE_SCRIPTS)/$${script%@*} --strip-components=1 || exit 1; \
+	done
+	rm $(SITE_SCRIPTS)/*.tgz
 	@touch $@
 
 # Only to be measured against, in processes of its own.

@@ -1,0 +1,314 @@
+"""Pages of the reference that follow from the package: names, settings, errors and commands.
+
+Names, signatures and docstrings are read from the source and the stubs; only the commands are
+run, for their help.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pkgutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import griffe
+
+from docstrings import PackageDocstrings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "python" / "toolweave"
+
+API = """\
+# `{module}`
+
+::: {module}
+    options:
+      members: [{names}]
+"""
+CORE = """\
+# `toolweave`
+
+These names are documented here. All others that `import toolweave` exports are listed at the end,
+with the modules that document them.
+
+{names}
+
+## Other names
+
+| name | documented in |
+| --- | --- |
+{others}
+"""
+SETTINGS = """\
+# Settings
+
+Every option with a default, of every public class and function, in the order of the modules. The
+options of commands are with the [commands](commands.md).
+
+"""
+ERRORS = """\
+# Errors
+
+Every exception of the package is a `ToolweaveError`. Errors of the programmer, such as an argument
+out of range, are Python's own `TypeError` and `ValueError`.
+
+| exception | also a | cause | raised by |
+| --- | --- | --- | --- |
+"""
+COMMANDS = """\
+# Commands
+
+The command `toolweave` comes with the package. Exit codes: 0 for success, 1 if a requested check
+failed, 2 for invalid usage or input.
+
+"""
+
+
+def load() -> griffe.Module:
+    """Load the package with its stubs, without importing it."""
+    package = griffe.load(
+        "toolweave",
+        search_paths=[PACKAGE.parent],
+        allow_inspection=False,
+        resolve_aliases=True,
+        extensions=griffe.load_extensions(PackageDocstrings),
+    )
+    return cast("griffe.Module", package)
+
+
+def public_modules() -> list[str]:
+    """Return the dotted names of the public modules below the package that export names."""
+    return [
+        found.name
+        for found in pkgutil.walk_packages([str(PACKAGE)], "toolweave.")
+        if not any(part.startswith("_") for part in found.name.split("."))
+        and found.name not in ("toolweave.cli", "toolweave.integrations")
+    ]
+
+
+def exports(module: griffe.Object | griffe.Alias) -> list[str]:
+    """Return the names that a module exports, sorted, without its version."""
+    return sorted({str(name) for name in module.exports or ()} - {"__version__"})
+
+
+def pages(package: griffe.Module) -> dict[str, str]:
+    """Create the generated pages of the reference.
+
+    Args:
+        package: The package, as `load` returns it.
+
+    Returns:
+        The Markdown of each page, by its path in the documentation.
+
+    Raises:
+        ValueError: A public name has no docstring.
+    """
+    modules = {name: member(package, name) for name in public_modules()}
+    missing = [
+        f"{path}.{name}"
+        for path, module in (("toolweave", package), *modules.items())
+        for name in exports(module)
+        if undocumented(module[name])
+    ]
+    if missing:
+        raise ValueError(f"public names without a docstring: {', '.join(missing)}")
+    api = {
+        f"reference/api/{name}.md": API.format(module=name, names=", ".join(exports(module)))
+        for name, module in modules.items()
+    }
+    return {
+        "reference/api/toolweave.md": core_page(package, modules),
+        **api,
+        "reference/settings.md": settings_page(package, modules),
+        "reference/errors.md": errors_page(package, modules),
+        "reference/commands.md": commands_page(),
+    }
+
+
+def member(package: griffe.Module, path: str) -> griffe.Module:
+    """Return a module of the package by its dotted name."""
+    return cast("griffe.Module", package[path.removeprefix("toolweave.")])
+
+
+def undocumented(exported: griffe.Object | griffe.Alias) -> bool:
+    """Return whether a name that is neither an alias of types nor a module lacks a docstring."""
+    return exported.kind in (griffe.Kind.CLASS, griffe.Kind.FUNCTION) and not exported.docstring
+
+
+def core_page(package: griffe.Module, modules: dict[str, griffe.Module]) -> str:
+    """Create the page of the names that no other public module exports."""
+    homes: dict[str, str] = {}
+    for path, module in modules.items():
+        for name in exports(module):
+            homes.setdefault(name, path)
+    here = [name for name in exports(package) if name not in homes]
+    return CORE.format(
+        names="\n\n".join(
+            f"::: toolweave.{name}\n    options:\n      show_root_heading: true\n"
+            "      show_root_toc_entry: true"
+            for name in here
+        ),
+        others="\n".join(
+            f"| `{name}` | [`{homes[name]}`]({homes[name]}.md#{homes[name]}.{name}) |"
+            for name in exports(package)
+            if name in homes
+        ),
+    )
+
+
+def settings_page(package: griffe.Module, modules: dict[str, griffe.Module]) -> str:
+    """Create the page of all parameters with defaults."""
+    lines = [SETTINGS]
+    seen: set[str] = set()
+    for path, module in (*modules.items(), ("toolweave", package)):
+        for name in exports(module):
+            found = module[name]
+            has_options = found.is_function or (found.is_class and not is_error(found))
+            rows = list(options_of(found)) if has_options else []
+            if rows and found.canonical_path not in seen:
+                seen.add(found.canonical_path)
+                lines += [
+                    f"## {path}.{name}",
+                    "",
+                    f"[`{name}`](api/{path}.md#{path}.{name}): {first_sentence(found)}",
+                    "",
+                    "| option | default | |",
+                    "| --- | --- | --- |",
+                    *rows,
+                    "",
+                ]
+    return "\n".join(lines)
+
+
+def options_of(found: griffe.Object | griffe.Alias) -> Iterator[str]:
+    """Yield a row for each parameter of a class or function that has a default."""
+    texts = described(found)
+    for parameter in found.parameters:  # type: ignore[union-attr]
+        if parameter.default is None or parameter.name.startswith("_"):
+            continue
+        attribute = found.members.get(parameter.name)
+        text = texts.get(parameter.name, "")
+        if not text and attribute is not None and attribute.docstring:
+            text = attribute.docstring.value
+        yield f"| `{parameter.name}` | {code(str(parameter.default))} | {cell(text)} |"
+
+
+def described(found: griffe.Object | griffe.Alias) -> dict[str, str]:
+    """Return the texts about parameters in the docstrings of a class and of its `__init__`."""
+    texts: dict[str, str] = {}
+    for documented in (found, found.members.get("__init__")):
+        if documented is None or not documented.docstring:
+            continue
+        for section in documented.docstring.parse("google", warnings=False):
+            if section.kind is griffe.DocstringSectionKind.parameters:
+                texts.update({item.name.lstrip("*"): item.description for item in section.value})
+    return texts
+
+
+def is_error(found: griffe.Object | griffe.Alias) -> bool:
+    """Return whether a class is an exception of the package."""
+    return found.canonical_path.startswith("toolweave.exceptions.")
+
+
+def errors_page(package: griffe.Module, modules: dict[str, griffe.Module]) -> str:
+    """Create the page of all exceptions, each with its cause and the functions that raise it."""
+    raising = raisers(modules | {"toolweave": package})
+    errors = modules["toolweave.exceptions"]
+    lines = []
+    for name in exports(errors):
+        found = errors[name]
+        bases = [f"`{base}`" for base in found.bases if str(base) != "ToolweaveError"]  # type: ignore[union-attr]
+        where = ", ".join(f"[`{shown}`](api/{link})" for shown, link in raising.get(name, ()))
+        lines.append(
+            f"| [`{name}`](api/toolweave.exceptions.md#toolweave.exceptions.{name}) "
+            f"| {', '.join(bases)} | {cell(found.docstring.value)} | {where} |"
+        )
+    return ERRORS + "\n".join(lines) + "\n"
+
+
+def raisers(modules: dict[str, griffe.Module]) -> dict[str, list[tuple[str, str]]]:
+    """Return the public functions whose docstrings say that they raise each exception."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    seen: set[str] = set()
+    for path, module in modules.items():
+        for name in exports(module):
+            exported = module[name]
+            inner = [exported]
+            if exported.kind is griffe.Kind.CLASS:
+                inner += [
+                    each
+                    for key, each in exported.members.items()
+                    if not each.is_alias and (key == "__init__" or not key.startswith("_"))
+                ]
+            for each in inner:
+                if not each.docstring or each.canonical_path in seen:
+                    continue
+                seen.add(each.canonical_path)
+                suffix = "" if each is exported else f".{each.name}"
+                shown = f"{name}{suffix.replace('.__init__', '')}"
+                anchor = f"{path}.md#{path}.{name}{suffix.replace('.__init__', '')}"
+                for section in each.docstring.parse("google", warnings=False):
+                    if section.kind is griffe.DocstringSectionKind.raises:
+                        for item in section.value:
+                            rows = found.setdefault(str(item.annotation), [])
+                            if (shown, anchor) not in rows:
+                                rows.append((shown, anchor))
+    return found
+
+
+def commands_page() -> str:
+    """Create the page of all commands, with the help that each prints."""
+    names = command_names()
+    lines = [COMMANDS, "```text", help_of().rstrip(), "```", ""]
+    for name in names:
+        lines += [f"## toolweave {name}", "", "```text", help_of(name).rstrip(), "```", ""]
+    return "\n".join(lines)
+
+
+def command_names() -> tuple[str, ...]:
+    """Return the names of the commands."""
+    from toolweave import cli
+
+    return tuple(cli.COMMANDS)
+
+
+def help_of(*command: str) -> str:
+    """Return the help of a command, 88 columns wide and without colors."""
+    from toolweave.cli import main
+
+    printed = io.StringIO()
+    before = {name: os.environ.get(name) for name in ("COLUMNS", "NO_COLOR")}
+    os.environ.update(COLUMNS="88", NO_COLOR="1")
+    program = sys.argv[0]
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
+            main([*command, "--help"])
+    finally:
+        sys.argv[0] = program
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+    return printed.getvalue()
+
+
+def first_sentence(found: griffe.Object | griffe.Alias) -> str:
+    """Return the first line of a docstring, which is a sentence."""
+    return found.docstring.value.partition("\n")[0] if found.docstring else ""
+
+
+def cell(text: str) -> str:
+    """Return a text as the cell of a table."""
+    return " ".join(text.partition("\n\n")[0].split()).replace("|", "\\|")
+
+
+def code(text: str) -> str:
+    """Return an expression as inline code in the cell of a table."""
+    return f"`{' '.join(text.split())}`".replace("|", "\\|")

@@ -1,0 +1,27 @@
+"""Extension of griffe: docstrings and constructors of this package as its pages show them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import griffe
+
+EXAMPLE = re.compile(r"^( *)>>> .*(?:\n\1.+)*", re.MULTILINE)
+
+
+class PackageDocstrings(griffe.Extension):
+    """Examples in fences, and `__new__` of a stub as the constructor."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Prepare an object of the package."""
+        if obj.docstring:
+            # A paragraph that begins with a prompt is no code in Markdown.
+            obj.docstring.value = EXAMPLE.sub(r"\1```pycon\n\g<0>\n\1```", obj.docstring.value)
+        if obj.is_class and "__new__" in obj.members and "__init__" not in obj.members:
+            constructor = obj.members["__new__"]
+            if isinstance(constructor, griffe.Function):
+                constructor.name = "__init__"
+                constructor.parameters["cls"].name = "self"
+                obj.members["__init__"] = constructor
+                del obj.members["__new__"]
