@@ -71,7 +71,7 @@ def on_post_page(output: str, page: Page, **_: Any) -> str:
 
 
 def on_post_template(output_content: str, template_name: str, **_: Any) -> str:
-    """Do the same on pages such as that for errors."""
+    """Load it from the site on pages such as that for errors."""
     return local_scripts(output_content, template_name)
 
 
