@@ -7,7 +7,9 @@ from typing import Any
 
 import griffe
 
-EXAMPLE = re.compile(r"^( *)>>> .*(?:\n\1.+)*", re.MULTILINE)
+PLAIN = re.compile(r"^(?P<indent>)>>> .*(?:\n.+)*", re.MULTILINE)
+INDENTED = re.compile(r"^(?P<indent> *)>>> .*(?:\n(?P=indent).+)*", re.MULTILINE)
+SECTION = re.compile(r"^Example:$", re.MULTILINE)
 
 
 class PackageDocstrings(griffe.Extension):
@@ -16,8 +18,12 @@ class PackageDocstrings(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Prepare an object of the package."""
         if obj.docstring:
-            # A paragraph that begins with a prompt is no code in Markdown.
-            obj.docstring.value = EXAMPLE.sub(r"\1```pycon\n\g<0>\n\1```", obj.docstring.value)
+            # A paragraph that begins with a prompt is no code in Markdown. An indented one is,
+            # except in a section, which loses its indent.
+            examples = INDENTED if SECTION.search(obj.docstring.value) else PLAIN
+            obj.docstring.value = examples.sub(
+                r"\g<indent>```pycon\n\g<0>\n\g<indent>```", obj.docstring.value
+            )
         if obj.is_class and "__new__" in obj.members and "__init__" not in obj.members:
             constructor = obj.members["__new__"]
             if isinstance(constructor, griffe.Function):

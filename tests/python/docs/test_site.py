@@ -96,4 +96,9 @@ def test_every_decision_is_in_the_index(generated: dict[str, str]) -> None:
 def test_options_of_a_stub_are_those_of_its_constructor(package: griffe.Module) -> None:
     limits = package["Limits"]
     assert "max_tag_bytes" in [parameter.name for parameter in limits.parameters]
-    assert "```pycon" in package["tools.Toolset"].docstring.value
+
+
+def test_examples_are_in_fences_unless_they_are_indented_blocks(package: griffe.Module) -> None:
+    assert "\n    ```pycon\n    >>> " in package["tools.Toolset"].docstring.value
+    assert "```" not in package["agent"].docstring.value
+    assert ">>> " in package["agent"].docstring.value
