@@ -1,4 +1,4 @@
-"""Accessibility: keyboard, screen reader, dark mode, reduced motion, narrow screens."""
+"""Accessibility: keyboard, screen reader, dark mode, reduced motion, narrow screens, languages."""
 
 from __future__ import annotations
 
@@ -264,3 +264,49 @@ def test_a_live_region_announces_events(scripted: ScriptedServer, open_page: Ope
     page.page.reload()
     expect(page.texts).to_have_text("It is paid.")
     expect(announcements).to_be_empty()
+
+
+def test_the_page_speaks_the_language_of_the_browser_and_then_that_of_the_choice(
+    scripted: ScriptedServer, open_page: OpenPage
+) -> None:
+    page = open_page(scripted, locale="de-AT")
+    html = page.page.locator("html")
+    expect(html).to_have_attribute("lang", "de")
+    expect(page.page.get_by_role("list", name="Vorschläge")).to_be_visible()
+    expect(page.page.get_by_role("heading", name="Fragen Sie")).to_be_visible()
+    assert barriers(page) == []
+
+    page.page.get_by_label("Sprache").select_option("English")
+    expect(html).to_have_attribute("lang", "en")
+    expect(page.page.get_by_role("list", name="Suggestions")).to_be_visible()
+    page.page.reload()
+    expect(html).to_have_attribute("lang", "en")
+    expect(page.page.get_by_role("list", name="Suggestions")).to_be_visible()
+
+
+def test_another_language_is_shown_at_once_in_every_state(
+    scripted: ScriptedServer, open_page: OpenPage
+) -> None:
+    page = open_page(scripted, reduced_motion="reduce")
+    all_at_once(page, scripted)
+    page.page.get_by_label("Language").select_option("Deutsch")
+    calls = page.page.locator("article[data-call]")
+    for name, state in {
+        '"done"': "erledigt",
+        '"failed"': "Fehler",
+        "Margherita": "wartet auf eine Antwort",
+        "when?": "aufgeschoben",
+        "Ada": "wartet auf Erlaubnis",
+    }.items():
+        expect(calls.filter(has_text=name).locator("header")).to_contain_text(state)
+    expect(calls.filter(has_text="Bob")).to_contain_text("Argumente verletzen das Schema")
+    transfer = calls.filter(has_text="Ada")
+    expect(transfer).to_contain_text("repariert: ")
+    for tab in ("Auswahl", "Rohtext", "Zeitachse"):
+        page.show(tab)
+        assert barriers(page) == []
+    page.page.set_viewport_size(NARROW)
+    expect_no_sideways(page)
+    assert barriers(page) == []
+    transfer.get_by_role("button", name="Erlauben").click()
+    expect(transfer).to_contain_text("Erlaubt von Ihnen")

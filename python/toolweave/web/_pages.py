@@ -34,10 +34,6 @@ _BUILT = Path(__file__).parent / "page"
 # What the built page says before its script has run, and what link previews show.
 _BUILT_TITLE = "<title>toolweave</title>"
 _BUILT_DESCRIPTION = 'content="Watch tool calls being written, run and answered."'
-_INTRO = (
-    "Watch each tool call as it is written, run and answered. Results appear as soon as they are "
-    "ready, in any order."
-)
 
 MAX_LINE_LENGTH = 200
 """Maximum length of a title, a headline, a label or a placeholder, in characters."""
@@ -96,15 +92,17 @@ class Page:
 
     title: str = "toolweave"
     """Title above the page and in the window, with at most 200 characters."""
-    headline: str = "Ask, and watch the tools at work"
-    """Heading of the front page, with at most 200 characters."""
-    intro: str = _INTRO
+    headline: str | None = None
+    """Heading of the front page, with at most 200 characters. None for the page's own, in the
+    user's language."""
+    intro: str | None = None
     """Text below the headline, with at most 4000 characters; empty for none. Empty lines separate
-    paragraphs."""
+    paragraphs. None for the page's own, in the user's language."""
     suggestions: Sequence[Suggestion | str] = ()
     """Messages that the front page suggests, at most 24. A string is label and message in one."""
-    placeholder: str = "Write a message"
-    """Text in the empty message box, with at most 200 characters."""
+    placeholder: str | None = None
+    """Text in the empty message box, with at most 200 characters. None for the page's own, in the
+    user's language."""
     logo: Path | None = None
     """Image in front of the title, and icon of the window: an SVG, PNG, WebP, JPEG, GIF or AVIF
     file. None for the logo of toolweave."""
@@ -127,9 +125,12 @@ class Page:
             ValueError: A setting is invalid.
         """
         _check_line("title", self.title, MAX_LINE_LENGTH)
-        _check_line("headline", self.headline, MAX_LINE_LENGTH)
-        _check_line("intro", self.intro, MAX_TEXT_LENGTH, empty=True)
-        _check_line("placeholder", self.placeholder, MAX_LINE_LENGTH, empty=True)
+        if self.headline is not None:
+            _check_line("headline", self.headline, MAX_LINE_LENGTH)
+        if self.intro is not None:
+            _check_line("intro", self.intro, MAX_TEXT_LENGTH, empty=True)
+        if self.placeholder is not None:
+            _check_line("placeholder", self.placeholder, MAX_LINE_LENGTH, empty=True)
         object.__setattr__(self, "suggestions", _suggestions(self.suggestions))
         _check_links(self.links)
         if self.logo is not None:
@@ -162,21 +163,26 @@ class Page:
     async def _index(self, _: Request) -> Response:
         # Read again each time: the page of an application may be built while the server is up.
         text = await asyncio.to_thread((self.directory / "index.html").read_text, "utf-8")
-        description = f'content="{html.escape(self.headline)}"'
         text = text.replace(_BUILT_TITLE, f"<title>{html.escape(self.title)}</title>", 1)
+        if self.headline is not None:
+            description = f'content="{html.escape(self.headline)}"'
+            text = text.replace(_BUILT_DESCRIPTION, description, 1)
         return HTMLResponse(
-            text.replace(_BUILT_DESCRIPTION, description, 1),
+            text,
             headers={"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-cache"},
         )
 
     async def _settings(self, _: Request) -> Response:
+        texts = {
+            "headline": self.headline,
+            "intro": self.intro,
+            "placeholder": self.placeholder,
+        }
         return JSONResponse(
             {
                 **self.extra_settings,
                 "title": self.title,
-                "headline": self.headline,
-                "intro": self.intro,
-                "placeholder": self.placeholder,
+                **{name: text for name, text in texts.items() if text is not None},
                 "suggestions": [
                     {"label": each.label, "text": each.text}
                     for each in _suggestions(self.suggestions)

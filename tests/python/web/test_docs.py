@@ -136,8 +136,6 @@ async def test_the_page_is_served_with_its_files_and_its_settings(tmp_path: Path
             "about": "Tea.",
             "title": "Tea",
             "headline": "Ask about tea",
-            "intro": page.intro,
-            "placeholder": "Write a message",
             "suggestions": [],
             "links": [],
             "hasLogo": False,

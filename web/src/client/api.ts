@@ -61,12 +61,12 @@ export interface Answered {
  */
 export interface Playground {
   title: string;
-  /** Heading of the front page. */
-  headline: string;
-  /** Text below the headline; empty lines separate paragraphs. */
-  intro: string;
-  /** Text in the empty message box. */
-  placeholder: string;
+  /** Heading of the front page. Absent for the page's own, in the user's language. */
+  headline?: string;
+  /** Text below the headline; empty lines separate paragraphs. Absent for the page's own. */
+  intro?: string;
+  /** Text in the empty message box. Absent for the page's own. */
+  placeholder?: string;
   suggestions: { label: string; text: string }[];
   links: { label: string; url: string }[];
   /** True if `/logo` is an image to show instead of the default one. */

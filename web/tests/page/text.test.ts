@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { beginning, part, partCount } from '../../src/page/text/excerpt.ts';
 import { parseBlocks, parseSpans } from '../../src/page/text/prose.ts';
-import { amount, count, duration, pluralize, sentence, size } from '../../src/page/text/format.ts';
+import { amount, count, duration, sentence, size } from '../../src/page/text/format.ts';
 
 const anyText = fc.string({ unit: 'grapheme', maxLength: 300 });
 
@@ -112,11 +112,6 @@ test('numbers are formatted for people', () => {
     '',
   ]);
   expect(count(1234567)).toBe('1,234,567');
-  expect([pluralize(1, 'line'), pluralize(2, 'line'), pluralize(2, 'reply', 'replies')]).toEqual([
-    '1 line',
-    '2 lines',
-    '2 replies',
-  ]);
   expect(['no room', 'Full.', ''].map(sentence)).toEqual(['No room.', 'Full.', '']);
   expect([size(812), size(4100), size(5_000_000)]).toEqual(['812 bytes', '4.1 kB', '5.0 MB']);
   expect(['0.00140', '2.0', '3', 'much'].map(amount)).toEqual(['0.0014', '2', '3', 'much']);

@@ -142,7 +142,7 @@ _CHATS: Fields = {
             "hasLogo": {**FLAG, "description": "True if `/logo` is the logo of the page."},
             "pendingTimeout": {"type": "integer", "minimum": 0, "description": "Milliseconds."},
         },
-        "required": ["title", "headline", "suggestions", "pendingTimeout"],
+        "required": ["title", "suggestions", "pendingTimeout"],
     },
 }
 

@@ -6,6 +6,7 @@
  */
 
 import { parseExact, stringifyExact } from '../../client/index.ts';
+import { texts } from '../language/language.svelte.ts';
 
 /** A field of the form. */
 export interface Field {
@@ -36,7 +37,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 /** Return the fields for `schema`; null if the form does not support the schema. */
 export function fieldsOf(schema: unknown): Field[] | null {
   if (schema === undefined) {
-    return [{ name: null, label: 'Answer', input: 'lines', required: true }];
+    return [{ name: null, label: texts().question.answer, input: 'lines', required: true }];
   }
   if (!isRecord(schema)) return null;
   if (!isRecord(schema.properties)) {
@@ -59,7 +60,7 @@ function fieldOf(name: string | null, schema: unknown, required: boolean): Field
   if (!isRecord(schema)) return null;
   const input = inputOf(schema);
   if (input === null) return null;
-  const title = typeof schema.title === 'string' ? schema.title : (name ?? 'Answer');
+  const title = typeof schema.title === 'string' ? schema.title : (name ?? texts().question.answer);
   const field: Field = { name, label: title, input, required };
   if (typeof schema.description === 'string') field.help = schema.description;
   if (input === 'choice') field.choices = Array.isArray(schema.enum) ? schema.enum : [schema.const];
@@ -132,20 +133,20 @@ function readField(
   if (text.trim() === '') {
     if (!field.required) return { value: undefined };
     // An empty string is valid JSON, but an empty required field is probably a mistake.
-    return { problem: `${field.label} is required.` };
+    return { problem: texts().question.isRequired(field.label) };
   }
   if (field.input === 'choice') return { value: field.choices?.[Number(text)] };
   if (field.input !== 'number' && field.input !== 'integer') return { value: text };
   const number = Number(text);
-  if (!Number.isFinite(number)) return { problem: `${field.label} must be a number.` };
+  if (!Number.isFinite(number)) return { problem: texts().question.mustBeNumber(field.label) };
   if (field.input === 'integer' && !Number.isInteger(number)) {
-    return { problem: `${field.label} must be a whole number.` };
+    return { problem: texts().question.mustBeWhole(field.label) };
   }
   if (field.minimum !== undefined && number < field.minimum) {
-    return { problem: `${field.label} must be ${field.minimum} or more.` };
+    return { problem: texts().question.mustBeAtLeast(field.label, field.minimum) };
   }
   if (field.maximum !== undefined && number > field.maximum) {
-    return { problem: `${field.label} must be ${field.maximum} or less.` };
+    return { problem: texts().question.mustBeAtMost(field.label, field.maximum) };
   }
   return { value: number };
 }
@@ -164,6 +165,6 @@ export function parseAnswer(text: string): { value: unknown } | { problem: strin
   try {
     return { value: parseExact(text) };
   } catch {
-    return { problem: 'This is not valid JSON. A string needs quotation marks: "yes".' };
+    return { problem: texts().question.notJson };
   }
 }

@@ -2,6 +2,7 @@
 
 import type { IconName } from '../icons/icons.ts';
 import { ownValue, type CallState, type SnapshotCall } from '../types.ts';
+import { texts } from '../language/language.svelte.ts';
 
 /** The meaning of a colour. */
 export type Tone = 'busy' | 'calm' | 'good' | 'ask' | 'bad' | 'other';
@@ -13,41 +14,43 @@ export interface Appearance {
   tone: Tone;
 }
 
-const appearances: Record<CallState, Appearance> = {
-  writing: { label: 'writing', icon: 'pen', tone: 'busy' },
-  pending: { label: 'pending', icon: 'dots', tone: 'calm' },
-  awaiting_approval: { label: 'awaiting approval', icon: 'shield', tone: 'ask' },
-  approved: { label: 'allowed', icon: 'shield', tone: 'busy' },
-  awaiting_answer: { label: 'awaiting an answer', icon: 'question', tone: 'ask' },
-  deferred: { label: 'deferred', icon: 'hourglass', tone: 'other' },
-  running: { label: 'running', icon: 'play', tone: 'busy' },
-  success: { label: 'success', icon: 'check', tone: 'good' },
-  error: { label: 'error', icon: 'cross', tone: 'bad' },
-  denied: { label: 'denied', icon: 'barred', tone: 'bad' },
-  interrupted: { label: 'interrupted', icon: 'broken', tone: 'ask' },
-  timeout: { label: 'timeout', icon: 'clock', tone: 'ask' },
+const appearances: Record<CallState, Omit<Appearance, 'label'>> = {
+  writing: { icon: 'pen', tone: 'busy' },
+  pending: { icon: 'dots', tone: 'calm' },
+  awaiting_approval: { icon: 'shield', tone: 'ask' },
+  approved: { icon: 'shield', tone: 'busy' },
+  awaiting_answer: { icon: 'question', tone: 'ask' },
+  deferred: { icon: 'hourglass', tone: 'other' },
+  running: { icon: 'play', tone: 'busy' },
+  success: { icon: 'check', tone: 'good' },
+  error: { icon: 'cross', tone: 'bad' },
+  denied: { icon: 'barred', tone: 'bad' },
+  interrupted: { icon: 'broken', tone: 'ask' },
+  timeout: { icon: 'clock', tone: 'ask' },
 };
 
 /** Return the presentation of a call. An unknown state is shown by its name. */
 export function appearanceOf(call: SnapshotCall): Appearance {
-  const found = ownValue<Appearance>(appearances, call.state);
+  const found = ownValue<Omit<Appearance, 'label'>>(appearances, call.state);
   if (found === undefined) return { label: call.state, icon: 'dots', tone: 'calm' };
-  if (call.state === 'running' && call.progress.length > 0) return { ...found, label: 'progress' };
-  return found;
+  const { states, progressState } = texts().calls;
+  const hasProgress = call.state === 'running' && call.progress.length > 0;
+  return { ...found, label: hasProgress ? progressState : states[call.state] };
 }
 
 /** Return the decision on a call, such as `Allowed by ann`; undefined if there is none. */
 export function decisionOf(call: SnapshotCall): string | undefined {
   if (call.approved === undefined) return undefined;
   const { decidedBy } = call;
-  const person = decidedBy === 'user' ? 'the user' : decidedBy;
-  return (call.approved ? 'Allowed' : 'Denied') + (person === undefined ? '' : ` by ${person}`);
+  const person = decidedBy === 'user' ? texts().calls.theUser : decidedBy;
+  const decision = call.approved ? texts().calls.allowed : texts().calls.denied;
+  return person === undefined ? decision : texts().calls.decidedBy(decision, person);
 }
 
 /** Return the form in which a model wrote a call; undefined if it is the usual one. */
 export function originOf(call: SnapshotCall): string | undefined {
   const dialect = call.dialect ?? 'natural';
-  if (call.recovered === true) return `recovered from text · ${dialect}`;
+  if (call.recovered === true) return texts().calls.recovered(dialect);
   return ['natural', 'native'].includes(dialect) ? undefined : dialect;
 }
 

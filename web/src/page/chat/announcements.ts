@@ -4,6 +4,7 @@
 
 import { appearanceOf } from '../calls/states.ts';
 import type { Snapshot } from '../types.ts';
+import { texts } from '../language/language.svelte.ts';
 
 const maxLength = 400;
 
@@ -18,25 +19,29 @@ export function announcements(before: Snapshot, after: Snapshot): string[] {
       sentences.push(shortened(typeof message.text === 'string' ? message.text : ''));
     }
     if (message.kind === 'error' && old === undefined && typeof message.message === 'string') {
-      sentences.push(`Error: ${shortened(message.message)}`);
+      sentences.push(texts().announced.error(shortened(message.message)));
     }
     const states = new Map(old?.toolCalls?.map((call) => [call.toolCallId, call.state]));
     for (const call of message.toolCalls ?? []) {
       if (states.get(call.toolCallId) === call.state) continue;
       if (['writing', 'pending', 'approved'].includes(call.state)) continue;
-      sentences.push(`${call.name === '' ? 'A call' : call.name}: ${appearanceOf(call).label}.`);
+      sentences.push(
+        `${call.name === '' ? texts().announced.call : call.name}: ${appearanceOf(call).label}.`,
+      );
     }
   }
   const runs = new Map(before.runs.map((run) => [run.runId, run.status]));
   for (const run of after.runs) {
     if (run.status === runs.get(run.runId)) continue;
-    if (run.status === 'started') sentences.push('The assistant is working.');
+    if (run.status === 'started') sentences.push(texts().announced.working);
     else
-      sentences.push(run.stopReason === 'completed' ? 'Reply finished.' : 'The reply ended early.');
+      sentences.push(
+        run.stopReason === 'completed' ? texts().announced.finished : texts().announced.endedEarly,
+      );
   }
   return sentences;
 }
 
 function shortened(text: string): string {
-  return text.length <= maxLength ? text : `${text.slice(0, maxLength)} … and more.`;
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength)} … ${texts().announced.cut}`;
 }

@@ -1,7 +1,9 @@
 /** The user's chats as the server lists them, synchronized between tabs. */
 
 import type { ApiError, ChatApi, ChatInfo } from '../../client/index.ts';
+import { day } from '../text/format.ts';
 import { asString } from '../types.ts';
+import { texts } from '../language/language.svelte.ts';
 
 export class Chats {
   readonly #api: ChatApi;
@@ -59,7 +61,6 @@ export class Chats {
 }
 
 const maxTitleLength = 60;
-const dayAndMonth = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
 /** Return the first words of `text`. */
 export function titleFor(text: string): string {
@@ -72,15 +73,17 @@ export function titleFor(text: string): string {
 /** Return the title of a chat, or a name made from its id. */
 export function titleOf(chat: ChatInfo): string {
   const title = asString(chat.title) ?? asString(chat.metadata.title);
-  return title === undefined || title.trim() === '' ? `Chat ${chat.chatId.slice(0, 8)}` : title;
+  return title === undefined || title.trim() === ''
+    ? texts().chats.untitled(chat.chatId.slice(0, 8))
+    : title;
 }
 
 /** Format the time of a chat's last update, such as `5 min ago`. */
 export function whenOf(chat: ChatInfo, now = Date.now()): string {
   const at = chat.updatedUtc;
   const minutes = Math.floor((now - at) / 60_000);
-  if (minutes < 1) return 'just now';
-  if (minutes < 60) return `${minutes} min ago`;
-  if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h ago`;
-  return dayAndMonth.format(at);
+  if (minutes < 1) return texts().chats.now;
+  if (minutes < 60) return texts().chats.minutesAgo(minutes);
+  if (minutes < 24 * 60) return texts().chats.hoursAgo(Math.floor(minutes / 60));
+  return day(at);
 }

@@ -1,6 +1,8 @@
 /** Selections of tools, and the scales of their scores. */
 
+import { decimal } from '../text/format.ts';
 import { isRecord, asNumber, asString, type ToolSelection } from '../types.ts';
+import { texts } from '../language/language.svelte.ts';
 
 const maxRanked = 50;
 
@@ -13,7 +15,7 @@ export function selectionIn(entry: Record<string, unknown>): ToolSelection {
     const score = asNumber(each.score);
     const error = asString(each.error);
     ranking.push({
-      tool: asString(each.tool) ?? 'unnamed tool',
+      tool: asString(each.tool) ?? texts().selection.unnamed,
       ...(score === undefined ? {} : { score }),
       ...(error === undefined ? {} : { error }),
     });
@@ -37,5 +39,5 @@ export function scaleOf(selection: ToolSelection): number {
 
 /** Format a score: two decimals on a scale to 1, at most one on any other. */
 export function scoreText(score: number, scale: number): string {
-  return scale === 1 ? score.toFixed(2) : String(Math.round(score * 10) / 10);
+  return scale === 1 ? decimal(score, 2) : decimal(score, 0, 1);
 }
