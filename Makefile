@@ -48,10 +48,10 @@ unexport MAKEFLAGS MFLAGS
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo check test test-all build lint lint-rust lint-python types core page wheel web client bench profile instructions docs site fuzz clean
+.PHONY: help demo check test test-all build lint lint-rust lint-python types core page wheel release-check web client bench profile instructions docs fuzz clean
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/built ## watch calls being written, run and answered, on a page; without a terminal, as text
 	$(BIN)/python -m toolweave demo $(ARGS)
@@ -64,6 +64,7 @@ test: lint docs types core page $(VENV)/checked-wheel $(VENV)/browser tests/clie
 
 test-all: lint docs site types core page $(VENV)/wheel $(VENV)/browser tests/clients/node_modules/made examples/react/node_modules/made ## everything a release must pass: the release wheel on every Python, long fault runs, large packages
 	$(BIN)/python tests/suites.py all dist/*.whl $(ARGS)
+	$(MAKE) release-check
 
 build: $(VENV)/built ## the package for development, in .venv
 
@@ -103,6 +104,13 @@ page: web/node_modules/made ## lints and unit tests of the page, and whether its
 wheel: $(VENV)/wheel ## the wheel for CPython 3.10 and newer, in dist
 	@ls dist/*.whl
 
+# zizmor would ask GitHub about the actions; what it knows without that has to do.
+release-check: $(VENV)/wheel .venvs/release/made release/node_modules/made ## what a release publishes: the wheel, an sdist, and the workflow that builds them
+	.venvs/release/bin/zizmor --offline --no-progress --quiet --persona pedantic .github
+	PATH="$(CURDIR)/$(BIN):$$PATH" node release/lint_workflows.mjs
+	$(BIN)/uvx --quiet cffconvert@2.0.0 --validate
+	PATH="$(CURDIR)/.venvs/release/bin:$(CURDIR)/$(BIN):$$PATH" $(BIN)/python release/check.py local dist/*.whl
+
 web: web/node_modules/made ## the playground's page, from web/ into the package
 	$(NPM) web run build
 
@@ -141,7 +149,7 @@ fuzz: $(CARGO_FUZZ) ## each fuzz target for FUZZ_SECONDS; see tests/fuzz
 	done
 
 clean: ## remove all that was built
-	rm -rf $(VENV) .venvs dist target web/node_modules tests/clients/node_modules examples/react/node_modules $(CLIENT) .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venvs dist target web/node_modules tests/clients/node_modules examples/react/node_modules release/node_modules $(CLIENT) .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 # Set-up. Each file says that a step is done, and is older than what it depends on when
 # that step has to be done again.
@@ -209,20 +217,9 @@ $(CARGO_FUZZ):
 	$(UV) pip install --python .venvs/bench ./benches/crates
 	@touch $@
 
-.venvs/site/made: pyproject.toml | $(VENV)/uv
-	$(UV) venv --clear --python $(PYTHON) .venvs/site
-	$(UV) pip install --python .venvs/site --group site
-	@touch $@
-
-# Scripts that the theme would load from another server.
-$(SITE_SCRIPTS)/made: | $(VENV)/dev
-	rm -rf $(SITE_SCRIPTS) && mkdir -p $(SITE_SCRIPTS)
-	for script in mermaid@11.17.2 iframe-worker@1.0.4; do \
-		(cd $(SITE_SCRIPTS) && PATH="$(CURDIR)/$(BIN):$$PATH" npm pack --silent $$script) || exit 1; \
-		mkdir $(SITE_SCRIPTS)/$${script%@*} && \
-		tar -xzf $(SITE_SCRIPTS)/$${script%@*}-$${script#*@}.tgz -C $(SITE_SCRIPTS)/$${script%@*} --strip-components=1 || exit 1; \
-	done
-	rm $(SITE_SCRIPTS)/*.tgz
+.venvs/release/made: pyproject.toml | $(VENV)/uv
+	$(UV) venv --clear --python $(PYTHON) .venvs/release
+	$(UV) pip install --python .venvs/release --group release
 	@touch $@
 
 # Only to be measured against, in processes of its own.
