@@ -1,4 +1,4 @@
-"""Python blocks of the README, each run in a namespace of its own, as when pasted."""
+"""Python blocks of the README and the overview, each run in a namespace of its own."""
 
 from __future__ import annotations
 
@@ -18,17 +18,22 @@ from page_examples import examples
 from paths import EXAMPLES, README, ROOT
 
 
+OVERVIEW = DOCS / "explanation/overview.md"
+GUARANTEES = DOCS / "explanation/guarantees.md"
+
+
 async def ask(app: Starlette, client: Callable[[str, str], None]) -> None:
-    """Serve the application of the README, and run its client."""
+    """Serve the application of the overview, and run its client."""
     async with serve(app) as server:
         await asyncio.to_thread(client, str(server.base_url), "What is 2 + 3?")
 
 
-def test_the_python_blocks_of_the_readme_run_and_print_their_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("page", "outputs"), [(README, 2), (OVERVIEW, 3)])
+def test_the_python_blocks_run_and_print_their_output(
+    page: Path, outputs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    text = README.read_text("utf-8")
+    text = page.read_text("utf-8")
     found = blocks(text)
     alone = {example.block.line: example for example in examples(text)}
     apps: list[Starlette] = []
@@ -38,27 +43,33 @@ def test_the_python_blocks_of_the_readme_run_and_print_their_output(
             continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            namespace, _ = alone[block.line].run(str(README))
+            namespace, _ = alone[block.line].run(str(page))
             apps += [namespace["app"]] if "app" in namespace else []
             if "\n# ask(" in block.code:
                 on_a_server(ask)(apps[-1], namespace["ask"])
         if after is not None and after.language == "text":
             assert printed.getvalue() == after.code
             compared += 1
-    assert compared == 5
+    assert compared == outputs
 
 
-def test_the_tests_that_the_readme_names_exist() -> None:
-    rows = README.read_text("utf-8").partition("## Guarantees\n")[2].partition("\n## ")[0]
-    named = re.findall(r"\[([^]]+)\]\((tests/python/[a-z_/]+\.py)\)", rows)
+def test_the_readme_is_short() -> None:
+    assert len(README.read_bytes()) <= 7 * 1024
+
+
+def test_the_tests_of_guarantees_exist() -> None:
+    rows = GUARANTEES.read_text("utf-8")
+    named = re.findall(r"\[([^]]+)\]\(\.\./\.\./(tests/python/[a-z_/]+\.py)\)", rows)
     assert len(named) > 30
     for name, file in named:
         text = (ROOT / file).read_text("utf-8")
         assert f"def test_{name.replace(' ', '_')}(" in text, (file, name)
 
 
-def test_the_links_of_the_readme_resolve() -> None:
-    documents = [README, *EXAMPLES.glob("*/README.md"), EXAMPLES / "README.md"]
+def test_the_links_of_documents_resolve() -> None:
+    guides = [ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", EXAMPLES / "README.md"]
+    pages = [page for page in DOCS.rglob("*.md") if page.parent.name != "decisions"]
+    documents = [README, *guides, *pages]
     for document in documents:
         text = re.sub(r"(?ms)^```.*?^```$|`[^`\n]+`", "", document.read_text("utf-8"))
         for link in re.findall(r"\]\(([^)#]+)\)", text):
