@@ -17,7 +17,6 @@ from markdown_blocks import Block, blocks
 from page_examples import examples
 from paths import EXAMPLES, README, ROOT
 
-
 OVERVIEW = DOCS / "explanation/overview.md"
 GUARANTEES = DOCS / "explanation/guarantees.md"
 
