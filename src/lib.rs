@@ -143,6 +143,10 @@
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 
+// How many cases the property tests of all layers try.
+#[cfg(test)]
+mod effort;
+
 // Layer 0: plain data.
 
 // Messages and tool calls, which all other modules use.

@@ -250,7 +250,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+        #![proptest_config(crate::effort::cases(2000))]
 
         #[test]
         fn the_output_does_not_depend_on_the_splitting(pieces in hostile()) {

@@ -221,7 +221,7 @@ fn rounds_of_simple_calls_come_back() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(crate::effort::cases(96))]
 
     #[test]
     fn calls_come_back(

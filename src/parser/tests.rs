@@ -318,14 +318,8 @@ fn options() -> impl Strategy<Value = Options> {
         })
 }
 
-/// So many cases, or as many as `PROPTEST_CASES` asks for.
-fn cases(at_least: u32) -> ProptestConfig {
-    let config = ProptestConfig::default();
-    ProptestConfig { cases: config.cases.max(at_least), ..config }
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..cases(1500) })]
+    #![proptest_config(crate::effort::cases(1500))]
 
     #[test]
     fn the_laws_hold_for_any_reply(

@@ -219,7 +219,7 @@ fn parse(text: &str) -> Value {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(crate::effort::cases(512))]
 
     #[test]
     fn text_is_accepted_exactly_if_it_is_json(
@@ -374,7 +374,7 @@ pub(super) fn loose_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(crate::effort::cases(256))]
 
     #[test]
     fn coerced_values_are_accepted_and_stay_unchanged(schema in schema(), value in loose_value()) {

@@ -286,14 +286,8 @@ fn endings() -> impl Strategy<Value = Ending> {
     select(vec![Ending::Complete, Ending::Truncated])
 }
 
-/// Return a configuration with this many cases, or as many as `PROPTEST_CASES` sets.
-fn cases(at_least: u32) -> ProptestConfig {
-    let config = ProptestConfig::default();
-    ProptestConfig { cases: config.cases.max(at_least), failure_persistence: None, ..config }
-}
-
 proptest! {
-    #![proptest_config(cases(600))]
+    #![proptest_config(crate::effort::cases(600))]
 
     #[test]
     fn nothing_is_lost_and_every_call_has_one_start_and_one_end(

@@ -102,7 +102,7 @@ fn schema() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 2_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 2_000, ..crate::effort::cases(256) })]
 
     #[test]
     fn visits_never_exceed_the_static_bound(schema in schema(), value in value()) {

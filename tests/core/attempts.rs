@@ -64,7 +64,7 @@ fn arguments() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
+    #![proptest_config(crate::effort::cases(128))]
 
     #[test]
     fn a_registered_tag_that_opens_its_line_and_is_closed_is_an_attempt(

@@ -206,7 +206,7 @@ fn json_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::effort::cases(256))]
 
     #[test]
     fn well_formed_calls_come_back_equal_without_repairs(

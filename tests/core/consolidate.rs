@@ -148,7 +148,7 @@ fn hostile() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(crate::effort::cases(2000))]
 
     #[test]
     fn the_parser_finds_no_call_in_results_and_texts(content in hostile(), answered in hostile()) {

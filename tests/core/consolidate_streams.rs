@@ -256,7 +256,7 @@ fn written() -> Vec<Dialect> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+    #![proptest_config(crate::effort::cases(500))]
 
     #[test]
     fn streaming_gives_the_same_text(

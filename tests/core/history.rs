@@ -143,7 +143,7 @@ fn restored(text: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+    #![proptest_config(crate::effort::cases(1000))]
 
     #[test]
     fn an_assistants_text_is_parsed_like_a_reply(reply in natural(PIECES.to_vec())) {

@@ -8,6 +8,8 @@ mod consolidate;
 mod consolidate_streams;
 mod contract;
 mod dialects;
+#[path = "../../src/effort.rs"]
+mod effort;
 #[cfg(feature = "endpoint")]
 mod endpoint;
 mod golden;

@@ -142,7 +142,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(crate::effort::cases(24))]
 
     #[test]
     fn a_section_is_found_again_whatever_its_tools_say(

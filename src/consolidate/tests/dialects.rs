@@ -139,7 +139,7 @@ fn hostile() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(crate::effort::cases(64))]
 
     #[test]
     fn foreign_text_never_becomes_a_call(texts in prop::collection::vec(hostile(), 3)) {

@@ -190,7 +190,7 @@ fn by_id(results: Vec<ToolResult>) -> Vec<ToolResult> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(crate::effort::cases(150))]
 
     #[test]
     fn calls_and_results_are_recovered(history in history(), options in options()) {

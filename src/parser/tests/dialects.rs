@@ -375,7 +375,7 @@ fn blocks() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..cases(800) })]
+    #![proptest_config(crate::effort::cases(800))]
 
     #[test]
     fn the_laws_hold_in_all_dialects(

@@ -99,7 +99,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(crate::effort::cases(200))]
 
     #[test]
     fn json_is_neutralized_without_a_change_of_its_value(text in text()) {

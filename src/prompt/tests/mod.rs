@@ -130,7 +130,7 @@ fn alternatives_that_refer_to_each_other_are_visited_once() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(crate::effort::cases(300))]
 
     #[test]
     fn the_example_shows_the_sample(schema in any_schema()) {

@@ -211,7 +211,7 @@ fn examples_and_defaults_of_the_schema_come_first() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(crate::effort::cases(300))]
 
     #[test]
     fn every_sample_is_valid(schema in any_schema()) {

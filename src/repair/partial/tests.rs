@@ -119,7 +119,7 @@ fn broken(value: &Value, damage: Index, place: Index) -> String {
 const NOISE: &str = r#"[\{\}\[\]\(\),:"'`a1.+\\\-# /*tu\n“”‘’]{0,40}"#;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(crate::effort::cases(512))]
 
     #[test]
     fn quotes_end_where_repair_ends_them(
