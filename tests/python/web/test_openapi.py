@@ -18,7 +18,7 @@ from starlette.routing import Mount, Route
 
 import toolweave.web
 from chat_servers import QUICK, all_events, new_chat, on_a_server, say, serve, until
-from effort import effort
+from effort import EFFORT, effort
 from openapi_server import TOKEN, conforming_server, model
 from paths import CASES, ROOT
 from toolweave import Agent, Validator
@@ -29,6 +29,8 @@ from toolweave.web._openapi import _error_replies as error_codes
 
 Fields = dict[str, Any]
 SOURCES = Path(toolweave.web.__file__).parent
+# For a change, every phase with few requests: this is the longest test of all.
+EXAMPLES = effort(20) if EFFORT in ("full", "long") else 2
 
 
 def app_of(folder: Path, **options: Any) -> Starlette:
@@ -213,7 +215,7 @@ def schemathesis(folder: Path, url: str, *options: str) -> str:
 @pytest.mark.parametrize("phase", ["coverage", "fuzzing", "stateful"])
 def test_the_running_server_conforms(tmp_path: Path, phase: str) -> None:
     with conforming_server(tmp_path) as url:
-        examples = f"--max-examples={effort(20, 5)}"
+        examples = f"--max-examples={EXAMPLES}"
         printed = schemathesis(tmp_path, url, "--checks=all", f"--phases={phase}", examples)
     # It does not request the document again.
     count = len(OPERATIONS) + len(PAGE_OPERATIONS) - 1
