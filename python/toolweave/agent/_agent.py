@@ -19,7 +19,7 @@ from ..costs._spending import budget_of, check_priced, prices_of
 from ..executor._defaults import RUN_TIMEOUT
 from ..models import as_model
 from ..natural import NaturalToolUse
-from ..natural._options import resolve_mode
+from ..natural._options import resolve_profile
 from ..natural._output import OutputSettings, output_schema
 from ..natural._preparation import checked_instructions
 from ..output._functions import CheckedValidator
@@ -54,11 +54,11 @@ if TYPE_CHECKING:
     from ..kinds import Outcome
     from ..natural import ToolMode, ToolUseOptions
     from ..natural._dialects import DialectOption
+    from ..natural._options import ProfileOption
     from ..natural._output import OutputMode
     from ..natural._preparation import Instructions, PrepareTools
     from ..natural._style import HistoryForm, PromptStyle, Tag
     from ..output import OutputType
-    from ..profiles import Profile
     from ..protocols import ChatModel, Model
     from ..tools import Tool, ToolOptions
     from ..tools._toolset import Handlers, ToolFor
@@ -118,7 +118,8 @@ class Agent(AgentRunner[Deps, Output]):
         dialect: The dialect in which tools are described and histories are written; by default,
             that of the model. See `NaturalToolUseParser`.
         template: The text of the model's chat template.
-        profile: The profile of the model, with defaults of other options.
+        profile: The profile of the model, with defaults of other options; by default, the one that
+            ships for the model, if any. None for no profile.
         tool_mode: ``natural``, ``native`` or ``auto``; see `NaturalToolUseParser`. By default, that
             of the profile, or ``auto``.
         handlers: The functions that run contracts among the tools, by name.
@@ -176,7 +177,7 @@ class Agent(AgentRunner[Deps, Output]):
         run_timeout: float | None = RUN_TIMEOUT,
         dialect: DialectOption = "auto",
         template: str | None = None,
-        profile: Profile | None = None,
+        profile: ProfileOption = "auto",
         tool_mode: ToolMode | None = None,
         handlers: Handlers | None = None,
         fallback: Model | None = None,
@@ -202,6 +203,9 @@ class Agent(AgentRunner[Deps, Output]):
         check_number("run_timeout", run_timeout, above=0, none=True)
         check_type("usage_limits", usage_limits, UsageLimits, "a UsageLimits", none=True)
         check_type("summarizer", summarizer, Summarizer, "a Summarizer", none=True)
+        profile, tool_mode = resolve_profile(
+            profile, tool_mode, model, dialect=dialect, template=template, default="auto"
+        )
         self._use: NaturalToolUse[Any] = NaturalToolUse(
             model,
             tools,
@@ -214,7 +218,7 @@ class Agent(AgentRunner[Deps, Output]):
             dialect=dialect,
             template=template,
             profile=profile,
-            tool_mode=resolve_mode(tool_mode, profile, "auto"),
+            tool_mode=tool_mode,
             strict=strict,
             rewrite_plain_replies=rewrite_plain_replies,
             style=style,

@@ -107,7 +107,7 @@ class Way:
     def reader(self, model: ChatModel, tools: Iterable[FunctionContract]) -> NaturalToolUseParser:
         """Return the parser of replies to requests of this way."""
         if self.dialect is None:
-            return NaturalToolUseParser(model, tools, tool_mode=self.tool_mode)
+            return NaturalToolUseParser(model, tools, tool_mode=self.tool_mode, profile=None)
         # Replies can be in a dialect that cannot be taught, or cannot present these tools.
         return NaturalToolUseParser(
             model, tools, dialect=NATURAL, dialects=(AUTO, self.dialect), tool_mode=self.tool_mode
@@ -130,6 +130,7 @@ class Way:
             case.tools,
             dialect=self.dialect or AUTO,
             tool_mode=self.tool_mode,
+            profile=None,
             **self.options,
         )
         return parser.request(case.messages, options=options)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 from .._checks import check_known, check_type
 from .._options import ParserOptions
 from ..executor import ToolExecutor
+from ..models import as_model
+from ..models._identity import identify
 from ..profiles import Profile
 from ..tools import Toolset
 
@@ -14,10 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from concurrent.futures import Executor
 
+    from .._core import Dialect
     from ..executor import DeferredResults
     from ..executor._failure import ErrorDetail
     from ..executor._observers import AnyObserver
-    from ..protocols import Approver
+    from ..protocols import Approver, Model
     from ..tools import RateLimit, RetryPolicy
     from ..tools._toolset import Handlers, ToolLike
 
@@ -72,6 +75,9 @@ class ToolUseOptions(ParserOptions, ExecutorOptions, total=False):
 ToolMode: TypeAlias = Literal["natural", "native", "auto"]
 """Form of calls: in the text, in the provider's protocol, or in the protocol if supported."""
 
+ProfileOption: TypeAlias = 'Profile | Literal["auto"] | None'
+"""A profile; ``auto`` for the one that ships for the model, by its name; None for none."""
+
 _PARSER_OPTIONS = frozenset(ParserOptions.__annotations__)
 _EXECUTOR_OPTIONS = frozenset(ExecutorOptions.__annotations__)
 
@@ -90,18 +96,34 @@ def split_options(options: ToolUseOptions) -> tuple[ParserOptions, ExecutorOptio
     return parser_options, executor_options
 
 
-def resolve_mode(
-    tool_mode: ToolMode | None, profile: Profile | None, default: ToolMode
-) -> ToolMode:
-    """Return the given mode, that of the profile, or the default, whichever comes first.
+def resolve_profile(
+    profile: ProfileOption,
+    tool_mode: ToolMode | None,
+    model: Model,
+    *,
+    dialect: str | Dialect,
+    template: str | None,
+    default: ToolMode,
+) -> tuple[Profile | None, ToolMode]:
+    """Return the profile of a model, and the given mode, that of the profile, or the default.
+
+    A profile that ships for the model is not used if the caller says more about the model: its
+    dialect or its template. Where it prefers native calls, they are made if the model has them.
 
     Raises:
-        TypeError: The profile is not a profile.
+        TypeError: The profile is not a profile, or the model is not a model.
     """
-    check_type("profile", profile, Profile, "a Profile", none=True)
-    if tool_mode is not None:
-        return tool_mode
-    return default if profile is None else profile.tool_mode
+    if profile != "auto":
+        check_type("profile", profile, Profile, 'a Profile or "auto"', none=True)
+        found = default if profile is None else profile.tool_mode
+    elif dialect != "auto" or template is not None:
+        profile, found = None, default
+    else:
+        profile = Profile.for_model(identify(as_model(model)).name)
+        found = default
+        if profile is not None:
+            found = "auto" if profile.tool_mode == "native" else "natural"
+    return profile, found if tool_mode is None else tool_mode
 
 
 def resolve_executor(

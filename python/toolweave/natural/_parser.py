@@ -27,7 +27,7 @@ from ..models._requests import serialize_request
 from ..tools._search import list_contracts
 from ._dialects import AUTO, NATURAL, ModelDialects, dialects_read, with_dialects
 from ._fallback import Fallback
-from ._options import resolve_mode
+from ._options import resolve_profile
 from ._parsed_reply import parsed_reply
 from ._prepared_tools import PreparedToolsCache, reiterable
 from ._reader import CUT_OFF, MAX_PIECE_CHARS, read_updates
@@ -49,10 +49,9 @@ if TYPE_CHECKING:
     from .._messages import Message
     from .._options import ParserOptions, Tools
     from .._streams import Event
-    from ..profiles import Profile
     from ..protocols import Messages, Model, ModelOptions, ParsingModel
     from ._dialects import DialectOption
-    from ._options import ToolMode
+    from ._options import ProfileOption, ToolMode
     from ._parsed_reply import ParsedReply
     from ._prepared_tools import PreparedTools
     from ._reader import ParsedEvent, ReplyEvent
@@ -102,14 +101,16 @@ class NaturalToolUseParser:
             the tools. It is also named to the parser of replies.
         template: Text of the model's chat template, for ``auto``.
         profile: Profile of the model. Its options are the defaults of `dialect`, `tool_mode`,
-            `style`, `tag`, `fenced`, `stop` and `reminder`.
-        tool_mode: ``natural``, the default, describes the tools in the system prompt and parses
-            calls in the text. ``native`` uses the provider's protocol for both; calls that the
-            server has left in the text are parsed and marked as `recovered`. ``auto`` is native for
-            models with `native_tools`, and learns: a dialect of recovered calls is named to the
-            parser of later requests, and if the server rejects tools, all later requests are
-            natural, in that dialect if the model is not known. The events are the same in all
-            modes.
+            `style`, `tag`, `fenced`, `stop` and `reminder`. ``auto`` is the profile that ships for
+            the model, by its name, if `dialect` is ``auto`` and there is no template; see
+            `Profile.for_model`. None is no profile.
+        tool_mode: ``natural``, the default without a profile, describes the tools in the system
+            prompt and parses calls in the text. ``native`` uses the provider's protocol for both;
+            calls that the server has left in the text are parsed and marked as `recovered`.
+            ``auto`` is native for models with `native_tools`, and learns: a dialect of recovered
+            calls is named to the parser of later requests, and if the server rejects tools, all
+            later requests are natural, in that dialect if the model is not known. A profile that
+            ships and prefers ``native`` stands for ``auto``. The events are the same in all modes.
         fallback: Model that repairs invalid calls, with one request each; truncated calls are not
             repaired. A repaired call has a repair of the kind ``fallback``. The usage of the
             fallback is not counted as that of `model`.
@@ -155,7 +156,7 @@ class NaturalToolUseParser:
         *,
         dialect: DialectOption = AUTO,
         template: str | None = None,
-        profile: Profile | None = None,
+        profile: ProfileOption = AUTO,
         tool_mode: ToolMode | None = None,
         fallback: Model | None = None,
         strict: bool = False,
@@ -174,7 +175,9 @@ class NaturalToolUseParser:
         fallback = None if fallback is None else as_model(fallback, "fallback")
         self.model = as_model(model)
         """Model that receives the requests."""
-        tool_mode = resolve_mode(tool_mode, profile, "natural")
+        profile, tool_mode = resolve_profile(
+            profile, tool_mode, self.model, dialect=dialect, template=template, default="natural"
+        )
         self._dialects = ModelDialects(
             self.name, dialect, template=template, profile=profile, read=dialects_read(options)
         )

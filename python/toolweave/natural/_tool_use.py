@@ -32,12 +32,11 @@ if TYPE_CHECKING:
     from .._messages import Message
     from ..executor import ToolExecutor
     from ..output import OutputType
-    from ..profiles import Profile
     from ..protocols import Journal, Messages, Model, ModelOptions
     from ..tools import Toolset
     from ..tools._toolset import Handlers, ToolFor
     from ._dialects import DialectOption
-    from ._options import ExecutorOptions, ToolMode, ToolUseOptions
+    from ._options import ExecutorOptions, ProfileOption, ToolMode, ToolUseOptions
     from ._output import OutputMode
     from ._preparation import Instruction, PrepareTools
     from ._run import ToolUseEvent
@@ -311,8 +310,9 @@ class NaturalToolUse(FunctionCalling[Deps], Generic[Deps, Output]):
         dialect: Dialect in which tools are described and histories are written; by default, that of
             the model. See `NaturalToolUseParser`, also for the following options.
         template: Text of the model's chat template.
-        profile: Profile of the model.
-        tool_mode: ``natural``, the default, ``native`` or ``auto``.
+        profile: Profile of the model; by default, the one that ships for it, if any.
+        tool_mode: ``natural``, ``native`` or ``auto``. By default, that of the profile, or
+            ``natural``.
         strict: If true, an invalid call is an error instead of a result with an error.
         rewrite_plain_replies: If true, the fallback also looks for calls in replies without any.
         style: Layout of the tools in the dialect ``natural``.
@@ -361,7 +361,7 @@ class NaturalToolUse(FunctionCalling[Deps], Generic[Deps, Output]):
         prepare_tools: PrepareTools[Deps] | None = None,
         dialect: DialectOption = "auto",
         template: str | None = None,
-        profile: Profile | None = None,
+        profile: ProfileOption = "auto",
         tool_mode: ToolMode | None = None,
         strict: bool = False,
         rewrite_plain_replies: bool = False,

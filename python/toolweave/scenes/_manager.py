@@ -11,7 +11,7 @@ from ..costs._spending import budget_of, prices_of
 from ..executor._defaults import RUN_TIMEOUT
 from ..limits import RateLimiter
 from ..natural import NaturalToolUse
-from ..natural._options import resolve_mode, split_options
+from ..natural._options import resolve_profile, split_options
 from ..natural._output import OutputSettings, output_schema
 from ..output._functions import CheckedValidator
 from ..output._schema import Output
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from ..kinds import Outcome
     from ..natural import ToolMode, ToolUseOptions
     from ..natural._dialects import DialectOption
+    from ..natural._options import ProfileOption
     from ..natural._output import OutputMode
     from ..output import OutputType
-    from ..profiles import Profile
     from ..protocols import ChatModel, Model, ModelOptions
     from ..summary import Summarizer
     from ._actors import Actor
@@ -148,7 +148,8 @@ class SceneManager(SceneRuns[SceneDeps, Output]):
         dialect: The dialect in which tools are described and histories are written; by default,
             that of the model. See `NaturalToolUseParser`.
         template: The text of the model's chat template.
-        profile: The profile of the model, with defaults of other options.
+        profile: The profile of the model, with defaults of other options; by default, the one that
+            ships for the model, if any. None for no profile.
         tool_mode: ``natural``, ``native`` or ``auto``; see `NaturalToolUseParser`. By default, that
             of the profile, or ``auto``.
         prices: The prices of tokens by model; see `published_prices`.
@@ -203,7 +204,7 @@ class SceneManager(SceneRuns[SceneDeps, Output]):
         options: ModelOptions | None = None,
         dialect: DialectOption = "auto",
         template: str | None = None,
-        profile: Profile | None = None,
+        profile: ProfileOption = "auto",
         tool_mode: ToolMode | None = None,
         prices: PriceTable | Mapping[str, Price] | None = None,
         budget: Budget | Number | None = None,
@@ -221,13 +222,16 @@ class SceneManager(SceneRuns[SceneDeps, Output]):
         self._deps_type = deps_type
         parser_options, _ = split_options(more)
 
+        profile, tool_mode = resolve_profile(
+            profile, tool_mode, model, dialect=dialect, template=template, default="auto"
+        )
         make_use = functools.partial(
             NaturalToolUse,
             model,
             dialect=dialect,
             template=template,
             profile=profile,
-            tool_mode=resolve_mode(tool_mode, profile, "auto"),
+            tool_mode=tool_mode,
         )
         make_tool_use = functools.partial(make_use, fallback=fallback, **more)
         make_plain_use = functools.partial(make_use, **parser_options)

@@ -33,6 +33,15 @@ def parser_of(name: str = "my-model", tools: Any = (add,), **options: Any) -> Na
     return NaturalToolUseParser(ScriptedModel(name=name), tuple(map(tw.tool, tools)), **options)
 
 
+def parser_within(maker: NaturalToolUse | Agent | SceneManager) -> NaturalToolUseParser:
+    """Return the parser that an object made."""
+    if isinstance(maker, NaturalToolUse):
+        return maker.parser
+    if isinstance(maker, Agent):
+        return maker._use.parser
+    return maker._settings.scenes.plain.parser
+
+
 def prompt_of(parser: NaturalToolUseParser) -> str:
     """Return the system prompt of a request."""
     [system, _] = parser.request("Hi!").messages
@@ -154,6 +163,45 @@ def test_an_agent_takes_the_mode_of_its_profile(mode: Any) -> None:
     asyncio.run(Agent(model, [add], profile=Profile("m", tool_mode=mode)).run("Hi!"))
     [request] = model.requests
     assert bool(request.tools) == (mode == "native")
+
+
+NAMES = [(name, known) for known in Profile.shipped() for name in (known.model, *known.aliases)]
+
+
+@pytest.mark.parametrize(("name", "known"), NAMES)
+@pytest.mark.parametrize("make", [NaturalToolUse, Agent, SceneManager])
+def test_a_model_that_was_measured_is_asked_in_the_way_that_was_best(
+    make: Any, name: str, known: Profile
+) -> None:
+    for native_tools in (False, True):
+        model = ScriptedModel(name=name, native_tools=native_tools)
+        parser = parser_within(make(model))
+        assert parser.native == (native_tools and known.tool_mode == "native")
+        in_text = parser_within(make(model, tool_mode="natural"))
+        assert not in_text.native
+        assert in_text._dialects.taught.name == known.dialect
+
+
+def test_a_server_without_tools_is_asked_in_the_text() -> None:
+    reply = '<add>{"a": 2, "b": 3}</add>'
+    known = next(each for each in Profile.shipped() if each.tool_mode == "native")
+    model = ScriptedModel(
+        ModelError("tools are not supported", status=400),
+        reply,
+        name=known.model,
+        native_tools=True,
+    )
+    [message] = asyncio.run(NaturalToolUse(model, [add]).complete("What is 2 + 3?"))
+    assert isinstance(message, tw.ToolAggregateMessage)
+    assert [bool(request.tools) for request in model.requests] == [True, False]
+
+
+@pytest.mark.parametrize("make", [NaturalToolUse, Agent, SceneManager])
+def test_a_caller_who_says_more_about_a_model_is_not_given_a_profile(make: Any) -> None:
+    for known in Profile.shipped():
+        model = ScriptedModel(name=known.model, native_tools=True)
+        for options in ({"profile": None}, {"dialect": "natural"}, {"template": "no calls"}):
+            assert parser_within(make(model, **options)).native == (make is not NaturalToolUse)
 
 
 # Tools that a dialect cannot present.

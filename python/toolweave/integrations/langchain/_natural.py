@@ -120,6 +120,7 @@ class NaturalChatModel(BaseChatModel):
             _chat_model(wrapped),
             fallback=None if fallback is None else _chat_model(fallback),
             dialect=dialect,
+            profile=None,
             tag=tag,
             fenced=fenced,
             stop=stop_at_results,
