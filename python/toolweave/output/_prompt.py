@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from .._core import FunctionContract, ToolCall, parse, render_contracts
+from ..tools._plain import is_array, is_object
+from ._members import RESULT
 from ._overlap import Shape
 from ._reading import wrapped_schema
 
@@ -17,6 +21,8 @@ if TYPE_CHECKING:
 # More values than a sentence can list are shown as a schema.
 _MAX_LISTED = 50
 _MAX_PROBLEMS = 20
+_MAX_EXAMPLES = 4
+_MAX_EXAMPLE_CHARS = 1000
 
 _SCALARS = {
     "boolean": "true or false",
@@ -33,7 +39,12 @@ def instructions(schema: Schema, *, wrapped: bool, with_tools: bool) -> str:
         wrapped: True if the output must be in an object.
         with_tools: True if the model may call tools first.
     """
-    lead = "When you have all that you need, answer" if with_tools else "Answer"
+    lead = (
+        "First call the tools that can find out what the answer needs, and wait for their results. "
+        "Then answer"
+        if with_tools
+        else "Answer"
+    )
     if not wrapped:
         words = _words(schema)
         if words is not None:
@@ -44,7 +55,31 @@ def instructions(schema: Schema, *, wrapped: bool, with_tools: bool) -> str:
     shown = json.dumps(
         wrapped_schema(schema) if wrapped else schema, ensure_ascii=False, separators=(",", ":")
     )
-    return f"{lead} with JSON only, without any text around it, that fits this schema:\n{shown}"
+    # Small models copy a schema of objects unless they see one, and the numbers of any other form.
+    examples = _examples(json.dumps(schema), wrapped=wrapped)
+    form = f", in the form of {' or '.join(examples)}" if examples else ""
+    return (
+        f"{lead} with JSON only, without any text around it{form}. The values are those of the "
+        f"answer, and fit this schema, which is not part of the answer:\n{shown}"
+    )
+
+
+@lru_cache(maxsize=64)
+def _examples(schema_json: str, *, wrapped: bool) -> tuple[str, ...]:
+    """Return a JSON text for each alternative of a schema of objects; empty for other values."""
+    schema: Schema = json.loads(schema_json)
+    definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
+    members = [{**each, **definitions} for each in schema.get("anyOf", ())] or [schema]
+    found: list[str] = []
+    for member in members[:_MAX_EXAMPLES]:
+        contract = FunctionContract("output", None, wrapped_schema(member))
+        text = render_contracts([contract], style="full")
+        for call in parse(text, [contract]):
+            value = call.arguments[RESULT] if isinstance(call, ToolCall) else None
+            shown = json.dumps({RESULT: value} if wrapped else value, ensure_ascii=False)
+            if is_object(value[0] if is_array(value) and value else value):
+                found.append(shown)
+    return tuple(each for each in dict.fromkeys(found) if len(each) <= _MAX_EXAMPLE_CHARS)
 
 
 def retry_text(violations: Sequence[Violation], form: str) -> str:

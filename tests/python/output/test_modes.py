@@ -99,7 +99,7 @@ async def test_a_native_output_is_not_in_the_instructions(make: Any) -> None:
 async def test_with_tools_only_a_native_output_is_enforced(make: Any) -> None:
     [body] = await bodies(make, OSLO, tools=[add])
     assert schema_of(body) is None
-    assert "When you have all that you need" in prompt_of(body)
+    assert "First call the tools" in prompt_of(body)
     [body] = await bodies(make, OSLO, tools=[add], output_mode="native")
     assert schema_of(body) == SCHEMA
     assert body["tools"]
@@ -110,7 +110,7 @@ async def test_with_tools_only_a_native_output_is_enforced(make: Any) -> None:
 async def test_a_schema_that_forbids_calls_in_the_text_is_not_sent(make: Any) -> None:
     [body] = await bodies(make, OSLO, tools=[add], output_mode="native", tool_mode="natural")
     assert schema_of(body) is None
-    assert "When you have all that you need" in prompt_of(body)
+    assert "First call the tools" in prompt_of(body)
 
 
 @pytest.mark.parametrize("make", [openai, http])

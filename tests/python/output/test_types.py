@@ -228,9 +228,29 @@ class TestInstructions:
 
     def test_tools_come_first(self) -> None:
         text = OutputSchema(int).instructions(with_tools=True)
-        assert (
-            text == "When you have all that you need, answer with a whole number and nothing else."
-        )
+        assert text.startswith("First call the tools that can find out what the answer needs")
+        assert text.endswith("Then answer with a whole number and nothing else.")
+
+    @pytest.mark.parametrize(
+        ("output_type", "forms"),
+        [
+            (Person, ['{"name": "value"}']),
+            (list[Worker], ['[{"name": "value", "wage": 1.5}]']),
+            (Person | list[Person], ['{"name": "value"}', '[{"name": "value"}]']),
+            (Call, ['{"result": {"name": "value", "arguments": {}}}']),
+        ],
+    )
+    def test_the_form_is_shown_before_the_schema(self, output_type: Any, forms: list[str]) -> None:
+        schema = OutputSchema(output_type)
+        lead, _, shown = schema.instructions().partition("\n")
+        assert f" in the form of {' or '.join(forms)}. " in lead
+        for form in forms:
+            assert isinstance(schema.read(form), ReadOutput)
+        assert isinstance(schema.read(shown), InvalidOutput)
+
+    @pytest.mark.parametrize("output_type", [list[int], int | Literal["unknown"]])
+    def test_other_values_have_no_form_to_copy(self, output_type: Any) -> None:
+        assert "in the form of" not in OutputSchema(output_type).instructions()
 
     def test_a_provider_gets_an_object(self) -> None:
         schema = OutputSchema(int)
