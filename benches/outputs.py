@@ -116,9 +116,9 @@ def stock(article: str) -> int:
     return {"88-12": 0}.get(article, 4)
 
 
-def parcel(number: str) -> str:
-    """Get the state of a parcel by its number."""
-    return f"Parcel {number}: left at the front door, delivered on Tuesday at 10:42."
+def delivery(number: str) -> str:
+    """Get the state of a delivery by its number."""
+    return f"Delivery {number}: left at the front door, delivered on Tuesday at 10:42."
 
 
 def guests(room: int) -> str:
@@ -263,7 +263,7 @@ TASKS = (
         ("sold out",),
         (stock,),
     ),
-    Task("bool, after a call", bool, "Has parcel 4711 been delivered?", (True,), (parcel,)),
+    Task("bool, after a call", bool, "Has parcel 4711 been delivered?", (True,), (delivery,)),
     Task(
         "list, after a call",
         list[str],
@@ -367,7 +367,7 @@ async def measure(url: str, name: str, modes: list[str], replies: Path | None) -
             tasks = [task for task in TASKS if not (once and task.tools)]
             asked = [ask_once(model, t) if once else ask(model, t, mode) for t in tasks]
             found = await asyncio.gather(*asked)
-            counts[mode] = Counter(stage for each in found for stage in each.stages)
+            counts[mode] = Counter(name for each in found for name in each.stages)
             counts[mode]["tasks"] = len(found)
             for each in found:
                 if "right" not in each.stages:

@@ -156,7 +156,7 @@ class NaturalToolUseParser:
         *,
         dialect: DialectOption = AUTO,
         template: str | None = None,
-        profile: ProfileOption = AUTO,
+        profile: ProfileOption = "auto",
         tool_mode: ToolMode | None = None,
         fallback: Model | None = None,
         strict: bool = False,

@@ -69,7 +69,7 @@ def _examples(schema_json: str, *, wrapped: bool) -> tuple[str, ...]:
     """Return a JSON text for each alternative of a schema of objects; empty for other values."""
     schema: Schema = json.loads(schema_json)
     definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
-    members = [{**each, **definitions} for each in schema.get("anyOf", ())] or [schema]
+    members = [{**each, **definitions} for each in schema.get("anyOf", ())] or [dict(schema)]
     found: list[str] = []
     for member in members[:_MAX_EXAMPLES]:
         contract = FunctionContract("output", None, wrapped_schema(member))
