@@ -14,7 +14,7 @@ use toolweave::{
 };
 
 const USAGE: &str = "\
-usage: toolweave-serve --upstream URL [OPTION VALUE]... [--quiet]
+usage: toolweave-serve --upstream URL [OPTION [VALUE]]...
 
 Serve the APIs of OpenAI and Anthropic with tool calls, in front of any model. Options:
 
@@ -26,6 +26,7 @@ Serve the APIs of OpenAI and Anthropic with tool calls, in front of any model. O
   --mode MODE                 auto (the default), natural or recover
   --dialect NAME              the dialect of the models
   --retries N                 how often a valid call is asked for in place of an invalid one (1)
+  --stream-arguments          stream the arguments of calls as they are written, unvalidated
   --pass PATH                 a path that is passed on to the upstream; may be repeated
   --allow-host NAME           a host name by which clients reach this server; may be repeated
   --allow-origin ORIGIN       an origin of web pages that may send requests; may be repeated
@@ -81,9 +82,16 @@ fn settings(arguments: &[String]) -> Result<Settings, String> {
     let mut has_upstream = false;
     let mut rest = arguments.iter();
     while let Some(option) = rest.next() {
-        if option == "--quiet" {
-            settings.log = false;
-            continue;
+        match option.as_str() {
+            "--quiet" => {
+                settings.log = false;
+                continue;
+            }
+            "--stream-arguments" => {
+                settings.stream_arguments = true;
+                continue;
+            }
+            _ => {}
         }
         let value = rest.next().ok_or_else(|| format!("{option} requires a value; see --help"))?;
         let limits = &mut settings.limits;
@@ -169,7 +177,7 @@ mod tests {
     fn options_are_read() {
         let settings = read(
             "--upstream http://h/v1 --host ::1 --port 0 --mode natural --dialect hermes \
-             --retries 0 --pass /a --pass /b --timeout 2.5 --threads 2 --quiet",
+             --retries 0 --stream-arguments --pass /a --pass /b --timeout 2.5 --threads 2 --quiet",
         );
         let settings = settings.unwrap();
         assert_eq!(settings.upstream.as_str(), "http://h/v1");
@@ -177,6 +185,7 @@ mod tests {
         assert_eq!(settings.mode, Some(Mode::Natural));
         assert_eq!(settings.dialect.map(|dialect| dialect.name), Some("hermes"));
         assert_eq!((settings.retries, settings.threads, settings.log), (0, 2, false));
+        assert!(settings.stream_arguments);
         assert_eq!(settings.pass, ["/a", "/b"]);
         assert_eq!(settings.limits.timeout, Some(Duration::from_millis(2500)));
     }

@@ -51,7 +51,7 @@ impl Context {
             })?;
         Ok(Self {
             modes: Modes::new(settings.mode),
-            tools: ToolCache::default(),
+            tools: ToolCache::new(settings.stream_arguments),
             metrics: Metrics::default(),
             log: Log::new(settings.log),
             permits: Arc::new(Semaphore::new(settings.limits.max_concurrency)),

@@ -1,6 +1,7 @@
 //! The parts of a reply, and the trait that writes them in the format of an API.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::error::ApiError;
 use crate::{
@@ -17,6 +18,30 @@ pub enum Part<'a> {
     Reasoning(&'a str),
     /// A valid call, once it is complete.
     Call(Call<'a>),
+    /// The beginning of a call whose arguments are streamed as they are written, valid or not. Only
+    /// streams have such calls, and other parts may come before their end.
+    CallStart {
+        /// The position among the calls of the reply.
+        index: usize,
+        /// The id, unique in the conversation.
+        id: &'a str,
+        /// The name of the tool.
+        name: &'a str,
+    },
+    /// More of the arguments of a call that has begun, as the model writes them.
+    CallDelta {
+        /// The position of the call.
+        index: usize,
+        /// The text.
+        fragment: &'a str,
+    },
+    /// The end of a call that has begun.
+    CallEnd {
+        /// The position of the call.
+        index: usize,
+        /// False if the reply ended within the call.
+        is_complete: bool,
+    },
     /// A remark of the proxy.
     Notice(&'a Notice),
     /// The end of the reply. It comes once, as the last part.
@@ -46,7 +71,8 @@ pub struct Call<'a> {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Notice {
-    /// A call that cannot be run, even after the model was asked for it again. It is in the text.
+    /// A call that cannot be run, even after the model was asked for it again. It is in the text,
+    /// or it was streamed as it was written.
     InvalidToolCall {
         /// The name of the tool, as the model wrote it.
         name: String,
@@ -54,6 +80,15 @@ pub enum Notice {
         kind: InvalidKind,
         /// The errors, in one sentence each.
         message: String,
+    },
+    /// A call that was streamed as it was written, and cannot be run without a repair.
+    UnrepairedToolCall {
+        /// The id of the call.
+        id: String,
+        /// The name of the tool.
+        name: String,
+        /// The arguments, repaired and valid.
+        arguments: Value,
     },
     /// A further call of a reply that may only have one. It is omitted.
     OmittedToolCall {

@@ -23,6 +23,9 @@ pub struct Settings {
     pub dialect: Option<Dialect>,
     /// Maximum number of times that the model is asked again for the invalid calls of a reply.
     pub retries: u32,
+    /// True to stream the arguments of calls as they are written: before they are complete, and
+    /// neither validated nor repaired.
+    pub stream_arguments: bool,
     /// Further paths that are passed on to the upstream, such as `/v1/embeddings`.
     pub pass: Vec<String>,
     /// Host names, besides addresses and those of the loopback, by which clients may reach the
@@ -89,6 +92,7 @@ impl Settings {
             mode: None,
             dialect: None,
             retries: 1,
+            stream_arguments: false,
             pass: Vec::new(),
             hosts: Vec::new(),
             origins: Vec::new(),

@@ -19,6 +19,8 @@ const MAX_SETS: usize = 32;
 /// The sets of tools that were used last, the latest first.
 #[derive(Debug, Default)]
 pub(super) struct ToolCache {
+    /// True if arguments are streamed as they are written.
+    deltas: bool,
     sets: Mutex<VecDeque<ToolSet>>,
 }
 
@@ -31,6 +33,10 @@ struct ToolSet {
 }
 
 impl ToolCache {
+    pub(super) fn new(deltas: bool) -> Self {
+        Self { deltas, sets: Mutex::default() }
+    }
+
     /// Return the settings for reading calls of these tools.
     ///
     /// # Errors
@@ -44,7 +50,7 @@ impl ToolCache {
         let parsing = if let Some(parsing) = self.known(contracts, dialect) {
             parsing
         } else {
-            let parsing = prepare(contracts, dialect)?;
+            let parsing = prepare(contracts, dialect, self.deltas)?;
             let set = ToolSet {
                 contracts: contracts.to_vec(),
                 dialect: dialect.name,
@@ -69,13 +75,17 @@ impl ToolCache {
     }
 }
 
-fn prepare(contracts: &[FunctionContract], dialect: Dialect) -> Result<CallParsing, ApiError> {
+fn prepare(
+    contracts: &[FunctionContract],
+    dialect: Dialect,
+    deltas: bool,
+) -> Result<CallParsing, ApiError> {
     let dialects = if dialect == Dialect::NATURAL {
         Dialects::Auto
     } else {
         Dialects::AutoWith(vec![dialect])
     };
-    let options = parser::Options { dialects, deltas: false, ..parser::Options::default() };
+    let options = parser::Options { dialects, deltas, ..parser::Options::default() };
     let names = contracts.iter().map(|contract| contract.name.as_str());
     let limits = options.limits;
     let invalid = |message: String| ApiError::field("tools", message);
@@ -87,7 +97,7 @@ fn prepare(contracts: &[FunctionContract], dialect: Dialect) -> Result<CallParsi
         validator: Arc::new(validator),
         inline: true,
         recovered: false,
-        deltas: false,
+        deltas,
     })
 }
 

@@ -40,6 +40,8 @@ struct Options {
     mode: Option<String>,
     dialect: Option<String>,
     retries: u32,
+    #[serde(default)]
+    stream_arguments: bool,
     #[serde(rename = "pass_paths")]
     pass: Vec<String>,
     hosts: Vec<String>,
@@ -132,6 +134,7 @@ fn settings(upstream: &str, options: Options) -> PyResult<Settings> {
     settings.upstream_key = options.upstream_key;
     settings.api_key = options.api_key;
     settings.retries = options.retries;
+    settings.stream_arguments = options.stream_arguments;
     settings.pass = options.pass;
     settings.hosts = options.hosts;
     settings.origins = options.origins;

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypedDict, final
 
-from typing_extensions import Unpack
+from typing_extensions import NotRequired, Unpack
 
 class _ProxyOptions(TypedDict):
     address: str
@@ -12,6 +12,7 @@ class _ProxyOptions(TypedDict):
     mode: str | None
     dialect: str | None
     retries: int
+    stream_arguments: NotRequired[bool]
     pass_paths: Sequence[str]
     hosts: Sequence[str]
     origins: Sequence[str]

@@ -76,6 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="ask up to N times for a valid call in place of an invalid one (1)",
     )
+    calls.add_argument(
+        "--stream-arguments",
+        action="store_true",
+        help="stream the arguments of calls as they are written, neither validated nor repaired",
+    )
     access = parser.add_argument_group("access")
     access.add_argument(
         "--pass",
@@ -139,6 +144,7 @@ def run(options: argparse.Namespace) -> int:
             mode=None if options.mode == "auto" else options.mode,
             dialect=options.dialect,
             retries=options.retries,
+            stream_arguments=options.stream_arguments,
             pass_paths=options.pass_paths,
             hosts=options.allow_host,
             origins=options.allow_origin,

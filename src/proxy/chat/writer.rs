@@ -100,6 +100,16 @@ impl ReplyWriter for StreamWriter {
                 delta["index"] = call.index.into();
                 self.chunk(&json!({"tool_calls": [delta]}), out);
             }
+            Part::CallStart { index, id, name } => {
+                let mut delta = tool_call(&Call { index, id, name, arguments: "" });
+                delta["index"] = index.into();
+                self.chunk(&json!({"tool_calls": [delta]}), out);
+            }
+            Part::CallDelta { index, fragment } => {
+                let delta = json!({"index": index, "function": {"arguments": fragment}});
+                self.chunk(&json!({"tool_calls": [delta]}), out);
+            }
+            Part::CallEnd { .. } => {}
             Part::Notice(notice) => self.notices.push(notice.clone()),
             Part::Finish { reason, usage } => self.finish(reason, usage, out),
         }
@@ -186,6 +196,7 @@ impl ReplyWriter for DocumentWriter {
             Part::Text(text) => self.text.push_str(text),
             Part::Reasoning(text) => self.reasoning.push_str(text),
             Part::Call(call) => self.calls.push(tool_call(&call)),
+            Part::CallStart { .. } | Part::CallDelta { .. } | Part::CallEnd { .. } => {}
             Part::Notice(notice) => self.notices.push(notice.clone()),
             Part::Finish { reason, usage } => append(&self.document(reason, usage), out),
         }

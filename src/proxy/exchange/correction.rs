@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{calls::InvalidKind, validator::Violation};
+use crate::{calls::InvalidKind, proxy::part::Notice, validator::Violation};
 
 /// A call that cannot be run.
 #[derive(Clone, Debug)]
@@ -31,10 +31,15 @@ impl InvalidCall {
         matches!(self.kind, UnknownTool | InvalidJson | SchemaViolation | Refused)
     }
 
-    /// Return the errors of the call, in one line.
-    pub(super) fn message(&self) -> String {
+    /// Return the remark for clients, with the errors of the call.
+    pub(super) fn notice(&self) -> Notice {
         let errors = self.violations.iter().take(MAX_VIOLATIONS);
-        errors.map(|violation| violation.message.as_str()).collect::<Vec<_>>().join("; ")
+        let message = errors.map(|violation| violation.message.as_str()).collect::<Vec<_>>();
+        Notice::InvalidToolCall {
+            name: self.name.clone(),
+            kind: self.kind,
+            message: message.join("; "),
+        }
     }
 }
 

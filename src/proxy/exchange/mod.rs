@@ -2,6 +2,7 @@
 
 mod correction;
 mod ids;
+mod open;
 mod prepare;
 mod run;
 mod sink;

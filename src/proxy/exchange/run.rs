@@ -31,7 +31,8 @@ impl Exchange {
         output: Arc<Output>,
         entry: Entry,
     ) -> Self {
-        let sink = ReplySink::new(&request, writer, Arc::clone(&output));
+        let stream_arguments = context.settings.stream_arguments;
+        let sink = ReplySink::new(&request, writer, Arc::clone(&output), stream_arguments);
         Self { context, request, output, sink, entry }
     }
 

@@ -1,15 +1,16 @@
 //! The receiver of the upstream's events: passes on what is certain, keeps what is invalid.
 
-use std::{fmt::Write as _, mem::take, sync::Arc};
+use std::{collections::HashSet, fmt::Write as _, mem::take, sync::Arc};
 
 use serde_json::Value;
 
 use super::{
     correction::{self, Correction, InvalidCall},
     ids::CallIds,
+    open::{OpenCall, OpenCalls, Passing},
 };
 use crate::{
-    calls::CallOutcome,
+    calls::{CallOutcome, InvalidKind},
     endpoint::{Event, EventSink},
     message::{FinishReason, NATIVE, UsageUpdate},
     parser::CallId,
@@ -26,8 +27,11 @@ pub(super) struct ReplySink {
     writer: Box<dyn ReplyWriter>,
     output: Arc<Output>,
     ids: CallIds,
-    /// The ids of calls that have begun, by index.
-    open: Vec<(usize, CallId<String>)>,
+    open: OpenCalls,
+    /// The tools whose arguments are streamed as they are written.
+    streamed: HashSet<String>,
+    /// Calls that may be repetitions of one that is streamed.
+    waiting: Vec<EndedCall>,
     choice: Choice,
     parallel: bool,
     /// True if the reply answers a correction: only its calls are of interest.
@@ -36,6 +40,10 @@ pub(super) struct ReplySink {
     reply: String,
     /// Calls that are to be corrected.
     invalid: Vec<InvalidCall>,
+    /// The number of invalid calls that were streamed.
+    broken: usize,
+    /// True if the reply ended within a call that was streamed.
+    is_cut: bool,
     /// Valid calls, by name and arguments, with the way in which each was found.
     found: Vec<(String, Value, bool)>,
     /// The number of valid calls of all replies.
@@ -49,22 +57,38 @@ pub(super) struct ReplySink {
     notices: Vec<Notice>,
 }
 
+/// A call that has ended.
+struct EndedCall {
+    id: Option<CallId<String>>,
+    name: String,
+    raw: String,
+    recovered: bool,
+    outcome: CallOutcome<Value>,
+}
+
 impl ReplySink {
     pub(super) fn new(
         request: &ChatRequest,
         writer: Box<dyn ReplyWriter>,
         output: Arc<Output>,
+        stream_arguments: bool,
     ) -> Self {
+        let tools = request.contracts.iter().map(|tool| tool.name.clone());
+        let streamed = tools.filter(|_| stream_arguments && request.stream).collect();
         Self {
             writer,
             output,
             ids: CallIds::new(request.call_ids()),
-            open: Vec::new(),
+            open: OpenCalls::default(),
+            streamed,
+            waiting: Vec::new(),
             choice: request.choice,
             parallel: request.parallel,
             corrects: false,
             reply: String::new(),
             invalid: Vec::new(),
+            broken: 0,
+            is_cut: false,
             found: Vec::new(),
             calls: 0,
             recovered: 0,
@@ -93,9 +117,9 @@ impl ReplySink {
         }
     }
 
-    /// Return the number of calls that are invalid still.
+    /// Return the number of calls that are invalid still, or were when they were streamed.
     pub(super) fn invalid(&self) -> usize {
-        self.invalid.len()
+        self.invalid.len() + self.broken
     }
 
     /// Return true if the reply has no call, although it must have one and was not cut off.
@@ -125,12 +149,7 @@ impl ReplySink {
     pub(super) fn finish(&mut self) {
         for call in take(&mut self.invalid) {
             self.write(Part::Text(&call.raw));
-            let message = call.message();
-            self.notices.push(Notice::InvalidToolCall {
-                name: call.name,
-                kind: call.kind,
-                message,
-            });
+            self.notices.push(call.notice());
         }
         if self.choice == Choice::Required && self.calls == 0 {
             let message = "the request requires a call, and the model made none".to_owned();
@@ -140,6 +159,7 @@ impl ReplySink {
             self.write(Part::Notice(&notice));
         }
         let reason = match self.finish.unwrap_or(FinishReason::Missing) {
+            reason if self.is_cut && reason.cuts_off() => reason,
             // A call is complete even if what follows it was cut off.
             _ if self.calls > 0 => FinishReason::ToolCalls,
             FinishReason::ToolCalls => FinishReason::Stop,
@@ -186,6 +206,82 @@ impl ReplySink {
         self.write(Part::Call(Call { index, id: &id, name, arguments: &arguments }));
     }
 
+    /// Pass on a fragment of a call that is streamed.
+    fn delta(&mut self, index: usize, fragment: &str) {
+        let Some(call) = self.open.get_mut(index) else { return };
+        if let Passing::Streamed { position, .. } = call.passing {
+            return self.write(Part::CallDelta { index: position, fragment });
+        }
+        let Some(begun) = call.begun(fragment) else { return };
+        call.passing = Passing::Whole;
+        let (id, name, recovered) = (call.id.take(), call.name.clone(), call.recovered);
+        let has_counterpart = self.open.streams_counterpart(&name, recovered)
+            || self.found.iter().any(|(other, _, kind)| *other == name && *kind != recovered);
+        if has_counterpart || (self.calls > 0 && !self.parallel) {
+            if let Some(call) = self.open.get_mut(index) {
+                call.id = id;
+            }
+            return;
+        }
+        let (id, position) = (self.ids.assign(id), self.calls);
+        self.calls += 1;
+        self.write(Part::CallStart { index: position, id: &id, name: &name });
+        self.write(Part::CallDelta { index: position, fragment: &begun });
+        if let Some(call) = self.open.get_mut(index) {
+            call.passing = Passing::Streamed { position, id };
+        }
+    }
+
+    /// End a call that was streamed.
+    fn end_streamed(&mut self, position: usize, id: String, call: EndedCall) {
+        let EndedCall { name, raw, recovered, outcome, .. } = call;
+        let mut is_complete = true;
+        match outcome {
+            CallOutcome::Call { arguments, repairs } => {
+                self.recovered += usize::from(recovered);
+                self.found.push((name.clone(), arguments.clone(), recovered));
+                if !repairs.is_empty() {
+                    self.notices.push(Notice::UnrepairedToolCall { id, name, arguments });
+                }
+            }
+            CallOutcome::Invalid { kind, violations, .. } => {
+                self.broken += 1;
+                is_complete = !matches!(kind, InvalidKind::Unclosed | InvalidKind::TooLarge);
+                self.is_cut |= !is_complete;
+                self.notices.push(InvalidCall { name, kind, raw, violations }.notice());
+            }
+        }
+        self.write(Part::CallEnd { index: position, is_complete });
+    }
+
+    /// End a call that is passed on whole, unless one that is streamed may be the same.
+    fn end_or_wait(&mut self, call: EndedCall) {
+        if self.open.streams_counterpart(&call.name, call.recovered) {
+            self.waiting.push(call);
+        } else {
+            self.end(call);
+        }
+    }
+
+    /// End a call that is passed on whole.
+    fn end(&mut self, call: EndedCall) {
+        let EndedCall { id, name, raw, recovered, outcome } = call;
+        match outcome {
+            CallOutcome::Call { arguments, .. } => {
+                if self.is_duplicate(&name, &arguments, recovered) {
+                    return;
+                }
+                self.recovered += usize::from(recovered);
+                self.call(id, &name, &arguments);
+            }
+            // Of a correction, nothing is shown but valid calls.
+            CallOutcome::Invalid { .. } if self.corrects => {}
+            CallOutcome::Invalid { kind, violations, .. } => {
+                self.invalid.push(InvalidCall { name, kind, raw, violations });
+            }
+        }
+    }
+
     /// Return true if the reply has the call twice: natively and in the text, where some servers
     /// leave calls that they have recognized. Two equal calls of the same kind are two calls.
     fn is_duplicate(&mut self, name: &str, arguments: &Value, recovered: bool) -> bool {
@@ -221,24 +317,27 @@ impl EventSink for ReplySink {
                 }
             }
             Event::Reasoning(text) if !self.corrects => self.write(Part::Reasoning(&text)),
-            Event::Start { index, id: Some(id), .. } => self.open.push((index, id)),
+            Event::Start { index, id, name, recovered } => {
+                let is_streamed = self.streamed.contains(&name) && !self.corrects;
+                let passing =
+                    if is_streamed { Passing::Undecided(String::new()) } else { Passing::Whole };
+                self.open.insert(index, OpenCall { id, name, recovered, passing });
+            }
+            Event::Delta { index, fragment } => self.delta(index, &fragment),
             Event::End { index, name, raw, recovered, dialect, outcome } => {
-                let open = self.open.iter().position(|(open, _)| *open == index);
-                let id = open.map(|position| self.open.swap_remove(position).1);
                 self.keep(&name, &raw, dialect);
-                match outcome {
-                    CallOutcome::Call { arguments, .. } => {
-                        if self.is_duplicate(&name, &arguments, recovered) {
-                            return;
-                        }
-                        self.recovered += usize::from(recovered);
-                        self.call(id, &name, &arguments);
+                let (id, passing) = match self.open.remove(index) {
+                    Some(call) => (call.id, call.passing),
+                    None => (None, Passing::Whole),
+                };
+                let call = EndedCall { id, name, raw, recovered, outcome };
+                if let Passing::Streamed { position, id } = passing {
+                    self.end_streamed(position, id, call);
+                    for call in take(&mut self.waiting) {
+                        self.end_or_wait(call);
                     }
-                    // Of a correction, nothing is shown but valid calls.
-                    CallOutcome::Invalid { .. } if self.corrects => {}
-                    CallOutcome::Invalid { kind, violations, .. } => {
-                        self.invalid.push(InvalidCall { name, kind, raw, violations });
-                    }
+                } else {
+                    self.end_or_wait(call);
                 }
             }
             Event::Fabricated { name, .. } if !self.corrects => {

@@ -61,6 +61,7 @@ impl ReplyWriter for DocumentWriter {
                 self.content
                     .push(json!({"type": "tool_use", "id": id, "name": name, "input": input}));
             }
+            Part::CallStart { .. } | Part::CallDelta { .. } | Part::CallEnd { .. } => {}
             Part::Notice(notice) => self.notices.push(notice.clone()),
             Part::Finish { reason, usage } => {
                 let mut message = message(&self.id, &self.model);

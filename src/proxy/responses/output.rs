@@ -15,7 +15,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Response {
     head: ReplyHead,
-    /// The items that are complete.
+    /// The items, complete or not.
     pub(super) output: Vec<Value>,
     pub(super) notices: Vec<Notice>,
 }
@@ -122,13 +122,14 @@ pub(super) fn text_part(kind: TextKind, text: &str) -> Value {
 }
 
 /// Return the item of a call.
-pub(super) fn call_item(id: &str, status: &str, call: &Call<'_>, arguments: &str) -> Value {
+pub(super) fn call_item(item: &str, status: &str, call: &Call<'_>) -> Value {
+    let Call { id, name, arguments, .. } = call;
     json!({
-        "id": id,
+        "id": item,
         "type": "function_call",
         "status": status,
-        "call_id": call.id,
-        "name": call.name,
+        "call_id": id,
+        "name": name,
         "arguments": arguments,
     })
 }
@@ -173,8 +174,9 @@ impl ReplyWriter for DocumentWriter {
             Part::Call(call) => {
                 self.close();
                 let id = self.response.item_id("fc");
-                self.response.output.push(call_item(&id, "completed", &call, call.arguments));
+                self.response.output.push(call_item(&id, "completed", &call));
             }
+            Part::CallStart { .. } | Part::CallDelta { .. } | Part::CallEnd { .. } => {}
             Part::Notice(notice) => self.response.notices.push(notice.clone()),
             Part::Finish { reason, usage } => {
                 self.close();

@@ -16,21 +16,42 @@ pub struct StreamWriter {
     has_begun: bool,
     /// The number of events.
     sequence: u64,
-    open: Option<OpenItem>,
+    open: Option<OpenText>,
+    /// The calls whose arguments are being written.
+    calls: Vec<OpenCall>,
+}
+
+/// The place of an item in the output, and its id.
+#[derive(Clone, Debug)]
+struct Item {
+    index: usize,
+    id: String,
 }
 
 /// An item with text that is being written.
 #[derive(Debug)]
-struct OpenItem {
+struct OpenText {
     kind: TextKind,
-    id: String,
+    item: Item,
     text: String,
+}
+
+/// An item with a call that is being written.
+#[derive(Debug)]
+struct OpenCall {
+    /// The position of the call among the calls of the reply.
+    index: usize,
+    item: Item,
+    id: String,
+    name: String,
+    arguments: String,
 }
 
 impl StreamWriter {
     /// Create a writer. The id of the reply has the form `resp_1`.
     pub fn new(head: ReplyHead) -> Self {
-        Self { response: Response::new(head), has_begun: false, sequence: 0, open: None }
+        let response = Response::new(head);
+        Self { response, has_begun: false, sequence: 0, open: None, calls: Vec::new() }
     }
 
     fn event(&mut self, name: &str, fields: Value, out: &mut Vec<u8>) {
@@ -54,78 +75,97 @@ impl StreamWriter {
     fn text(&mut self, kind: TextKind, text: &str, out: &mut Vec<u8>) {
         if self.open.as_ref().is_none_or(|open| open.kind != kind) {
             self.close(out);
-            let id = self.response.item_id(if kind == TextKind::Message { "msg" } else { "rs" });
-            let item = text_item(kind, &id, "in_progress", None);
-            self.added(&item, out);
+            let prefix = if kind == TextKind::Message { "msg" } else { "rs" };
+            let item = self.added(prefix, |id| text_item(kind, id, "in_progress", None), out);
             if kind == TextKind::Message {
-                let fields = self.of_part(&id, json!({"part": text_part(kind, "")}));
+                let fields = of_part(&item, json!({"part": text_part(kind, "")}));
                 self.event("response.content_part.added", fields, out);
             }
-            self.open = Some(OpenItem { kind, id, text: String::new() });
+            self.open = Some(OpenText { kind, item, text: String::new() });
         }
         let Some(open) = &mut self.open else { return };
         open.text.push_str(text);
-        let id = open.id.clone();
         let more = match kind {
             TextKind::Message => json!({"delta": text, "logprobs": []}),
             TextKind::Reasoning => json!({"delta": text}),
         };
-        let fields = self.of_part(&id, more);
+        let fields = of_part(&open.item, more);
         self.event(&format!("response.{}.delta", kind.part_type()), fields, out);
     }
 
-    /// Return the fields of an event about the part of an item, which is the only one.
-    fn of_part(&self, id: &str, more: Value) -> Value {
-        let index = self.response.output.len();
-        let mut fields = json!({"item_id": id, "output_index": index, "content_index": 0});
-        if let (Some(fields), Value::Object(more)) = (fields.as_object_mut(), more) {
-            fields.extend(more);
-        }
-        fields
-    }
-
-    fn added(&mut self, item: &Value, out: &mut Vec<u8>) {
+    /// Begin an item, whose id has this prefix.
+    fn added(&mut self, prefix: &str, item: impl FnOnce(&str) -> Value, out: &mut Vec<u8>) -> Item {
+        let id = self.response.item_id(prefix);
+        let item = item(&id);
         let index = self.response.output.len();
         self.event("response.output_item.added", json!({"output_index": index, "item": item}), out);
+        self.response.output.push(item);
+        Item { index, id }
     }
 
-    fn done(&mut self, item: Value, out: &mut Vec<u8>) {
-        let index = self.response.output.len();
+    /// End an item with its content.
+    fn done(&mut self, index: usize, item: Value, out: &mut Vec<u8>) {
         self.event("response.output_item.done", json!({"output_index": index, "item": item}), out);
-        self.response.output.push(item);
+        self.response.output[index] = item;
     }
 
     /// End the item that is open.
     fn close(&mut self, out: &mut Vec<u8>) {
-        let Some(OpenItem { kind, id, text }) = self.open.take() else { return };
+        let Some(OpenText { kind, item, text }) = self.open.take() else { return };
         let part = text_part(kind, &text);
         let more = match kind {
             TextKind::Message => json!({"text": text, "logprobs": []}),
             TextKind::Reasoning => json!({"text": text}),
         };
-        let fields = self.of_part(&id, more);
+        let fields = of_part(&item, more);
         self.event(&format!("response.{}.done", kind.part_type()), fields, out);
         if kind == TextKind::Message {
-            let fields = self.of_part(&id, json!({"part": part}));
+            let fields = of_part(&item, json!({"part": part}));
             self.event("response.content_part.done", fields, out);
         }
-        self.done(text_item(kind, &id, "completed", Some(&part)), out);
+        self.done(item.index, text_item(kind, &item.id, "completed", Some(&part)), out);
     }
 
-    fn call(&mut self, call: &Call<'_>, out: &mut Vec<u8>) {
+    fn call_start(&mut self, index: usize, id: &str, name: &str, out: &mut Vec<u8>) {
         self.close(out);
-        let id = self.response.item_id("fc");
-        self.added(&call_item(&id, "in_progress", call, ""), out);
-        let index = self.response.output.len();
-        let arguments = call.arguments;
-        let fields = json!({"item_id": id, "output_index": index, "delta": arguments});
-        self.event("response.function_call_arguments.delta", fields, out);
-        let fields = json!({
-            "item_id": id, "output_index": index, "name": call.name, "arguments": arguments,
-        });
-        self.event("response.function_call_arguments.done", fields, out);
-        self.done(call_item(&id, "completed", call, arguments), out);
+        let call = Call { index, id, name, arguments: "" };
+        let item = self.added("fc", |item| call_item(item, "in_progress", &call), out);
+        let (id, name) = (id.to_owned(), name.to_owned());
+        self.calls.push(OpenCall { index, item, id, name, arguments: String::new() });
     }
+
+    fn call_delta(&mut self, index: usize, fragment: &str, out: &mut Vec<u8>) {
+        let Some(call) = self.calls.iter_mut().find(|call| call.index == index) else { return };
+        call.arguments.push_str(fragment);
+        let Item { index, id } = &call.item;
+        let fields = json!({"item_id": id, "output_index": index, "delta": fragment});
+        self.event("response.function_call_arguments.delta", fields, out);
+    }
+
+    fn call_end(&mut self, index: usize, is_complete: bool, out: &mut Vec<u8>) {
+        let Some(at) = self.calls.iter().position(|call| call.index == index) else { return };
+        let OpenCall { item: Item { index: place, id: item }, id, name, arguments, .. } =
+            self.calls.remove(at);
+        let call = Call { index, id: &id, name: &name, arguments: &arguments };
+        if is_complete {
+            let fields = json!({
+                "item_id": item, "output_index": place, "name": name, "arguments": arguments,
+            });
+            self.event("response.function_call_arguments.done", fields, out);
+        }
+        let status = if is_complete { "completed" } else { "incomplete" };
+        self.done(place, call_item(&item, status, &call), out);
+    }
+}
+
+/// Return the fields of an event about the part of an item, which is the only one.
+fn of_part(item: &Item, more: Value) -> Value {
+    let Item { index, id } = item;
+    let mut fields = json!({"item_id": id, "output_index": index, "content_index": 0});
+    if let (Some(fields), Value::Object(more)) = (fields.as_object_mut(), more) {
+        fields.extend(more);
+    }
+    fields
 }
 
 impl ReplyWriter for StreamWriter {
@@ -138,7 +178,14 @@ impl ReplyWriter for StreamWriter {
             Part::Notice(_) => {}
             Part::Text(text) => self.text(TextKind::Message, text, out),
             Part::Reasoning(text) => self.text(TextKind::Reasoning, text, out),
-            Part::Call(call) => self.call(&call, out),
+            Part::Call(Call { index, id, name, arguments }) => {
+                self.call_start(index, id, name, out);
+                self.call_delta(index, arguments, out);
+                self.call_end(index, true, out);
+            }
+            Part::CallStart { index, id, name } => self.call_start(index, id, name, out),
+            Part::CallDelta { index, fragment } => self.call_delta(index, fragment, out),
+            Part::CallEnd { index, is_complete } => self.call_end(index, is_complete, out),
             Part::Finish { reason, usage } => {
                 self.close(out);
                 let response = self.response.finished(reason, usage);
@@ -152,6 +199,7 @@ impl ReplyWriter for StreamWriter {
     }
 
     fn fail(&mut self, error: &ApiError, out: &mut Vec<u8>) {
+        self.response.output.retain(|item| item["status"] != "in_progress");
         let mut response = self.response.document("failed");
         let code = error.code.as_deref().unwrap_or("server_error");
         response["error"] = json!({"code": code, "message": error.message});

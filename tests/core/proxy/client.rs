@@ -45,6 +45,14 @@ impl Answer {
             .collect()
     }
 
+    /// Return the text of a stream.
+    pub(super) fn reply_text(&self) -> String {
+        let chunks = self.chunks();
+        let text =
+            |chunk: &Value| chunk["choices"][0]["delta"]["content"].as_str().map(str::to_owned);
+        chunks.iter().filter_map(text).collect()
+    }
+
     /// Return the reply that the chunks of a stream add up to: text, calls and finish reason.
     pub(super) fn reply(&self) -> (String, Vec<(String, String)>, String) {
         let (mut text, mut calls, mut finish) = (String::new(), Vec::new(), String::new());

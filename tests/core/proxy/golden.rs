@@ -111,11 +111,21 @@ impl CasePart {
             "text" => Part::Text(value.as_str().unwrap()),
             "reasoning" => Part::Reasoning(value.as_str().unwrap()),
             "call" => Part::Call(Call {
-                index: usize::try_from(value["index"].as_u64().unwrap()).unwrap(),
+                index: index(value),
                 id: value["id"].as_str().unwrap(),
                 name: value["name"].as_str().unwrap(),
                 arguments: value["arguments"].as_str().unwrap(),
             }),
+            "start" => Part::CallStart {
+                index: index(value),
+                id: value["id"].as_str().unwrap(),
+                name: value["name"].as_str().unwrap(),
+            },
+            "delta" => Part::CallDelta {
+                index: index(value),
+                fragment: value["fragment"].as_str().unwrap(),
+            },
+            "end" => Part::CallEnd { index: index(value), is_complete: value["complete"] == true },
             "finish" => Part::Finish {
                 reason: FinishReason::from_wire(value.as_str().unwrap()).unwrap(),
                 usage: self.part["usage"].as_array().map(|counts| {
@@ -132,6 +142,10 @@ impl CasePart {
     }
 }
 
+fn index(part: &Value) -> usize {
+    usize::try_from(part["index"].as_u64().unwrap()).unwrap()
+}
+
 fn write(mut writer: impl ReplyWriter, parts: &Value) -> String {
     let mut out = Vec::new();
     for part in parts.as_array().unwrap() {
@@ -140,7 +154,8 @@ fn write(mut writer: impl ReplyWriter, parts: &Value) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// Check the cases of a file, each of which has the parts of a reply, and its two forms.
+/// Check the cases of a file, each of which has the parts of a reply, and its two forms; documents
+/// have no calls that are streamed as they are written.
 fn check_replies<S: ReplyWriter, D: ReplyWriter>(
     file: &str,
     stream: impl Fn(&Value) -> S,
@@ -150,6 +165,9 @@ fn check_replies<S: ReplyWriter, D: ReplyWriter>(
         let text = write(stream(&case), &case["parts"]);
         let events: Vec<&str> = text.split_terminator("\n\n").collect();
         assert_eq!(json!(events), case["events"], "{file}, {}\n{:#}", case["name"], json!(events));
+        if case.get("document").is_none() {
+            continue;
+        }
         let document: Value = serde_json::from_str(&write(document(), &case["parts"])).unwrap();
         assert_eq!(document, case["document"], "{file}, {}\n{document:#}", case["name"]);
     }

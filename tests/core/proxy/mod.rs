@@ -1,5 +1,6 @@
 //! The proxy: golden cases of its APIs, and whole servers in front of a scripted upstream.
 
+mod arguments;
 mod client;
 mod faults;
 mod golden;
