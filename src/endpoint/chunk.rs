@@ -156,6 +156,7 @@ pub(super) struct Usage {
     completion_tokens: Integer,
     details: PromptDetails,
     prompt_cache_hit_tokens: Integer,
+    completion_details: CompletionDetails,
 }
 
 members! {
@@ -164,6 +165,7 @@ members! {
         "completion_tokens" => completion_tokens,
         "prompt_tokens_details" => details,
         "prompt_cache_hit_tokens" => prompt_cache_hit_tokens,
+        "completion_tokens_details" => completion_details,
     }
 }
 
@@ -178,6 +180,7 @@ impl Usage {
             input_tokens: self.prompt_tokens.count(),
             output_tokens: self.completion_tokens.count(),
             cached_input_tokens: cached,
+            reasoning_tokens: self.completion_details.reasoning_tokens.count(),
         };
         (counts != UsageUpdate::default()).then_some(counts)
     }
@@ -190,6 +193,15 @@ struct PromptDetails {
 
 members! {
     PromptDetails { "cached_tokens" => cached_tokens }
+}
+
+#[derive(Debug, Default)]
+struct CompletionDetails {
+    reasoning_tokens: Integer,
+}
+
+members! {
+    CompletionDetails { "reasoning_tokens" => reasoning_tokens }
 }
 
 /// The description of an error, in a body or instead of a chunk.

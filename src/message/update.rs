@@ -50,4 +50,6 @@ pub struct UsageUpdate {
     pub output_tokens: u64,
     /// Number of `input_tokens` that were in the provider's cache.
     pub cached_input_tokens: u64,
+    /// Number of `output_tokens` that were reasoning.
+    pub reasoning_tokens: u64,
 }

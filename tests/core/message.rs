@@ -92,6 +92,7 @@ fn update(value: &Value) -> Update {
             input_tokens: value[0].as_u64().unwrap(),
             output_tokens: value[1].as_u64().unwrap(),
             cached_input_tokens: value[2].as_u64().unwrap(),
+            ..UsageUpdate::default()
         }),
         "finish" => Update::Finish(FinishReason::from_wire(value.as_str().unwrap()).unwrap()),
         other => panic!("no such update: {other}"),

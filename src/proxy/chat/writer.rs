@@ -219,7 +219,7 @@ fn tool_call(call: &Call<'_>) -> Value {
 }
 
 fn usage_of(usage: UsageUpdate) -> Value {
-    let UsageUpdate { input_tokens, output_tokens, cached_input_tokens } = usage;
+    let UsageUpdate { input_tokens, output_tokens, cached_input_tokens, reasoning_tokens } = usage;
     let mut counts = json!({
         "prompt_tokens": input_tokens,
         "completion_tokens": output_tokens,
@@ -227,6 +227,9 @@ fn usage_of(usage: UsageUpdate) -> Value {
     });
     if cached_input_tokens > 0 {
         counts["prompt_tokens_details"] = json!({"cached_tokens": cached_input_tokens});
+    }
+    if reasoning_tokens > 0 {
+        counts["completion_tokens_details"] = json!({"reasoning_tokens": reasoning_tokens});
     }
     counts
 }

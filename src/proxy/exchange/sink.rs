@@ -112,6 +112,7 @@ impl ReplySink {
                 cached_input_tokens: before
                     .cached_input_tokens
                     .saturating_add(last.cached_input_tokens),
+                reasoning_tokens: before.reasoning_tokens.saturating_add(last.reasoning_tokens),
             }),
             (before, last) => before.or(last),
         }

@@ -97,7 +97,7 @@ pub(super) fn message(id: &str, model: &str) -> Value {
 
 /// Return counts as the API has them: cached tokens are not among the others.
 pub(super) fn usage_of(usage: UsageUpdate) -> Value {
-    let UsageUpdate { input_tokens, output_tokens, cached_input_tokens } = usage;
+    let UsageUpdate { input_tokens, output_tokens, cached_input_tokens, .. } = usage;
     json!({
         "input_tokens": input_tokens.saturating_sub(cached_input_tokens),
         "output_tokens": output_tokens,

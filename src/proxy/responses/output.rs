@@ -82,12 +82,14 @@ impl Response {
         if let Some(reason) = incomplete {
             document["incomplete_details"] = json!({"reason": reason});
         }
-        if let Some(UsageUpdate { input_tokens, output_tokens, cached_input_tokens }) = usage {
+        if let Some(usage) = usage {
+            let UsageUpdate { input_tokens, output_tokens, cached_input_tokens, reasoning_tokens } =
+                usage;
             document["usage"] = json!({
                 "input_tokens": input_tokens,
                 "input_tokens_details": {"cached_tokens": cached_input_tokens},
                 "output_tokens": output_tokens,
-                "output_tokens_details": {"reasoning_tokens": 0},
+                "output_tokens_details": {"reasoning_tokens": reasoning_tokens},
                 "total_tokens": input_tokens.saturating_add(output_tokens),
             });
         }

@@ -113,6 +113,7 @@ impl PyUsageUpdate {
             input_tokens: self.input_tokens,
             output_tokens: self.output_tokens,
             cached_input_tokens: self.cached_input_tokens,
+            ..UsageUpdate::default()
         }
     }
 }

@@ -134,6 +134,7 @@ impl CasePart {
                         input_tokens: count(0),
                         output_tokens: count(1),
                         cached_input_tokens: count(2),
+                        reasoning_tokens: counts.get(3).and_then(Value::as_u64).unwrap_or(0),
                     }
                 }),
             },

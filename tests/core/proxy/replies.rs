@@ -85,14 +85,35 @@ fn calls_are_repaired() {
 fn an_invalid_call_is_asked_for_once_more() {
     let invalid = "One moment. <get_weather>{\"days\": 3}</get_weather>";
     let corrected = format!("I am sorry. {CALL}");
-    let (server, upstream) = start(vec![streams(invalid), streams(&corrected)], natural);
+    let usage = json!({
+        "prompt_tokens": 10,
+        "completion_tokens": 5,
+        "prompt_tokens_details": {"cached_tokens": 4},
+        "completion_tokens_details": {"reasoning_tokens": 3, "audio_tokens": null},
+    });
+    let thinks = |reply: &str| {
+        let pieces = [text(reply), format!("data: {}\n\n", json!({"choices": [], "usage": usage}))];
+        let stream = pieces.concat() + "data: [DONE]\n\n";
+        responds("200 OK", "content-type: text/event-stream\r\n", &stream)
+    };
+    let (server, upstream) = start(vec![thinks(invalid), thinks(&corrected)], natural);
     let answer = ask(&server, json!({"stream": true, "stream_options": {"include_usage": true}}));
     let (text, calls, finish) = answer.reply();
     assert_eq!(text.trim(), "One moment.");
     assert_eq!(calls, [("get_weather".to_owned(), "{\"city\":\"Oslo\"}".to_owned())]);
     assert_eq!(finish, "tool_calls");
     let usage = &answer.chunks().pop().unwrap()["usage"];
-    assert_eq!(usage["total_tokens"], 30, "the usage of both requests counts: {usage}");
+    assert_eq!(
+        usage,
+        &json!({
+            "prompt_tokens": 20,
+            "completion_tokens": 10,
+            "total_tokens": 30,
+            "prompt_tokens_details": {"cached_tokens": 8},
+            "completion_tokens_details": {"reasoning_tokens": 6},
+        }),
+        "the usage of both requests counts"
+    );
 
     let messages = received(&upstream, 1)["messages"].clone();
     let [.., reply, error] = messages.as_array().unwrap().as_slice() else { panic!("{messages}") };
