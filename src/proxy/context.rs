@@ -107,16 +107,23 @@ impl Context {
         url
     }
 
-    /// Return the dialect that a model writes, as far as it is known.
-    pub(super) fn dialect(&self, model: &str) -> Dialect {
-        let known = self.settings.dialect.or_else(|| Dialect::for_model(model));
-        known.unwrap_or(Dialect::NATURAL)
+    /// Return the dialect of a model, if it is set or known by the model's name.
+    pub(super) fn known_dialect(&self, model: &str) -> Option<Dialect> {
+        self.settings.dialect.or_else(|| Dialect::for_model(model))
+    }
+
+    /// Return the dialect in which a server may have left calls of a model in the text.
+    pub(super) fn recovered(&self, model: &str) -> Dialect {
+        // JSON that a model quotes must not become a call because it once wrote one like that.
+        let learned = || self.modes.dialect(model).filter(|dialect| !dialect.is_shaped());
+        self.known_dialect(model).or_else(learned).unwrap_or(Dialect::NATURAL)
     }
 
     /// Return the dialect in which a model is taught these tools: its own, if that can present
     /// them.
     pub(super) fn taught(&self, model: &str, contracts: &[FunctionContract]) -> Dialect {
-        let own = self.dialect(model);
+        let known = self.known_dialect(model).or_else(|| self.modes.dialect(model));
+        let own = known.unwrap_or(Dialect::NATURAL);
         let fits = own.is_writable() && present(contracts, &own).is_ok();
         if fits { own } else { Dialect::NATURAL }
     }

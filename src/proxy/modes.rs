@@ -8,17 +8,60 @@ use std::{
 use regex::Regex;
 
 use super::settings::Mode;
-use crate::endpoint::Failure;
+use crate::{endpoint::Failure, parser::Dialect};
 
 /// The modes of all models.
 ///
-/// A model whose mode is not fixed begins with [`Mode::Recover`]. It changes to [`Mode::Natural`],
-/// for good, if the upstream rejects tools or if a reply lacks a required call; a call shows that
-/// the upstream presents tools to the model, and that ends the learning.
+/// A model whose mode is not fixed begins with [`Mode::Recover`]. A call shows that the upstream
+/// presents tools to the model, and a reply without a valid call, where one was written or
+/// required, that it does not: the first of the two decides for [`Mode::Recover`] or
+/// [`Mode::Natural`]. An upstream that rejects tools decides for [`Mode::Natural`] at any time.
+///
+/// The dialect of a recovered call is the model's, unless that is known by its name.
 #[derive(Debug)]
 pub(super) struct Modes {
     fixed: Option<Mode>,
-    learned: Mutex<HashMap<String, Mode>>,
+    learned: Mutex<HashMap<String, Learned>>,
+}
+
+/// What the replies of a model have shown.
+#[derive(Clone, Copy, Debug, Default)]
+struct Learned {
+    mode: Option<Mode>,
+    dialect: Option<Dialect>,
+}
+
+/// What a reply has shown about the mode that suits its model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lesson {
+    /// The upstream rejects tools.
+    Rejected,
+    /// The reply lacks a required call.
+    CallMissing,
+    /// The model wrote calls, and none was valid.
+    CallsInvalid,
+    /// The model makes calls.
+    CallMade,
+}
+
+impl Lesson {
+    /// Return the mode that suits the model.
+    pub(super) fn mode(self) -> Mode {
+        match self {
+            Self::CallMade => Mode::Recover,
+            Self::Rejected | Self::CallMissing | Self::CallsInvalid => Mode::Natural,
+        }
+    }
+
+    /// Return the reason, for the log.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::Rejected => "the upstream rejects tools",
+            Self::CallMissing => "a required call is missing",
+            Self::CallsInvalid => "no call in the text is valid",
+            Self::CallMade => "the model makes calls",
+        }
+    }
 }
 
 /// Maximum number of models that are remembered. Clients can make up any number of names.
@@ -32,26 +75,50 @@ impl Modes {
     /// Return the mode of a model.
     pub(super) fn mode(&self, model: &str) -> Mode {
         let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        self.fixed.or_else(|| learned.get(model).copied()).unwrap_or(Mode::Recover)
+        let known = learned.get(model).and_then(|learned| learned.mode);
+        self.fixed.or(known).unwrap_or(Mode::Recover)
     }
 
-    /// Record the mode that suits a model. Return true if this is new.
-    pub(super) fn learn(&self, model: &str, mode: Mode) -> bool {
+    /// Return the dialect in which a model has written recovered calls, if it has.
+    pub(super) fn dialect(&self, model: &str) -> Option<Dialect> {
+        let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+        learned.get(model)?.dialect
+    }
+
+    /// Record what a reply has shown about the mode of its model. Return true if it decides.
+    pub(super) fn learn(&self, model: &str, lesson: Lesson) -> bool {
         if self.fixed.is_some() {
             return false;
         }
-        let mut learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        if learned.contains_key(model) || learned.len() >= MAX_MODELS {
-            return false;
-        }
-        learned.insert(model.to_owned(), mode);
-        true
+        self.update(model, |learned| {
+            let decides = match lesson {
+                Lesson::Rejected => learned.mode != Some(Mode::Natural),
+                _ => learned.mode.is_none(),
+            };
+            if decides {
+                learned.mode = Some(lesson.mode());
+            }
+            decides
+        })
     }
 
-    /// Return true if the mode of a model may still change.
-    pub(super) fn is_open(&self, model: &str) -> bool {
-        let learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        self.fixed.is_none() && !learned.contains_key(model)
+    /// Record the dialect of a recovered call. Return true if this is new.
+    pub(super) fn learn_dialect(&self, model: &str, dialect: Dialect) -> bool {
+        self.update(model, |learned| {
+            let is_new = learned.dialect.is_none();
+            learned.dialect.get_or_insert(dialect);
+            is_new
+        })
+    }
+
+    /// Change what is known of a model. Return false if there is no room for another model.
+    fn update(&self, model: &str, change: impl FnOnce(&mut Learned) -> bool) -> bool {
+        let mut learned = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(learned) = learned.get_mut(model) {
+            return change(learned);
+        }
+        let has_room = learned.len() < MAX_MODELS;
+        has_room && change(learned.entry(model.to_owned()).or_default())
     }
 }
 
@@ -115,15 +182,30 @@ mod tests {
     }
 
     #[test]
-    fn what_is_learned_stays() {
+    fn the_first_lesson_decides_except_for_a_rejection() {
         let modes = Modes::new(None);
         assert_eq!(modes.mode("m"), Mode::Recover);
-        assert!(modes.learn("m", Mode::Natural));
-        assert!(!modes.learn("m", Mode::Recover));
+        assert!(modes.learn("m", Lesson::CallMade));
+        assert!(!modes.learn("m", Lesson::CallMissing));
+        assert_eq!(modes.mode("m"), Mode::Recover);
+        assert!(modes.learn("m", Lesson::Rejected));
+        assert!(!modes.learn("m", Lesson::Rejected) && !modes.learn("m", Lesson::CallMade));
         assert_eq!(modes.mode("m"), Mode::Natural);
-        assert!(!Modes::new(Some(Mode::Natural)).learn("m", Mode::Recover));
+        assert!(modes.learn("n", Lesson::CallsInvalid));
+        assert_eq!(modes.mode("n"), Mode::Natural);
+        assert!(!Modes::new(Some(Mode::Recover)).learn("m", Lesson::Rejected));
+    }
+
+    #[test]
+    fn the_first_dialect_stays_and_models_have_a_limit() {
+        let modes = Modes::new(None);
+        let hermes = Dialect::named("hermes").unwrap();
+        assert!(modes.dialect("m").is_none() && modes.learn_dialect("m", hermes));
+        assert!(!modes.learn_dialect("m", Dialect::NATURAL));
+        assert_eq!(modes.dialect("m"), Some(hermes));
+        assert!(modes.learn("m", Lesson::CallMade), "the mode is learned apart");
         for model in 0..2 * MAX_MODELS {
-            modes.learn(&model.to_string(), Mode::Natural);
+            modes.learn(&model.to_string(), Lesson::CallMade);
         }
         assert_eq!(modes.learned.lock().unwrap().len(), MAX_MODELS);
     }

@@ -3,14 +3,21 @@
 use std::sync::Arc;
 
 use reqwest::Method;
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::{correction::Correction, prepare, sink::ReplySink};
 use crate::{
     endpoint::stream_reply,
+    parser::Dialect,
     proxy::{
-        context::Context, entry::Entry, error::ApiError, modes::rejects_tools, output::Output,
-        part::ReplyWriter, request::ChatRequest, settings::Mode,
+        context::Context,
+        entry::Entry,
+        error::ApiError,
+        modes::{Lesson, rejects_tools},
+        output::Output,
+        part::ReplyWriter,
+        request::ChatRequest,
+        settings::Mode,
     },
 };
 
@@ -72,9 +79,11 @@ impl Exchange {
             match self.ask(mode, &corrections).await {
                 Ok(()) => {}
                 Err(Unanswered::Upstream(failure)) => {
-                    let may_change = mode == Mode::Recover && context.modes.is_open(&model);
-                    if may_change && !self.sink.has_begun() && rejects_tools(&failure) {
-                        self.learn(Mode::Natural, "the upstream rejects tools");
+                    if mode == Mode::Recover
+                        && !self.sink.has_begun()
+                        && rejects_tools(&failure)
+                        && self.learn(Lesson::Rejected) == Mode::Natural
+                    {
                         mode = Mode::Natural;
                         continue;
                     }
@@ -83,16 +92,14 @@ impl Exchange {
                 }
                 Err(Unanswered::Invalid(error)) => return Err(error),
             }
-            if self.sink.calls > 0 && mode == Mode::Recover {
-                self.learn(Mode::Recover, "the model makes calls");
-            } else if self.sink.lacks_call()
-                && mode == Mode::Recover
-                && context.modes.is_open(&model)
-            {
-                self.learn(Mode::Natural, "a required call is missing");
-                mode = Mode::Natural;
+            let may_ask = corrections.len() < context.settings.retries as usize;
+            if mode == Mode::Recover {
+                self.learn_dialect();
+                if let Some(lesson) = self.lesson(may_ask) {
+                    mode = self.learn(lesson);
+                }
             }
-            if corrections.len() >= context.settings.retries as usize {
+            if !may_ask {
                 return Ok(());
             }
             let names: Vec<_> =
@@ -111,7 +118,7 @@ impl Exchange {
         let (model, contracts) = (&request.model, &request.contracts);
         let dialect = match mode {
             Mode::Natural => context.taught(model, contracts),
-            Mode::Recover => context.dialect(model),
+            Mode::Recover => context.recovered(model),
         };
         let parsing = match contracts.as_slice() {
             [] => None,
@@ -125,13 +132,40 @@ impl Exchange {
             .map_err(|failure| Unanswered::Upstream(Box::new(failure)))
     }
 
-    fn learn(&self, mode: Mode, reason: &str) {
-        if self.context.modes.learn(&self.request.model, mode) {
-            let mut fields = Map::new();
-            fields.insert("model".to_owned(), self.request.model.clone().into());
-            fields.insert("mode".to_owned(), mode.as_str().into());
-            fields.insert("reason".to_owned(), reason.into());
-            self.context.log.write("mode", fields);
+    /// Return what a reply to a native request shows about its model.
+    ///
+    /// Invalid calls show something only once the model has been told of its errors.
+    fn lesson(&self, may_ask: bool) -> Option<Lesson> {
+        if self.sink.calls > 0 {
+            Some(Lesson::CallMade)
+        } else if self.sink.lacks_call() {
+            Some(Lesson::CallMissing)
+        } else if self.sink.has_unread_calls() && !may_ask {
+            Some(Lesson::CallsInvalid)
+        } else {
+            None
+        }
+    }
+
+    /// Record what a reply has shown, and return the mode of the model from now on.
+    fn learn(&self, lesson: Lesson) -> Mode {
+        let Self { context, request, .. } = self;
+        if context.modes.learn(&request.model, lesson) {
+            let mode = lesson.mode().as_str();
+            context.log.write("mode", facts(&request.model, "mode", mode, lesson.reason()));
+        }
+        context.modes.mode(&request.model)
+    }
+
+    /// Record the dialect of the calls that were recovered from the text.
+    fn learn_dialect(&self) {
+        let Self { context, request, sink, .. } = self;
+        let Some(dialect) = sink.recovered_dialect().and_then(Dialect::named) else { return };
+        if context.known_dialect(&request.model).is_none()
+            && context.modes.learn_dialect(&request.model, dialect)
+        {
+            let reason = "a call was recovered from the text";
+            context.log.write("dialect", facts(&request.model, "dialect", dialect.name, reason));
         }
     }
 
@@ -145,6 +179,12 @@ impl Exchange {
             entry.output_tokens = usage.output_tokens;
         }
     }
+}
+
+/// Return the fields of a line about what has been learned of a model.
+fn facts(model: &str, name: &str, value: &str, reason: &str) -> Map<String, Value> {
+    let facts = [("model", model), (name, value), ("reason", reason)];
+    facts.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect()
 }
 
 /// The reason why there is no reply.

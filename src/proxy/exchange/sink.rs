@@ -50,6 +50,10 @@ pub(super) struct ReplySink {
     pub(super) calls: usize,
     /// The number of calls that were recovered from the text.
     pub(super) recovered: usize,
+    /// The dialect of the first of them.
+    recovered_dialect: Option<&'static str>,
+    /// The number of invalid calls in the text.
+    unread: usize,
     /// The finish reason of the first reply.
     finish: Option<FinishReason>,
     /// The usage of the replies before, and of this one.
@@ -92,6 +96,8 @@ impl ReplySink {
             found: Vec::new(),
             calls: 0,
             recovered: 0,
+            recovered_dialect: None,
+            unread: 0,
             finish: None,
             usage: (None, None),
             notices: Vec::new(),
@@ -121,6 +127,16 @@ impl ReplySink {
     /// Return the number of calls that are invalid still, or were when they were streamed.
     pub(super) fn invalid(&self) -> usize {
         self.invalid.len() + self.broken
+    }
+
+    /// Return the dialect of the first call that was recovered from the text.
+    pub(super) fn recovered_dialect(&self) -> Option<&'static str> {
+        self.recovered_dialect
+    }
+
+    /// Return true if the text has calls, all of which are invalid.
+    pub(super) fn has_unread_calls(&self) -> bool {
+        self.unread > 0 && self.calls == 0
     }
 
     /// Return true if the reply has no call, although it must have one and was not cut off.
@@ -327,6 +343,11 @@ impl EventSink for ReplySink {
             Event::Delta { index, fragment } => self.delta(index, &fragment),
             Event::End { index, name, raw, recovered, dialect, outcome } => {
                 self.keep(&name, &raw, dialect);
+                if recovered && matches!(outcome, CallOutcome::Call { .. }) {
+                    self.recovered_dialect = self.recovered_dialect.or(Some(dialect));
+                }
+                let is_unread = recovered && matches!(outcome, CallOutcome::Invalid { .. });
+                self.unread += usize::from(is_unread);
                 let (id, passing) = match self.open.remove(index) {
                     Some(call) => (call.id, call.passing),
                     None => (None, Passing::Whole),

@@ -163,6 +163,10 @@ async fn answer(
     let (running, content_type) = match asked {
         Asked::Passed(body) => (forward(body, entry), JSON),
         Asked::Chat(ChatBody::Plain { request, has_calls }) => {
+            if has_calls {
+                let mode = context.modes.mode(&request.model);
+                output.set_head(|head| head.mode = Some(mode));
+            }
             let body = plain(context, &request, has_calls).inspect_err(|error| {
                 entry.status = error.status;
                 entry.is_complete = true;

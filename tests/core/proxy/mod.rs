@@ -6,6 +6,7 @@ mod faults;
 mod golden;
 mod guards;
 mod laws;
+mod learning;
 mod replies;
 
 use serde_json::{Value, json};
