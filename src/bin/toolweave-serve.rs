@@ -36,6 +36,7 @@ Serve the APIs of OpenAI and Anthropic with tool calls, in front of any model. O
   --first-byte-timeout S      seconds for the upstream to begin its reply (600)
   --idle-timeout S            seconds between two pieces of the upstream's reply (300)
   --timeout S                 seconds for a whole reply of the upstream (no limit)
+  --record FILE               append replies of the upstream to a file: private data
   --threads N                 threads of the server (1)
   --quiet                     do not write a line of JSON for each request
 ";
@@ -121,6 +122,7 @@ fn settings(arguments: &[String]) -> Result<Settings, String> {
                 settings.dialect = Some(Dialect::named(value).ok_or_else(expected)?);
             }
             "--retries" => settings.retries = parsed(option, value, "an integer of at least 0")?,
+            "--record" => settings.record = Some(value.into()),
             "--pass" => settings.pass.push(value.clone()),
             "--allow-host" => settings.hosts.push(value.clone()),
             "--allow-origin" => settings.origins.push(value.clone()),
@@ -177,7 +179,7 @@ mod tests {
     fn options_are_read() {
         let settings = read(
             "--upstream http://h/v1 --host ::1 --port 0 --mode natural --dialect hermes \
-             --retries 0 --stream-arguments --pass /a --pass /b --timeout 2.5 --threads 2 --quiet",
+             --retries 0 --stream-arguments --pass /a --pass /b --timeout 2.5 --threads 2 --record r.jsonl --quiet",
         );
         let settings = settings.unwrap();
         assert_eq!(settings.upstream.as_str(), "http://h/v1");
@@ -185,6 +187,7 @@ mod tests {
         assert_eq!(settings.mode, Some(Mode::Natural));
         assert_eq!(settings.dialect.map(|dialect| dialect.name), Some("hermes"));
         assert_eq!((settings.retries, settings.threads, settings.log), (0, 2, false));
+        assert_eq!(settings.record, Some("r.jsonl".into()));
         assert!(settings.stream_arguments);
         assert_eq!(settings.pass, ["/a", "/b"]);
         assert_eq!(settings.limits.timeout, Some(Duration::from_millis(2500)));

@@ -60,11 +60,12 @@ mod stream;
 mod tests;
 mod timer;
 
+#[cfg(feature = "proxy")]
+pub(crate) use self::secrets::Secrets;
 #[cfg(feature = "python")]
 pub(crate) use self::{
     chunk_reader::ChunkReader,
     queue::{Capacity, EventQueue, Wake},
-    secrets::Secrets,
 };
 pub use self::{
     client::Client,

@@ -9,7 +9,10 @@ use reqwest::{
 };
 use tokio::sync::Semaphore;
 
-use super::{log::Log, metrics::Metrics, modes::Modes, settings::Settings, tool_cache::ToolCache};
+use super::{
+    log::Log, metrics::Metrics, modes::Modes, recorder::Recorder, settings::Settings,
+    tool_cache::ToolCache,
+};
 use crate::{
     contract::FunctionContract,
     endpoint::{self, Client, Request, Retries, Timeouts},
@@ -29,6 +32,8 @@ pub(super) struct Context {
     pub(super) tools: ToolCache,
     pub(super) metrics: Metrics,
     pub(super) log: Log,
+    /// The file of replies, if they are recorded.
+    pub(super) recorder: Option<Recorder>,
     /// One permit for each request at once.
     pub(super) permits: Arc<Semaphore>,
     authorization: Option<HeaderValue>,
@@ -39,7 +44,11 @@ impl Context {
     ///
     /// # Errors
     /// Fails if the key for the upstream cannot be sent in a header.
-    pub(super) fn new(settings: Settings, client: Client) -> Result<Self, String> {
+    pub(super) fn new(
+        settings: Settings,
+        client: Client,
+        recorder: Option<Recorder>,
+    ) -> Result<Self, String> {
         let authorization = settings.upstream_key.as_ref().map(|key| {
             let mut value = HeaderValue::from_str(&format!("Bearer {key}"))?;
             value.set_sensitive(true);
@@ -54,6 +63,7 @@ impl Context {
             tools: ToolCache::new(settings.stream_arguments),
             metrics: Metrics::default(),
             log: Log::new(settings.log),
+            recorder,
             permits: Arc::new(Semaphore::new(settings.limits.max_concurrency)),
             authorization,
             settings,

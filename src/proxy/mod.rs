@@ -30,6 +30,7 @@ mod metrics;
 mod modes;
 mod output;
 mod part;
+mod recorder;
 mod request;
 pub mod responses;
 mod running;

@@ -1,6 +1,6 @@
 //! Settings of the proxy.
 
-use std::{fmt, net::SocketAddr, time::Duration};
+use std::{fmt, net::SocketAddr, path::PathBuf, time::Duration};
 
 use reqwest::Url;
 
@@ -39,6 +39,8 @@ pub struct Settings {
     pub threads: usize,
     /// True to write a line of JSON for each request to standard error.
     pub log: bool,
+    /// The file to which replies of the upstream are appended, which are private data.
+    pub record: Option<PathBuf>,
 }
 
 /// Limits on requests and time.
@@ -99,6 +101,7 @@ impl Settings {
             limits: Limits::default(),
             threads: 1,
             log: false,
+            record: None,
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::{
 ///     upstream: The base URL of the upstream, such as `http://127.0.0.1:8080/v1`.
 ///
 /// Raises:
-///     OSError: The address cannot be bound.
+///     OSError: The address cannot be bound, or the file of replies cannot be opened.
 ///     ValueError: An option is invalid.
 #[pyclass(name = "ProxyServer", module = "toolweave._core", frozen)]
 #[derive(Debug)]
@@ -54,6 +54,8 @@ struct Options {
     timeout: Option<f64>,
     threads: usize,
     log: bool,
+    #[serde(default)]
+    record: Option<String>,
 }
 
 #[pymethods]
@@ -140,6 +142,7 @@ fn settings(upstream: &str, options: Options) -> PyResult<Settings> {
     settings.origins = options.origins;
     settings.threads = options.threads;
     settings.log = options.log;
+    settings.record = options.record.map(Into::into);
     Ok(settings)
 }
 

@@ -24,6 +24,7 @@ class _ProxyOptions(TypedDict):
     timeout: float | None
     threads: int
     log: bool
+    record: NotRequired[str | None]
 
 @final
 class ProxyServer:
@@ -36,7 +37,7 @@ class ProxyServer:
         upstream: The base URL of the upstream, such as `http://127.0.0.1:8080/v1`.
 
     Raises:
-        OSError: The address cannot be bound.
+        OSError: The address cannot be bound, or the file of replies cannot be opened.
         ValueError: An option is invalid.
     """
 

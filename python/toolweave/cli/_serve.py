@@ -126,6 +126,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--threads", type=count, default=1, metavar="N", help="threads of the server (1)"
     )
     parser.add_argument(
+        "--record",
+        metavar="FILE",
+        help="append the upstream's replies to requests with tools to a file, for `toolweave eval "
+        "--rescore` and bug reports; it is private data",
+    )
+    parser.add_argument(
         "--quiet", action="store_true", help="do not write a line of JSON for each request"
     )
 
@@ -156,6 +162,7 @@ def run(options: argparse.Namespace) -> int:
             timeout=options.timeout,
             threads=options.threads,
             log=not options.quiet,
+            record=options.record,
         )
     except (ValueError, OSError) as err:
         raise InputError(str(err)) from None

@@ -4,6 +4,7 @@ mod correction;
 mod ids;
 mod open;
 mod prepare;
+mod raw;
 mod run;
 mod sink;
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use reqwest::Method;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::{correction::Correction, prepare, sink::ReplySink};
+use super::{correction::Correction, prepare, raw::RawReply, sink::ReplySink};
 use crate::{
-    endpoint::stream_reply,
+    endpoint::{Failure, stream_reply},
     parser::Dialect,
     proxy::{
         context::Context,
@@ -28,7 +28,12 @@ pub(crate) struct Exchange {
     output: Arc<Output>,
     sink: ReplySink,
     entry: Entry,
+    /// The id of the request in the file of replies.
+    id: String,
 }
+
+/// The number of random characters in the id of a request.
+const ID_LENGTH: usize = 24;
 
 impl Exchange {
     pub(crate) fn new(
@@ -40,7 +45,8 @@ impl Exchange {
     ) -> Self {
         let stream_arguments = context.settings.stream_arguments;
         let sink = ReplySink::new(&request, writer, Arc::clone(&output), stream_arguments);
-        Self { context, request, output, sink, entry }
+        let id = std::iter::repeat_with(fastrand::alphanumeric).take(ID_LENGTH).collect();
+        Self { context, request, output, sink, entry, id }
     }
 
     /// Answer the request.
@@ -127,9 +133,37 @@ impl Exchange {
         let body = prepare::body(request, mode, dialect, corrections)?;
         let url = context.url("/v1/chat/completions", None);
         let upstream = context.upstream(Method::POST, url, body);
-        stream_reply(&context.client, &upstream, parsing, sink)
-            .await
-            .map_err(|failure| Unanswered::Upstream(Box::new(failure)))
+        sink.raw = context.recorder.is_some().then(RawReply::new);
+        let outcome = stream_reply(&context.client, &upstream, parsing, sink).await;
+        self.keep(mode, dialect, corrections.len(), outcome.as_ref().err());
+        outcome.map_err(|failure| Unanswered::Upstream(Box::new(failure)))
+    }
+
+    /// Append the reply to the file of replies, if there is one.
+    fn keep(&mut self, mode: Mode, dialect: Dialect, number: usize, failure: Option<&Failure>) {
+        let Self { context, request, sink, id, .. } = self;
+        let (Some(recorder), Some(raw)) = (&context.recorder, sink.raw.take()) else { return };
+        // The name of the way in which `toolweave eval` asks like this.
+        let way = if mode == Mode::Natural { dialect.name } else { "native" };
+        let mut fields = Map::new();
+        let mut add = |name: &str, value: Value| {
+            fields.insert(name.to_owned(), value);
+        };
+        add("case", if number == 0 { id.clone() } else { format!("{id}.{number}") }.into());
+        add("way", way.into());
+        add("model", request.model.as_str().into());
+        add("mode", mode.as_str().into());
+        add("dialect", dialect.name.into());
+        add("tools", request.body.get("tools").cloned().unwrap_or_else(|| json!([])));
+        if let Some(failure) = failure {
+            add("error", failure.message.as_str().into());
+        }
+        fields.extend(raw.fields());
+        if let Err(error) = recorder.append(fields) {
+            let mut fields = Map::new();
+            fields.insert("failure".to_owned(), error.to_string().into());
+            context.log.write("record", fields);
+        }
     }
 
     /// Return what a reply to a native request shows about its model.
@@ -192,7 +226,7 @@ enum Unanswered {
     /// The request is invalid.
     Invalid(ApiError),
     /// The upstream has failed.
-    Upstream(Box<crate::endpoint::Failure>),
+    Upstream(Box<Failure>),
 }
 
 impl From<ApiError> for Unanswered {

@@ -8,6 +8,7 @@ use super::{
     correction::{self, Correction, InvalidCall},
     ids::CallIds,
     open::{OpenCall, OpenCalls, Passing},
+    raw::RawReply,
 };
 use crate::{
     calls::{CallOutcome, InvalidKind},
@@ -59,6 +60,8 @@ pub(super) struct ReplySink {
     /// The usage of the replies before, and of this one.
     usage: (Option<UsageUpdate>, Option<UsageUpdate>),
     notices: Vec<Notice>,
+    /// The reply as it was sent, if it is recorded.
+    pub(super) raw: Option<RawReply>,
 }
 
 /// A call that has ended.
@@ -101,6 +104,7 @@ impl ReplySink {
             finish: None,
             usage: (None, None),
             notices: Vec::new(),
+            raw: None,
         }
     }
 
@@ -326,6 +330,9 @@ impl ReplySink {
 
 impl EventSink for ReplySink {
     fn put(&mut self, event: Event) {
+        if let Some(raw) = &mut self.raw {
+            raw.add(&event);
+        }
         match event {
             Event::Text(text) => {
                 self.reply.push_str(&text);

@@ -9,7 +9,7 @@ mod respond;
 mod signals;
 mod stalled;
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use thiserror::Error;
 use tokio::{
@@ -19,7 +19,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{context::Context, settings::Settings};
+use super::{context::Context, recorder::Recorder, settings::Settings};
 use crate::endpoint::{self, Client, HttpVersion, ProxyChoice};
 
 /// A server that cannot be started.
@@ -29,6 +29,14 @@ pub enum StartError {
     /// A setting is invalid.
     #[error("{0}")]
     Settings(String),
+    /// The file of replies cannot be opened.
+    #[error("cannot record replies in {path:?}: {source}")]
+    Record {
+        /// The path.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
     /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Bind {
@@ -72,7 +80,11 @@ impl Server {
         .map_err(|error| StartError::Settings(error.to_string()))?;
         let threads = settings.threads;
         let address = settings.address;
-        let context = Context::new(settings, client).map_err(StartError::Settings)?;
+        let recorder = Recorder::open(&settings).map_err(|source| StartError::Record {
+            path: settings.record.clone().unwrap_or_default(),
+            source,
+        })?;
+        let context = Context::new(settings, client, recorder).map_err(StartError::Settings)?;
         let runtime = Builder::new_multi_thread()
             .worker_threads(threads)
             .thread_name("toolweave-proxy")

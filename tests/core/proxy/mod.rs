@@ -7,6 +7,7 @@ mod golden;
 mod guards;
 mod laws;
 mod learning;
+mod recording;
 mod replies;
 
 use serde_json::{Value, json};
