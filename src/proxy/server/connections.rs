@@ -16,7 +16,7 @@ use tokio::{
 use super::{respond::respond, stalled::Stalling};
 use crate::proxy::context::Context;
 
-/// Time for a client to send the head of its next request.
+/// Maximum time for a client to send the head of its next request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Maximum size of the head of a request, and of what is read ahead, in bytes.
@@ -44,7 +44,7 @@ pub(super) async fn accept(
     let mut server = http1::Builder::new();
     server
         .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
+        .header_read_timeout(HEAD_TIMEOUT.min(context.settings.limits.client_timeout))
         .max_buf_size(MAX_BUFFER)
         .max_headers(MAX_HEADERS);
     loop {

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod client;
+mod cuts;
 mod faults;
 mod golden;
 mod guards;
