@@ -2,6 +2,8 @@
 
 mod arguments;
 mod client;
+#[cfg(target_os = "linux")]
+mod crowd;
 mod cuts;
 mod faults;
 mod golden;

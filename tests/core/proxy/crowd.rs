@@ -1,0 +1,149 @@
+//! A thousand clients of the command `toolweave-serve` that never read.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use tokio::{
+    net::TcpSocket,
+    runtime::{Builder, Runtime},
+};
+
+use super::{CHAT, client, request, text};
+use crate::endpoint::server::STREAM;
+
+/// The number of clients.
+const CLIENTS: usize = 1000;
+
+/// The number of chunks of 1,000 bytes that the upstream sends to each: several times what the
+/// proxy keeps of a response.
+const FLOOD: usize = 64;
+
+/// The time for all streams to begin, on a busy machine.
+const MAX_TIME: Duration = Duration::from_secs(60);
+
+/// The memory that a stream may take while its client does not read, in KiB. A build for tests
+/// takes more than one for use.
+const MAX_KIB: usize = 160;
+
+/// A running command, which is killed at the end of a test.
+struct Serving {
+    process: Child,
+    address: SocketAddr,
+}
+
+impl Serving {
+    fn new(upstream: SocketAddr) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_toolweave-serve"))
+            .args(["--upstream", &format!("http://{upstream}/v1"), "--port", "0", "--quiet"])
+            .args(["--mode", "natural", "--max-concurrency", "2000", "--client-timeout", "300"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("serving http://").unwrap().replace("/v1", "");
+        Self { process, address: address.parse().unwrap() }
+    }
+
+    fn count(&self, directory: &str) -> usize {
+        fs::read_dir(format!("/proc/{}/{directory}", self.process.id())).unwrap().count()
+    }
+
+    /// Return the resident memory, in KiB.
+    fn memory(&self) -> usize {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    fn has_in_flight(&self, count: usize) -> bool {
+        let metrics = client::get(self.address, "/metrics").text();
+        metrics.contains(&format!("toolweave_requests_in_flight {count}\n"))
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Send a request on a connection that takes only a few bytes of the response.
+fn ask(runtime: &Runtime, address: SocketAddr) -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut stream = runtime.block_on(socket.connect(address)).unwrap().into_std().unwrap();
+    stream.set_nonblocking(false).unwrap();
+    let body = request(json!({"stream": true})).to_string();
+    let head = format!(
+        "POST {CHAT} HTTP/1.1\r\nhost: {address}\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + &body).as_bytes()).unwrap();
+    stream
+}
+
+/// Start an upstream that answers each request with more text than the proxy takes.
+fn flooding() -> (SocketAddr, Arc<Mutex<usize>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let flooded = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&flooded);
+    thread::spawn(move || {
+        let mut open = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = [0; 16 << 10];
+            if stream.read(&mut head).unwrap_or(0) == 0 {
+                continue;
+            }
+            let piece = text(&"x".repeat(1000));
+            let chunk = format!("{:x}\r\n{piece}\r\n", piece.len());
+            stream.write_all(STREAM.as_bytes()).unwrap();
+            stream.set_nonblocking(true).unwrap();
+            for _ in 0..FLOOD {
+                if stream.write_all(chunk.as_bytes()).is_err() {
+                    break;
+                }
+            }
+            open.push(stream);
+            *count.lock().unwrap() += 1;
+        }
+    });
+    (address, flooded)
+}
+
+#[test]
+fn clients_that_never_read_take_little_and_leave_nothing() {
+    let (upstream, flooded) = flooding();
+    let serving = Serving::new(upstream);
+    let runtime = Builder::new_current_thread().enable_io().build().unwrap();
+    // What is made once, such as the parser of these tools.
+    let first = ask(&runtime, serving.address);
+    client::eventually(|| *flooded.lock().unwrap() == 1);
+    drop(first);
+    client::eventually(|| serving.has_in_flight(0));
+    let before = (serving.memory(), serving.count("fd"), serving.count("task"));
+    let clients: Vec<TcpStream> = (0..CLIENTS).map(|_| ask(&runtime, serving.address)).collect();
+    let begun = Instant::now();
+    while *flooded.lock().unwrap() <= CLIENTS {
+        assert!(begun.elapsed() < MAX_TIME, "{} streams", flooded.lock().unwrap());
+        thread::sleep(Duration::from_millis(50));
+    }
+    assert!(serving.has_in_flight(CLIENTS));
+    let each = serving.memory().saturating_sub(before.0) / CLIENTS;
+    assert!(each <= MAX_KIB, "{each} KiB a stream");
+    drop(clients);
+    client::eventually(|| serving.has_in_flight(0));
+    client::eventually(|| serving.count("fd") <= before.1 + 2);
+    assert_eq!(serving.count("task"), before.2);
+}
