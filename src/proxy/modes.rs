@@ -24,14 +24,14 @@ pub(super) struct Modes {
     learned: Mutex<HashMap<String, Learned>>,
 }
 
-/// What the replies of a model have shown.
+/// The facts that the replies of a model have shown.
 #[derive(Clone, Copy, Debug, Default)]
 struct Learned {
     mode: Option<Mode>,
     dialect: Option<Dialect>,
 }
 
-/// What a reply has shown about the mode that suits its model.
+/// A fact about the mode that suits a model, from a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lesson {
     /// The upstream rejects tools.

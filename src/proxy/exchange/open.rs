@@ -17,7 +17,7 @@ pub(super) struct OpenCall {
     pub(super) passing: Passing,
 }
 
-/// How the arguments of a call are passed on.
+/// The way in which the arguments of a call are sent.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Passing {
     /// At the end, validated.

@@ -168,7 +168,7 @@ impl Exchange {
 
     /// Return what a reply to a native request shows about its model.
     ///
-    /// Invalid calls show something only once the model has been told of its errors.
+    /// Invalid calls show something only once no further correction is asked for.
     fn lesson(&self, may_ask: bool) -> Option<Lesson> {
         if self.sink.calls > 0 {
             Some(Lesson::CallMade)

@@ -227,7 +227,7 @@ impl ReplySink {
         self.write(Part::Call(Call { index, id: &id, name, arguments: &arguments }));
     }
 
-    /// Pass on a fragment of a call that is streamed.
+    /// Write a fragment of a call that is streamed.
     fn delta(&mut self, index: usize, fragment: &str) {
         let Some(call) = self.open.get_mut(index) else { return };
         if let Passing::Streamed { position, .. } = call.passing {

@@ -2,8 +2,6 @@
 
 mod arguments;
 mod client;
-#[cfg(target_os = "linux")]
-mod crowd;
 mod cuts;
 mod faults;
 mod golden;
@@ -12,6 +10,8 @@ mod laws;
 mod learning;
 mod recording;
 mod replies;
+#[cfg(target_os = "linux")]
+mod unread;
 
 use serde_json::{Value, json};
 use toolweave::proxy::{Mode, Server, Settings};
