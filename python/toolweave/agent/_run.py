@@ -20,6 +20,7 @@ from ..executor import ToolDeferred
 from ..kinds import Role, StopReason
 from ..models import as_messages
 from ..natural._output import RunOutput
+from ..natural._partial_output import partial_values
 from ..natural._reader import CUT_OFF
 from ..natural._usage import usage_of
 from ..output._schema import Output
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from .._messages import Message
     from ..executor import DeferredResults
     from ..natural import NaturalToolUse, ReplyRun, ToolUseEvent
+    from ..natural._partial_output import PartialOutput
     from ..protocols import Messages
     from ..summary import Summarizer
     from ._handoff import Target
@@ -184,7 +186,8 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
         Each value has more than the one before: objects and lists get more members and items, and
         the last string gets longer. Numbers, literals and keys appear when they are complete, and
         values that are repaired when that is certain. If the model is asked again, the values
-        begin again.
+        begin again. A long value does not come with each token: the next one is due when there is
+        a little more of it, which bounds the cost of all values by the length of the reply.
 
         Leaving the iteration early stops the run if the run is also left as a context manager.
 
@@ -196,22 +199,19 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             OutputError: The run ended without an output.
             Exception: Any exception of `wait`.
         """
+        values = partial_values(self._output_texts(), lambda: self._output.final(self.result))
+        async with aclosing(values):
+            async for value in values:
+                yield value
+
+    async def _output_texts(self) -> AsyncGenerator[tuple[PartialOutput, str], None]:
         partial = self._output.partial()
         generation_id: str | None = None
-        last: Any = None
         async for event in self:
-            if not isinstance(event, TextDelta):
-                continue
-            if self.generation_id != generation_id:
-                generation_id, partial = self.generation_id, self._output.partial()
-            if partial.push(event.text):
-                value = partial.value
-                if value is not None and value != last:
-                    last = value
-                    yield value
-        final = self._output.final(self.result)
-        if last is None or final != last:
-            yield final
+            if isinstance(event, TextDelta):
+                if self.generation_id != generation_id:
+                    generation_id, partial = self.generation_id, self._output.partial()
+                yield partial, event.text
 
     async def cancel(self) -> None:
         """Stop the model and the tools, and wait until they have stopped.

@@ -9,16 +9,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast, get_args
 
 from .._checks import check_choice, check_count
-from .._core import JsonStream, TextMessage
+from .._core import TextMessage
 from ..exceptions import ModelRetry, OutputError
 from ..kinds import Role
 from ..models._identity import identify
 from ..output import InvalidOutput, OutputSchema
 from ..output._functions import CheckedValidator, run_output
-from ..output._members import RESULT
-from ..output._reading import wrapped_schema
 from ..protocols import ModelOptions
-from ..tools._plain import is_object
+from ._partial_output import PartialOutput
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -294,38 +292,6 @@ class RunOutput:
             chat_id=context.chat_id,
             metadata={_OUTPUT_RETRY: True},
         )
-
-
-class PartialOutput:
-    """The output in a reply that is still streaming, as far as it is certain.
-
-    Args:
-        schema: The schema of the output.
-        enforced: True if the provider enforces the schema.
-    """
-
-    def __init__(self, schema: OutputSchema, *, enforced: bool) -> None:
-        self._is_bare = schema.is_bare(enforced=enforced)
-        asked = schema.schema if self._is_bare else wrapped_schema(schema.schema)
-        self._stream = None if schema.is_text else JsonStream(asked)
-        self._text = ""
-
-    def push(self, text: str) -> bool:
-        """Read the next text; return True if the value may have changed."""
-        if self._stream is not None:
-            return self._stream.push(text)
-        self._text += text
-        return not text.isspace()
-
-    @property
-    def value(self) -> Any:
-        """The value so far, which does not grow; None if there is nothing yet."""
-        if self._stream is None:
-            return self._text.strip() or None
-        value = self._stream.snapshot()
-        if self._is_bare:
-            return value
-        return value.get(RESULT) if is_object(value) else None
 
 
 @dataclass(frozen=True)

@@ -13,25 +13,11 @@ from hypothesis import strategies as st
 
 from coroutine_tests import on_a_loop
 from output_types import City, Leg, as_json, cases
-from toolweave import Agent, FinishReason, FinishUpdate, TextDelta
+from partial_values import grows, pieces
+from toolweave import Agent
 from toolweave.exceptions import OutputError
 from toolweave.output import OutputSchema
 from toolweave.testing import ScriptedModel
-
-
-def grows(before: Any, after: Any) -> bool:
-    """Return True if a JSON value is another one, or the beginning of it."""
-    if isinstance(before, str):
-        return isinstance(after, str) and after.startswith(before)
-    if isinstance(before, dict):
-        return isinstance(after, dict) and all(
-            name in after and grows(each, after[name]) for name, each in before.items()
-        )
-    if isinstance(before, list):
-        return (
-            isinstance(after, list) and len(before) <= len(after) and all(map(grows, before, after))
-        )
-    return type(before) is type(after) and bool(before == after)
 
 
 def partials(agent: Agent[None, Any]) -> list[Any]:
@@ -40,11 +26,6 @@ def partials(agent: Agent[None, Any]) -> list[Any]:
             return [value async for value in run.stream_output()]
 
     return asyncio.run(read())
-
-
-def pieces(text: str, size: int) -> list[Any]:
-    deltas = [TextDelta(text[at : at + size]) for at in range(0, len(text), size)]
-    return [*deltas, FinishUpdate(FinishReason.STOP)]
 
 
 @given(st.data(), cases, st.integers(1, 9))
@@ -93,3 +74,34 @@ def test_after_an_invalid_reply_the_values_begin_again() -> None:
 def test_a_run_without_an_output_raises() -> None:
     with pytest.raises(OutputError):
         partials(Agent(ScriptedModel("No.", "No."), output_type=City))
+
+
+def size(value: Any) -> int:
+    """Return the work of a copy of a value: its items, and a share of its text."""
+    return len(value) // 64 if isinstance(value, str) else len(value)
+
+
+def work(output_type: Any, text: str) -> int:
+    agent = Agent(ScriptedModel(pieces(text, 4)), output_type=output_type)
+    return sum(map(size, partials(agent)))
+
+
+@pytest.mark.parametrize("output_type", [list[int], str], ids=["list", "text"])
+def test_the_values_of_a_long_reply_cost_as_much_as_it_is_long(output_type: Any) -> None:
+    def reply(length: int) -> str:
+        numbers = json.dumps([1000 + at % 9000 for at in range(length // 6)])
+        return numbers if output_type is not str else numbers.strip("[]")
+
+    half, whole = (work(output_type, reply(length)) for length in (50_000, 100_000))
+    # Twice the text costs twice as much; with a value for each token it was four times.
+    assert 1.5 < whole / half < 2.6
+
+
+@given(st.integers(0, 400), st.integers(1, 9))
+def test_a_value_is_never_far_behind_the_text(items: int, size: int) -> None:
+    values = [f"item {at}" for at in range(items)]
+    found = partials(Agent(ScriptedModel(pieces(json.dumps(values), size)), output_type=list[str]))
+    assert found[-1] == values
+    for before, after in pairwise(found):
+        # One piece, and one character for each 64 items.
+        assert len("".join(after)) - len("".join(before)) <= size + items // 64 + 1
