@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from typing import Any, Literal
 
 from typing_extensions import assert_type
@@ -40,6 +41,7 @@ async def outputs() -> None:
     assert_type((await text.run("Hi!", output_type=Answer)).output, Any)
     assert_type(text.run_sync("Hi!", output_type=Trip), AgentResult[Trip])
     assert_type(text.open("Hi!", output_type=Trip), AgentRun[None, Trip])
+    assert_type(text.open("Hi!").stream_output(), AsyncGenerator[Any, None])
     paused = await text.run("Hi!")
     assert_type((await text.resume(paused)).output, str)
     assert_type((await text.resume(paused, output_type=Trip)).output, Trip)

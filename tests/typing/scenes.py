@@ -153,6 +153,7 @@ async def main() -> None:
     await manager.run(conversation="c", results=[ClientResult("i1", "no", is_error=True)])
     await manager.run("Hi!", nonsense=1)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
     run = manager.open([{"role": "user", "content": "Hi!"}])
+    assert_type(run.stream_output(), AsyncGenerator[Any, None])
     assert_type(run, SceneRun)
     await run.cancel()
     assert_type(run.result, SceneResult | None)

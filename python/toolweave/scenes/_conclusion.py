@@ -36,7 +36,7 @@ async def conclude(state: RunState) -> None:
         turn = ModelTurn(state, state.scenes.plain, should_refuse=should_refuse)
         # The question about an invalid output follows the request for it.
         before, after = state.messages[:start], state.messages[start:]
-        reply = await turn.run([*system, *before, user(_FINAL), *after], options=output.options)
+        reply = await turn.run([*system, *before, user(_FINAL), *after], output=output)
         if turn.refused:
             should_refuse, start = None, len(state.messages)
             state.check_budget()

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .._core import ToolAggregateMessage
     from .._messages import Message
     from ..natural import NaturalToolUse, ReplyRun, ToolUseEvent
+    from ..natural._partial_output import PartialOutput
     from ..protocols import ModelOptions
     from ._output import OutputRequest
     from ._scene import BaseScene
@@ -92,6 +93,9 @@ class ModelTurn:
         self._holdback: TextHoldback | None = None
         self._texts: ReplyTexts | None = None
         self._noticed = False
+        # The reader of the output; None if this reply is not the output, or it is not streamed.
+        self._streams_output = False
+        self._partial: PartialOutput | None = None
         # The names of requested calls, and the arguments of all calls.
         self._requested: dict[str, str] = {}
         self._arguments: dict[str, Mapping[str, Any]] = {}
@@ -111,13 +115,15 @@ class ModelTurn:
         messages: Sequence[Message],
         *,
         options: ModelOptions | None = None,
+        output: OutputRequest | None = None,
         loop: ReplyLoop | None = None,
     ) -> ReplyRun:
         """Send the request and wait for the reply and the results.
 
         Args:
             messages: The messages of the request.
-            options: The options of the request; those of the manager if not given.
+            options: The options of the request; those of `output` or the manager if not given.
+            output: The request for the output of the run if this is one.
             loop: The loop that counts the requests; at most two requests if not given.
 
         Raises:
@@ -125,10 +131,16 @@ class ModelTurn:
         """
         state = self._state
         loop = ReplyLoop(2) if loop is None else loop
+        if options is None:
+            options = state.settings.options if output is None else output.options
+        # With no output type, any text that is shown may be the answer.
+        self._streams_output = (
+            state.streams_output and self._emits and (output is not None or state.output.is_text)
+        )
         while True:
             loop.iterations += 1
             self._is_admitted, self._texts = None, None
-            reply = await self._request(messages, options or state.settings.options)
+            reply = await self._request(messages, options)
             if state.costs.budget_error is not None or not loop.should_retry(reply):
                 return reply
             _log.info("an empty reply is requested once more", extra={"run_id": state.run_id})
@@ -137,7 +149,9 @@ class ModelTurn:
     async def _request(self, messages: Sequence[Message], options: ModelOptions | None) -> ReplyRun:
         """Send one request."""
         state = self._state
-        self._holdback = TextHoldback(self._find_call) if state.streaming else None
+        self._partial = state.output.partial() if self._streams_output else None
+        holds_back = state.streaming or self._partial is not None
+        self._holdback = TextHoldback(self._find_call) if holds_back else None
         state.costs.requests += 1
         # The request runs in a copy of this context.
         with capture_model() as self._answered_by:
@@ -256,6 +270,8 @@ class ModelTurn:
             self._outline.add(event)
         elif isinstance(event, TextDelta):
             message_id = self._outline.add(event)
+            if self._partial is not None and not self._state.output.is_text:
+                self._state.emit_output(self._partial, event.text)
             if self._holdback is not None and event.text:
                 self._emit_pieces(self._holdback.push(message_id, event.text))
         elif isinstance(event, (ToolCallStart, ToolCall, InvalidToolCall)):
@@ -331,7 +347,10 @@ class ModelTurn:
 
     def _emit_pieces(self, pieces: Iterable[tuple[str, str]]) -> None:
         for message_id, piece in pieces:
-            self._emit(SceneStatus.STREAMING, piece, message_id=message_id)
+            if self._partial is not None and self._state.output.is_text:
+                self._state.emit_output(self._partial, piece)
+            if self._state.streaming:
+                self._emit(SceneStatus.STREAMING, piece, message_id=message_id)
 
     def _release(self, message_id: str, text: str) -> None:
         """Emit the part of a finished text that was held back."""

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Generic
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Generic
 
 from .. import tracing
 from .._aio.loops import running_loop
 from .._aio.runs import ResultRun
 from .._core import UsageUpdate
 from ..kinds import SceneStatus, SceneStopReason
+from ..natural._partial_output import partial_values
 from ..output._schema import Output
 from ._ends import StopRun, denied, failure, run_failure_text, stop_of
 from ._flow import serve
 from ._hooks import Deny
+from ._state import OutputText
 from ._storage import load, save
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncGenerator, Callable
 
     from .._messages import Message
+    from ..natural._partial_output import PartialOutput
     from ._hooks import Answer
     from ._state import RunState
     from ._steps import SceneResult, SceneStep
@@ -83,6 +87,12 @@ class SceneRun(ResultRun["SceneStep", "SceneResult[Output]"], Generic[Output]):
         return tuple(self._state.changed)
 
     async def __anext__(self) -> SceneStep:
+        while True:
+            step = await self._take()
+            if not isinstance(step, OutputText):
+                return step
+
+    async def _take(self) -> SceneStep | OutputText:
         if self._task is None and not self._state.steps.is_closed:
             self._task = running_loop().create_task(self._main())
             self._task.add_done_callback(self._on_done)
@@ -95,6 +105,38 @@ class SceneRun(ResultRun["SceneStep", "SceneResult[Output]"], Generic[Output]):
         Failures of the run are part of the result and are not raised.
         """
         return await self._read_result()
+
+    async def stream_output(self) -> AsyncGenerator[Any, None]:
+        """Run, and yield the output as far as it is written, as a JSON value.
+
+        The values are those of `AgentRun.stream_output`. With an output type, only the request for
+        the output is read. Without one, each is the text of the reply so far: an answer outside of
+        scenes, or one of a scene. In both cases the values begin again with another reply.
+
+        Leaving the iteration early stops the run if the run is also left as a context manager.
+
+        Yields:
+            Plain JSON values that do not change any more. The last one is the value that `output`
+            of the result was made from.
+
+        Raises:
+            OutputError: The run ended without an output, for example because it failed, or waits
+                for the client.
+        """
+        self._state.streams_output = True
+        values = partial_values(self._output_texts(), lambda: self._state.output.final(self.result))
+        async with aclosing(values):
+            async for value in values:
+                yield value
+
+    async def _output_texts(self) -> AsyncGenerator[tuple[PartialOutput, str], None]:
+        while True:
+            try:
+                step = await self._take()
+            except StopAsyncIteration:
+                return
+            if isinstance(step, OutputText):
+                yield step.output, step.text
 
     async def cancel(self) -> None:
         """Stop the model and the tools, and wait until they have stopped.

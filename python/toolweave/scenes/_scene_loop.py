@@ -129,9 +129,7 @@ class _SceneLoop:
         before, after = state.messages[: self._start], state.messages[self._start :]
         system = state.system(*self._system, None if output is None else output.form)
         messages = [*system, *before, *self._nudge, *after]
-        return await turn.run(
-            messages, options=None if output is None else output.options, loop=loop
-        )
+        return await turn.run(messages, output=output, loop=loop)
 
     async def _stop_at_limit(self, stop: StopReason) -> str:
         """Stop at a limit, after a last answer without tools if `answer_at_limit` is set."""

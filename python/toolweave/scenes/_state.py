@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._aio.event_queue import EventQueue
 from .._core import TextMessage, ToolAggregateMessage, UsageMessage
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..conversations import Interaction
     from ..costs import Budget, CostDelta, PriceTable, Usage
     from ..natural import ReplyRun
+    from ..natural._partial_output import PartialOutput
     from ..protocols import ChatModel, Journal
     from ._request import SceneRequest
     from ._scene_queue import SceneQueue
@@ -89,6 +90,15 @@ class CostTracker(Spending):
             "estimated": any(delta.estimated for delta in deltas),
             **self.reported_totals,
         }
+
+
+class OutputText(NamedTuple):
+    """A text of the reply that may be the output, among the steps of a run."""
+
+    output: PartialOutput
+    """The reader of the reply."""
+    text: str
+    """The text."""
 
 
 class RunState:
@@ -169,8 +179,10 @@ class RunState:
         self._executed: list[ExecutedTool] = []
         self._awaiting: list[SceneStep] = []
         # The steps.
-        self.steps: EventQueue[tuple[SceneStep, str | None]] = EventQueue()
-        """Steps for the reader, each with the id of its reply."""
+        self.steps: EventQueue[tuple[SceneStep | OutputText, str | None]] = EventQueue()
+        """Steps for the reader, each with the id of its reply, and texts of the output."""
+        self.streams_output = False
+        """True if the reader wants the texts of the output."""
         self._verbose = settings.verbose if verbose is None else verbose
         self._appended = 0
 
@@ -197,6 +209,11 @@ class RunState:
             add = self.steps.offer if status is SceneStatus.FUNCTION_PROGRESS else self.steps.put
             add((step, self.generation_id))
         return step
+
+    def emit_output(self, output: PartialOutput, text: str) -> None:
+        """Publish the next text of a reply that may be the output."""
+        if not self.steps.is_closed:
+            self.steps.put((OutputText(output, text), self.generation_id))
 
     def emit_stop(self, stop: StopRun, *, fatal: bool = False) -> None:
         """Emit the failure that ends the run, or one that does not."""
