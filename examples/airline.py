@@ -18,7 +18,6 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import dataclass
-from typing import cast
 
 from toolweave import Agent, ChatModel, Handoff, HandoffEvent, HttpModel, Message, ToolContext
 from toolweave.agent import AgentResult, RunnableAgent
@@ -63,13 +62,13 @@ def service() -> Agent[Trip]:
 
 async def main() -> None:
     trip, history = Trip("FL-123"), tuple[Message, ...]()
-    agent = cast("RunnableAgent", service())
+    agent: Agent[Trip, str] | RunnableAgent = service()
     for text in ("May I bring a bag?", "Then move me to seat 12A. My booking is QX7."):
         async for event in agent.stream(text, deps=trip, history=history):
             match event:
                 case HandoffEvent():
                     print(f"{event.from_agent} hands over to {event.to_agent}")
-                case AgentResult() if event.last_agent:
+                case AgentResult():
                     history, agent = event.messages, event.last_agent  # the agent of the next turn
                     print(f"{agent.name}: {event.text}")
     print(f"flight {trip.flight}: seat {trip.seat}")

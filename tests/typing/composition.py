@@ -45,9 +45,12 @@ async def composing() -> None:
         usage_limits=UsageLimits(requests=3),
     )
     result = await outer.run("Hi!", conversation="ann-1", usage_limits=UsageLimits(tool_calls=2))
-    assert_type(result.last_agent, RunnableAgent | None)
-    if result.last_agent is not None:
-        assert_type(await result.last_agent.run("And?"), AgentResult[Any])
+    assert_type(result.last_agent, RunnableAgent)
+    assert_type(await result.last_agent.run("And?", history=result.messages), AgentResult[Any])
+    # A variable for the agent of the next turn needs no cast.
+    agent: Agent[None, str] | RunnableAgent = outer
+    agent = (await agent.run("Hi!")).last_agent
+    assert_type(await agent.run("And?"), AgentResult[Any])
     assert_type(outer.run_stream_sync("Hi!"), Generator[AgentEvent, None, None])
     for event in outer.run_stream_sync("Hi!"):
         if isinstance(event, HandoffEvent):
@@ -62,6 +65,7 @@ async def composing() -> None:
 def with_dependencies() -> None:
     guide = Agent(model, name="guide", deps_type=Trip)
     traveller = Agent(model, deps_type=Trip, handoffs=[guide, Handoff(guide)])
-    traveller.run_sync("Hi!", deps=Trip("Oslo"))
+    result = traveller.run_sync("Hi!", deps=Trip("Oslo"))
+    result.last_agent.run_sync("And?", deps=Trip("Rome"))
     # An agent without dependencies has none to hand over.
     Agent(model, deps_type=int, handoffs=[guide])  # type: ignore[misc]  # pyright: ignore[reportArgumentType]

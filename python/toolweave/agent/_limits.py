@@ -12,12 +12,14 @@ from .._core import UsageUpdate
 from ..costs import PriceTable, estimate_tokens
 from ..costs._spending import Spending, current_meter
 from ..kinds import StopReason
+from ..natural._usage import usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from .._messages import Message
     from ..costs import Budget, Cost, Usage
+    from ..natural import ReplyRun
     from ..protocols import ChatModel
 
 
@@ -92,6 +94,7 @@ class RunUsage:
         limits: The limits of the run; None for no limits.
         prices: The prices of tokens; those of the run around it if not given.
         budget: The budget of the run; None for no limit.
+        spending: The costs of the run, with prices and a budget of their own.
     """
 
     def __init__(
@@ -100,6 +103,7 @@ class RunUsage:
         *,
         prices: PriceTable | None = None,
         budget: Budget | None = None,
+        spending: Spending | None = None,
     ) -> None:
         around = current_meter.get()
         outer = around if isinstance(around, RunUsage) else None
@@ -110,7 +114,7 @@ class RunUsage:
         self._runs: tuple[RunUsage, ...] = (self,) if outer is None else (self, *outer._runs)
         self.depth = len(self._runs)
         """Number of runs that this one is inside of, and itself."""
-        self.spending: Spending = Spending(prices, budget)
+        self.spending: Spending = Spending(prices, budget) if spending is None else spending
         """The costs and the budget."""
         self.requests = 0
         """Number of requests to models, those in flight included."""
@@ -175,6 +179,11 @@ class RunUsage:
                     run.tool_calls += calls
         return exceeded
 
+    def exceeded(self) -> LimitReached | None:
+        """Return the limit that the requests so far have exceeded, or None."""
+        with self._lock:
+            return self._exceeded()
+
     def close(self, request: RequestUsage, usage: Usage | None, *, estimated: bool) -> None:
         """Add the usage of a request that has ended."""
         with self._lock:
@@ -210,7 +219,6 @@ class RunUsage:
                 yield LimitReached(StopReason.BUDGET, error)
 
     def _exceeded(self) -> LimitReached | None:
-        """Return the limit that the requests so far have exceeded, or None."""
         for run in self._runs:
             for name, limit, used, _ in run._tokens():
                 if used > limit:
@@ -239,7 +247,7 @@ class RequestUsage:
 
     Args:
         run: The usage of the run.
-        model: The model.
+        model: The model, which may be replaced by the one that has answered.
         expected: The reserved tokens in each of the runs.
     """
 
@@ -255,6 +263,14 @@ class RequestUsage:
         if self.is_open:
             self.is_open = False
             self._run.close(self, usage, estimated=estimated)
+
+    def close_with(self, reply: ReplyRun) -> None:
+        """Add the usage of a reply, reported or estimated. Only the first call counts."""
+        used = usage_of(reply) if self.is_open else None
+        if used is None:
+            self.abandon()
+        else:
+            self.close(used.usage, estimated=used.estimated)
 
     def abandon(self) -> None:
         """End a request without usage, such as one that failed. Ignored after `close`."""

@@ -114,11 +114,23 @@ class AgentResult(Generic[Output]):
     """Number of calls that the models of these requests made, valid or not."""
     error: str | None = None
     """The limit or the budget that ended the run; None if none did."""
-    last_agent: RunnableAgent | None = field(default=None, compare=False)
-    """The `Agent` that gave the answer: the agent of the run, or the one that it was handed over
-    to. It is the agent to run for the next turn. It is not pickled."""
-
+    _last_agent: RunnableAgent | None = field(default=None, compare=False)
     _output: Any = None
+
+    @property
+    def last_agent(self) -> RunnableAgent:
+        """The `Agent` that gave the answer: the agent of the run, or the one it was handed over to.
+
+        It is the agent to run for the next turn.
+
+        Raises:
+            RuntimeError: The result was pickled, which leaves the agent out.
+        """
+        if self._last_agent is None:
+            raise RuntimeError(
+                "a result that was pickled has no agent: run one with history=result.messages"
+            )
+        return self._last_agent
 
     @property
     def output(self) -> Output:
@@ -131,7 +143,7 @@ class AgentResult(Generic[Output]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle: an agent, with its model and tools, is not among them."""
-        return {**self.__dict__, "last_agent": None}
+        return {**self.__dict__, "_last_agent": None}
 
     def __repr__(self) -> str:
         if isinstance(self._output, (str, MissingOutput)):

@@ -22,7 +22,6 @@ from ..models import as_messages
 from ..natural._output import RunOutput
 from ..natural._partial_output import partial_values
 from ..natural._reader import CUT_OFF
-from ..natural._usage import usage_of
 from ..output._schema import Output
 from ..tools import RunContext
 from ..tools._run_context import Deps
@@ -446,14 +445,8 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
         return self._limit is None
 
     def _close_request(self, reply: ReplyRun) -> None:
-        request = self._request
-        if request is None or not request.is_open:
-            return
-        used = usage_of(reply)
-        if used is None:
-            request.abandon()
-        else:
-            request.close(used.usage, estimated=used.estimated)
+        if self._request is not None:
+            self._request.close_with(reply)
 
     def _request_transfer(self, target: Target, call_id: str) -> None:
         """Hand the run over to another agent after the current reply.
@@ -564,7 +557,7 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             cost=self._usage.cost,
             tool_calls=self._usage.tool_calls,
             error=None if limit is None or limit.reason is not stop else limit.message,
-            last_agent=self._agent,
+            _last_agent=self._agent,
             _output=self._output.result(stop.value, text, tuple(self._messages)),
         )
         return self.result

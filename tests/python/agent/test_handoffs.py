@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
 
 import toolweave as tw
 from coroutine_tests import collect, of_kind, on_a_loop
-from toolweave.agent import Agent, Handoff, HandoffEvent
+from toolweave.agent import Agent, AgentResult, Handoff, HandoffEvent
 from toolweave.exceptions import ContractError, MessageError
 from toolweave.kinds import StopReason
 from toolweave.lifecycle import StreamEventMapper
@@ -45,6 +46,14 @@ async def test_the_run_goes_on_with_the_other_agent() -> None:
     assert result.last_agent is billing
     thanks = await result.last_agent.run("Thanks!", history=result.messages)
     assert (thanks.text, thanks.last_agent) == ("You are welcome.", billing)
+
+
+def test_a_pickled_result_has_no_agent() -> None:
+    result = Agent(ScriptedModel("Hi.")).run_sync("Hi!")
+    copied: AgentResult[str] = pickle.loads(pickle.dumps(result))
+    assert copied == result
+    with pytest.raises(RuntimeError, match=r"history=result\.messages"):
+        _ = copied.last_agent
 
 
 @on_a_loop
