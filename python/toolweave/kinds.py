@@ -193,7 +193,7 @@ class SceneStopReason(_StrEnum):
     MAX_ITERATIONS = "max_iterations"
     """The model still called tools, or requested more scenes, in the last permitted iteration."""
     BUDGET = "budget"
-    """The budget was exceeded."""
+    """The budget was exceeded, or a limit of the run around this one."""
     RATE_LIMITED = "rate_limited"
     """A rate limit was exceeded."""
     UNAUTHORIZED = "unauthorized"

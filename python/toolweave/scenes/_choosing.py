@@ -173,7 +173,7 @@ class _Choice:
             if scene not in self.chosen:
                 self.chosen.append(scene)
             calls.append(call.__replace__(name=scene.key))
-            if self._state.costs.budget_error is None:
+            if self._state.limit_error is None:
                 results.append(ToolResult(result.tool_call_id, scene.key, entered_text(scene)))
             else:
                 results.append(result)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from .._core import ToolAggregateMessage
     from .._messages import Message
+    from ..agent._limits import RequestUsage
     from ..natural import NaturalToolUse, ReplyRun, ToolUseEvent
     from ..natural._partial_output import PartialOutput
     from ..protocols import ModelOptions
@@ -88,6 +89,7 @@ class ModelTurn:
         self._finds_calls = emits and not use.parser.native
         # None until the reply is complete; then True if its calls may run.
         self._is_admitted: bool | None = None
+        self._started: RequestUsage | None = None
         self._answered_by = CapturedModel()
         self._outline = ReplyOutline("")
         self._holdback: TextHoldback | None = None
@@ -141,7 +143,7 @@ class ModelTurn:
             loop.iterations += 1
             self._is_admitted, self._texts = None, None
             reply = await self._request(messages, options)
-            if state.costs.budget_error is not None or not loop.should_retry(reply):
+            if state.limit_error is not None or not loop.should_retry(reply):
                 return reply
             _log.info("an empty reply is requested once more", extra={"run_id": state.run_id})
             messages = [*messages, reply.reminder]
@@ -152,7 +154,7 @@ class ModelTurn:
         self._partial = state.output.partial() if self._streams_output else None
         holds_back = state.streaming or self._partial is not None
         self._holdback = TextHoldback(self._find_call) if holds_back else None
-        state.costs.requests += 1
+        self._started = state.start_request(self._use.parser.model, messages)
         # The request runs in a copy of this context.
         with capture_model() as self._answered_by:
             reply = self._use.open(
@@ -219,12 +221,16 @@ class ModelTurn:
 
     def _admit(self, reply: ReplyRun) -> bool:
         self._charge(reply)
-        self._is_admitted = self._state.costs.budget_error is None
+        state = self._state
+        self._is_admitted = state.limit_error is None
+        if self._is_admitted and self._executes:
+            self._is_admitted = state.start_calls(len(reply.calls))
         return self._is_admitted and self._executes
 
     def _charge(self, reply: ReplyRun) -> None:
-        model = self._answered_by.model or self._state.scenes.model
-        self._state.costs.charge(model, reply)
+        if self._started is not None:
+            self._started.model = self._answered_by.model or self._state.scenes.model
+            self._started.close_with(reply)
 
     def _finish(self, reply: ReplyRun) -> None:
         """Emit the rest of a reply that has ended, and add it to the conversation."""

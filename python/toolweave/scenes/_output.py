@@ -76,7 +76,7 @@ async def read_hook_answer(state: RunState) -> None:
 async def _read(
     state: RunState, text: str, *, truncated: bool = False, may_retry: bool = False
 ) -> bool:
-    may_retry = may_retry and state.costs.budget_error is None
+    may_retry = may_retry and state.limit_error is None
     question = await state.output.check(
         text, state.run_context(), truncated=truncated, may_retry=may_retry
     )

@@ -11,6 +11,7 @@ from .. import tracing
 from .._aio.loops import running_loop
 from .._aio.runs import ResultRun
 from .._core import UsageUpdate
+from ..costs._spending import current_meter
 from ..kinds import SceneStatus, SceneStopReason
 from ..natural._partial_output import partial_values
 from ..output._schema import Output
@@ -186,6 +187,7 @@ class SceneRun(ResultRun["SceneStep", "SceneResult[Output]"], Generic[Output]):
 
     async def _main(self) -> None:
         state, settings = self._state, self._state.settings
+        current_meter.set(state.usage)
         if settings.run_timeout is not None:
             self._schedule(settings.run_timeout, self._expire, settings.run_timeout)
         with tracing.invoke_workflow(settings.name, conversation_id=self.conversation) as span:

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import functools
 import uuid
+from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._aio.event_queue import EventQueue
 from .._core import TextMessage, ToolAggregateMessage, UsageMessage
+from ..agent._limits import LimitReached, RunUsage
 from ..conversations import Conversation
 from ..costs._amounts import plus
 from ..costs._spending import Spending
 from ..kinds import ErrorCode, Role, SceneStatus, SceneStopReason
 from ..natural._output import RunOutput
-from ..natural._usage import usage_of
 from ..tools import RunContext
 from ._ends import StopRun
 from ._request import SceneContext
 from ._steps import ExecutedTool, SceneResult, SceneStep
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .._core import Repair, ToolCall, ToolResult
     from .._messages import Message
+    from ..agent._limits import RequestUsage
     from ..conversations import Interaction
     from ..costs import Budget, CostDelta, PriceTable, Usage
     from ..natural import ReplyRun
@@ -44,22 +48,11 @@ class CostTracker(Spending):
 
     def __init__(self, prices: PriceTable, budget: Budget | None) -> None:
         super().__init__(prices, budget)
-        self._unreported: list[CostDelta] = []
+        self._unreported: deque[CostDelta] = deque()
         self.reported_totals: dict[str, Any] = {}
         """The totals of the last step, for a step of a reply that may have ended already."""
         self.requests = 0
         """Number of requests to models."""
-
-    def charge(self, model: ChatModel, reply: ReplyRun) -> None:
-        """Add the cost of a reply, from the usage of the provider or an estimate.
-
-        Args:
-            model: The model that answered.
-            reply: The reply; it may be incomplete.
-        """
-        used = usage_of(reply)
-        if used is not None:
-            self.add(model, used.usage, estimated=used.estimated)
 
     def add(self, model: object, usage: Usage, *, estimated: bool = False) -> CostDelta:
         """Add the cost of a request, and return it.
@@ -75,7 +68,8 @@ class CostTracker(Spending):
 
     def take_unreported(self) -> dict[str, Any]:
         """Return the cost fields of the next step, and reset the amounts since the last one."""
-        deltas, self._unreported = self._unreported, []
+        # Agents in threads may add to the list at the same time.
+        deltas = [self._unreported.popleft() for _ in range(len(self._unreported))]
         costs = [delta.cost for delta in deltas if delta.cost is not None]
         total = self.total
         self.reported_totals = {
@@ -143,6 +137,9 @@ class RunState:
         self.streaming = settings.streaming if streaming is None else streaming
         self.journal = journal
         self.costs = CostTracker(settings.prices, settings.budget_of(request))
+        self.usage = RunUsage(spending=self.costs)
+        """The usage of the run, with that of the runs that its tools start."""
+        self._refused: LimitReached | None = None
         # The conversation.
         self.conversation = Conversation(self.key)
         """The stored conversation."""
@@ -316,11 +313,36 @@ class RunState:
             ExecutedTool(scene, call.name, call.id, call.arguments, result.result, result.is_error)
         )
 
+    # The budget, and the limits of runs around this one.
+
+    @property
+    def limit_error(self) -> str | None:
+        """The error if the budget or a limit of a run around this one is exceeded, or None."""
+        reached = self._refused or self.usage.exceeded()
+        return None if reached is None else reached.message
+
     def check_budget(self) -> None:
-        """Raise StopRun if the budget is exceeded."""
-        budget_error = self.costs.budget_error
-        if budget_error is not None:
-            raise StopRun(SceneStopReason.BUDGET, budget_error)
+        """Raise StopRun if the budget or a limit of a run around this one is exceeded."""
+        error = self.limit_error
+        if error is not None:
+            raise StopRun(SceneStopReason.BUDGET, error)
+
+    def start_request(self, model: ChatModel, prompt: Sequence[Message]) -> RequestUsage:
+        """Count a request that is about to be sent.
+
+        Raises:
+            StopRun: The budget or a limit of a run around this one refuses it.
+        """
+        started = self.usage.start_request(model, prompt)
+        if isinstance(started, LimitReached):
+            raise StopRun(SceneStopReason.BUDGET, started.message)
+        self.costs.requests += 1
+        return started
+
+    def start_calls(self, calls: int) -> bool:
+        """Count the calls of a reply; False if a limit of a run around this one refuses them."""
+        self._refused = self.usage.start_calls(calls)
+        return self._refused is None
 
     # Requests.
 

@@ -75,15 +75,13 @@ async def shorten(state: RunState) -> None:
         StopRun: The budget is exceeded.
     """
     summarizer = state.settings.summarizer
-    if summarizer is None or not summarizer.is_due(state.messages):
+    if summarizer is None or state.limit_error or not summarizer.is_due(state.messages):
         return
     state.emit(SceneStatus.SUMMARIZING, "Summarizing cached conversation", lifecycle=True)
     state.costs.requests += 1
     shortened = await summarizer.shorten(state.messages)
     if shortened is None:
         return
-    if shortened.usage is not None:
-        state.costs.add(summarizer.model, shortened.usage, estimated=shortened.estimated)
     if (error := shortened.error) is not None:
         what = "a conversation could not be summarized"
         state.emit_stop(failure(error, model_failure_text(error), what))

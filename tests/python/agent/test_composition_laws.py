@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 import toolweave as tw
 from coroutine_tests import TEST_TIMEOUT
 from toolweave.agent import Agent, AgentResult, Handoff, UsageLimits
+from toolweave.costs import Budget, Price
+from toolweave.scenes import SceneManager, SceneResult, SceneStep
 from toolweave.testing import ScriptedModel
 
 LIMITS = st.builds(
@@ -55,12 +57,14 @@ class World:
         chance = self.random.random
         width = self.random.randrange(3) if depth else 0
         tools: list[Any] = [self.agent(f"{name}t{n}", depth - 1).as_tool() for n in range(width)]
+        if depth and chance() < 0.4:
+            tools.append(self.scenes_tool(f"{name}ts", depth - 1))
         handoffs = [
             Handoff(self.agent(f"{name}h{n}", depth - 1), input_filter=self.processor())
             for n in range(self.random.randrange(2) if depth else 0)
         ]
         made: Agent[Any, Any] = Agent(
-            ScriptedModel(*[self.reply] * 200),
+            ScriptedModel(*[self.reply] * 200, name="m"),
             [*tools, self.fail, self.ping],
             name=name,
             handoffs=handoffs,
@@ -72,6 +76,32 @@ class World:
         if self.agents and chance() < 0.3:
             made.add_handoff(Handoff(self.random.choice(self.agents), name=f"back_{name}"))
         return made
+
+    def scenes(self, name: str, depth: int, **options: Any) -> SceneManager[Any]:
+        """Return scenes with trees of agents as tools."""
+        manager = SceneManager(
+            ScriptedModel(*[self.reply] * 200, name="m"),
+            max_iterations=4,
+            max_scenes=2,
+            answer_at_limit=self.random.random() < 0.3,
+            **options,
+        )
+        for number in range(self.random.randrange(1, 3)):
+            scene = manager.scene(f"s_{name}{number}", "Does things.").tools([self.fail, self.ping])
+            if depth:
+                scene.tool(self.agent(f"{name}t{number}", depth - 1).as_tool())
+        return manager
+
+    def scenes_tool(self, name: str, depth: int) -> tw.Tool[..., Any]:
+        """Return a tool that runs scenes."""
+        manager = self.scenes(name, depth)
+
+        async def run(input: str) -> str:  # noqa: A002 - the name of the argument
+            result = await manager.run(input)
+            check_history(result.messages)
+            return result.text
+
+        return tw.tool(run, name=name)
 
     async def fail(self) -> None:
         raise tw.ToolError("It failed.")
@@ -172,3 +202,35 @@ def test_the_laws_of_every_tree(seed: int, limits: UsageLimits, stop_after: int 
             assert used <= max(0, limit - 1) + slack
     assert (result.error is not None) == (stop is tw.StopReason.USAGE_LIMIT)
     assert result.last_agent in world.agents
+
+
+async def run_scenes(world: World, budget: float) -> tuple[SceneResult[Any], SceneStep]:
+    # One unit for each token.
+    prices = {"m": Price("1000000", "1000000")}
+    allowed = Budget(budget, unpriced="allow")
+    run = world.scenes("root", 2, prices=prices, budget=allowed).open("Go!")
+
+    async def read() -> list[SceneStep]:
+        return [step async for step in run]
+
+    async with run:
+        steps = await asyncio.wait_for(read(), TEST_TIMEOUT)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    assert run.result is not None
+    return run.result, steps[-1]
+
+
+@given(seed=st.integers(0, 2**32), budget=st.integers(1, 150))
+def test_agents_in_scenes_count_in_the_budget_of_the_scenes(seed: int, budget: int) -> None:
+    world = World(seed)
+    result, last = asyncio.run(run_scenes(world, budget))
+    spent = world.spent
+    event(result.stop_reason.value)
+    event(f"agents: {min(len(world.agents), 9)}, requests: {min(spent.requests, 20)}")
+    check_history(result.messages)
+    used = (spent.inputs, spent.outputs)
+    assert (result.input_tokens, result.output_tokens) == used
+    assert (last.total_input_tokens, last.total_output_tokens) == used
+    assert result.total_cost == sum(used)
+    # No request is sent once the budget is exceeded, so what was in flight is all that can be more.
+    assert result.total_cost <= budget + max(1, spent.most_in_flight) * spent.largest
