@@ -71,6 +71,8 @@ async def main() -> None:
                 case AgentResult():
                     history, agent = event.messages, event.last_agent  # the agent of the next turn
                     print(f"{agent.name}: {event.text}")
+                case _:
+                    pass  # texts and calls while they stream
     print(f"flight {trip.flight}: seat {trip.seat}")
 
 
