@@ -255,25 +255,21 @@ pub(crate) fn opening_tag(text: &str) -> Option<&str> {
 /// is repeated, the first one counts.
 pub(crate) fn attribute<'a>(tag: &'a str, wanted: &str) -> Option<&'a str> {
     let inner = tag.strip_suffix('>')?;
-    let mut rest = &inner[inner.find(|ch: char| ch.is_ascii_whitespace())?..];
+    let mut rest = &inner[find(inner, u8::is_ascii_whitespace)?..];
     loop {
-        rest = rest.trim_start_matches(|ch: char| ch.is_ascii_whitespace() || ch == '/');
-        if rest.is_empty() {
-            return None;
-        }
-        let name_end =
-            rest.find(|ch: char| ch.is_ascii_whitespace() || ch == '=').unwrap_or(rest.len());
-        let name = &rest[..name_end];
-        rest = rest[name_end..].trim_start();
+        rest = &rest[find(rest, |byte| !byte.is_ascii_whitespace() && *byte != b'/')?..];
+        let name_end = find(rest, |byte| byte.is_ascii_whitespace() || *byte == b'=');
+        let (name, after) = rest.split_at(name_end.unwrap_or(rest.len()));
+        rest = after.trim_start();
         let Some(after) = rest.strip_prefix('=') else {
             // An attribute without a value; a stray `=` would have been consumed above.
             continue;
         };
         let after = after.trim_start();
-        let (value, left) = if let Some(quote @ ('"' | '\'')) = after.chars().next() {
-            after[1..].split_once(quote)?
+        let (value, left) = if let Some(quote @ (b'"' | b'\'')) = after.bytes().next() {
+            after[1..].split_once(char::from(quote))?
         } else {
-            let end = after.find(|ch: char| ch.is_ascii_whitespace()).unwrap_or(after.len());
+            let end = find(after, u8::is_ascii_whitespace).unwrap_or(after.len());
             let value = &after[..end];
             let value = if end == after.len() { value.trim_end_matches('/') } else { value };
             (value, &after[end..])
@@ -283,4 +279,10 @@ pub(crate) fn attribute<'a>(tag: &'a str, wanted: &str) -> Option<&'a str> {
         }
         rest = left;
     }
+}
+
+/// Return the offset of the first byte that fits: an ASCII character, or the first byte of another.
+#[inline]
+fn find(text: &str, fits: impl Fn(&u8) -> bool) -> Option<usize> {
+    text.as_bytes().iter().position(fits)
 }

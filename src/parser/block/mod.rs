@@ -39,6 +39,7 @@ pub use self::{
 };
 use self::{
     open::Decision,
+    read::Read,
     reader::Reader,
     shaped::{Exact, Tail},
     step::{Input, Step},
@@ -50,6 +51,7 @@ use super::{
     grammar::Grammar,
     machine::{Ending, Flow, Pass, Plain, State},
     markers::OpenedBlock,
+    search::contains,
     tag::TagMatch,
 };
 
@@ -101,6 +103,9 @@ pub(super) struct OpenBlock {
     /// The form of the block and its reader, once the first bytes have decided.
     reading: Option<(OpenedBlock, Reader)>,
     call: Option<OpenCall>,
+    /// The byte at which the plain part of the payload ends, as the reader said when it ran out of
+    /// input.
+    ends_at: Option<u8>,
     /// Steps of a block that is not marked, which is reported as a whole.
     steps: Vec<Step>,
     /// The text after such a block.
@@ -146,12 +151,15 @@ impl OpenBlock {
     pub(super) fn plain(&mut self, grammar: &Grammar, pos: usize, chunk: &str) -> Option<Plain> {
         let end = pos + chunk.len();
         let call = self.call.as_mut()?;
-        let (_, reader) = self.reading.as_mut()?;
         let payload = call.payload.filter(|_| call.payload_end.is_none() && call.started)?;
-        if call.reported != pos
-            || end - payload >= grammar.limits().max_argument_bytes
-            || !reader.get_mut().try_extend(chunk.as_bytes(), pos)
-        {
+        if call.reported != pos || end - payload >= grammar.limits().max_argument_bytes {
+            return None;
+        }
+        let is_plain = match self.ends_at {
+            Some(byte) => !contains(chunk.as_bytes(), byte),
+            None => self.reading.as_mut()?.1.get_mut().try_extend(chunk.as_bytes(), pos),
+        };
+        if !is_plain {
             return None;
         }
         call.reported = end;
@@ -301,10 +309,9 @@ impl<S: Sink> Pass<'_, S> {
         if let Some(call) = &mut block.call
             && call.started
         {
-            let certain = match &block.reading {
-                Some((_, reader)) => reader.get().held().unwrap_or(self.machine.pos),
-                None => self.machine.pos,
-            };
+            let reader = block.reading.as_ref().map(|(_, reader)| reader.get());
+            block.ends_at = reader.and_then(Read::ends_at);
+            let certain = reader.and_then(Read::held).unwrap_or(self.machine.pos);
             let certain = call.payload_end.unwrap_or(certain).min(self.machine.pos);
             self.block_delta(call, certain);
         } else if !block.confirmed {

@@ -46,6 +46,7 @@ impl<S: Sink> Pass<'_, S> {
             confirmed: false,
             reading: None,
             call: None,
+            ends_at: None,
             steps: Vec::new(),
             tail: None,
         };

@@ -29,6 +29,12 @@ pub(super) trait Read: Debug {
         self.object_mut().is_some_and(|object| object.try_extend(bytes, pos))
     }
 
+    /// Return the byte at which the plain part of the payload ends: all bytes before the next one can
+    /// be reported as payload, and reading them would change nothing.
+    fn ends_at(&self) -> Option<u8> {
+        None
+    }
+
     /// Return the start of what may be the end of the payload, or of an incomplete escape.
     fn held(&self) -> Option<usize> {
         self.object().and_then(Object::held)

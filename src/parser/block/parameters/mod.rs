@@ -17,9 +17,7 @@ use super::{
     read::Read,
     step::{Input, Step},
 };
-use crate::parser::{
-    dialect::Block, frame::Outcome, json::Json, machine::Ending, search::contains,
-};
+use crate::parser::{dialect::Block, frame::Outcome, json::Json, machine::Ending};
 
 /// The layout of such calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,14 +112,15 @@ impl Read for Reader {
     }
 
     fn try_extend(&mut self, bytes: &[u8], pos: usize) -> bool {
-        if self.pending || !self.found.is_empty() {
-            return false;
-        }
-        match self.state {
-            State::Value { end: None } | State::Opaque => !contains(bytes, self.lead),
-            State::Json => self.json.try_extend(bytes, pos),
-            _ => false,
-        }
+        self.state == State::Json
+            && !self.pending
+            && self.found.is_empty()
+            && self.json.try_extend(bytes, pos)
+    }
+
+    fn ends_at(&self) -> Option<u8> {
+        let plain = matches!(self.state, State::Value { end: None } | State::Opaque);
+        Some(self.lead).filter(|_| plain && !self.pending && self.found.is_empty())
     }
 
     fn held(&self) -> Option<usize> {
@@ -147,7 +146,7 @@ impl Reader {
         Self {
             block,
             body,
-            lead: lead(body),
+            lead: lead(&body),
             max_depth,
             state: State::New,
             tags: None,
@@ -450,7 +449,7 @@ impl Reader {
 
     /// Return the markup at `at` and its length, as far as it is known by its beginning.
     fn markup(&self, input: Input<'_>, at: usize) -> Fit<(Markup, usize)> {
-        markup(self.block, self.body, self.tags, input.from(at))
+        markup(&self.block, &self.body, self.tags.as_ref(), input.from(at))
     }
 }
 

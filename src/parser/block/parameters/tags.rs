@@ -44,12 +44,15 @@ pub(super) enum Fit<T> {
 /// Compare the beginning of `bytes` with `text`; if it fits, return its length.
 pub(super) fn begins_with(bytes: &[u8], text: &str) -> Fit<usize> {
     let text = text.as_bytes();
-    if bytes.starts_with(text) {
-        Fit::Yes(text.len())
-    } else if text.starts_with(bytes) {
-        Fit::Partial
-    } else {
+    let length = text.len().min(bytes.len());
+    let (ours, theirs) = (&bytes[..length], &text[..length]);
+    // Tags have the same beginning, and most of them differ in the last byte that can be compared.
+    if ours.last() != theirs.last() || ours != theirs {
         Fit::No
+    } else if length == text.len() {
+        Fit::Yes(length)
+    } else {
+        Fit::Partial
     }
 }
 
@@ -82,7 +85,7 @@ pub(super) struct OpenTag {
 
 impl CallTags {
     /// Read the tag at `at`, if it is one that opens a call.
-    pub(super) fn read(self, input: Input<'_>, at: usize) -> Fit<OpenTag> {
+    pub(super) fn read(&self, input: Input<'_>, at: usize) -> Fit<OpenTag> {
         let limit = input.grammar.limits().max_tag_bytes;
         let bytes = input.from(at);
         let whole = bytes.len() >= limit;
@@ -93,13 +96,13 @@ impl CallTags {
             Fit::No => Fit::No,
             Fit::Yes(((from, to), end)) => {
                 let name = (at + from, at + to);
-                Fit::Yes(OpenTag { tags: self, name, end: at + end })
+                Fit::Yes(OpenTag { tags: *self, name, end: at + end })
             }
         }
     }
 
     /// Return the place of the name and the end of the tag that `bytes` begin with.
-    fn read_bytes(self, bytes: &[u8]) -> Fit<((usize, usize), usize)> {
+    fn read_bytes(&self, bytes: &[u8]) -> Fit<((usize, usize), usize)> {
         let opened = match begins_with(bytes, self.open) {
             Fit::Yes(opened) => opened,
             Fit::Partial => return Fit::Partial,
@@ -173,40 +176,75 @@ pub(super) enum Markup {
 }
 
 /// Return the first byte of all markup.
-pub(super) fn lead(body: Parameters) -> u8 {
+pub(super) fn lead(body: &Parameters) -> u8 {
     body.calls.first().and_then(|tags| tags.open.bytes().next()).unwrap_or(b'<')
+}
+
+/// Return all markup with its text; `open` is the spelling of the open call.
+fn texts<'a>(
+    block: &'a Block,
+    body: &'a Parameters,
+    open: Option<&'a CallTags>,
+) -> impl Iterator<Item = (Markup, &'static str)> + 'a {
+    let parameters = open.into_iter().flat_map(|tags| {
+        let opens = tags.parameter.iter().map(|&open| (Markup::ParameterOpen, open));
+        opens.chain([(Markup::ParameterClose, tags.parameter_close)])
+    });
+    parameters
+        .chain(body.calls.iter().map(|tags| (Markup::CallClose, tags.close)))
+        .chain(body.calls.iter().map(|tags| (Markup::CallOpen, tags.open)))
+        .chain(block.close.iter().map(|&close| (Markup::BlockClose, close)))
+        .chain(body.skip.iter().map(|&text| (Markup::Skip, text)))
+        .chain(block.open.iter().map(|&open| (Markup::BlockOpen, open)))
+        .filter(|(_, text)| !text.is_empty())
 }
 
 /// Return the markup that `bytes` begin with and its length, as far as its beginning shows.
 ///
 /// `open` is the spelling of the open call.
 pub(super) fn markup(
-    block: Block,
-    body: Parameters,
-    open: Option<CallTags>,
+    block: &Block,
+    body: &Parameters,
+    open: Option<&CallTags>,
     bytes: &[u8],
 ) -> Fit<(Markup, usize)> {
     if bytes.first() != Some(&lead(body)) {
         return Fit::No;
     }
-    let parameters = open.iter().flat_map(|tags| {
-        let opens = tags.parameter.iter().map(|&open| (Markup::ParameterOpen, open));
-        opens.chain([(Markup::ParameterClose, tags.parameter_close)])
-    });
-    let calls = body.calls.iter();
-    let texts = parameters
-        .chain(calls.clone().map(|tags| (Markup::CallClose, tags.close)))
-        .chain(calls.map(|tags| (Markup::CallOpen, tags.open)))
-        .chain(block.close.iter().map(|&close| (Markup::BlockClose, close)))
-        .chain(body.skip.iter().map(|&text| (Markup::Skip, text)))
-        .chain(block.open.iter().map(|&open| (Markup::BlockOpen, open)));
-    let mut result = Fit::No;
-    for (markup, text) in texts.filter(|(_, text)| !text.is_empty()) {
+    for (markup, text) in texts(block, body, open) {
         match begins_with(bytes, text) {
             Fit::Yes(length) => return Fit::Yes((markup, length)),
-            Fit::Partial => result = Fit::Partial,
+            // No later text is the beginning of this one, so that none of them can fit.
+            Fit::Partial => return Fit::Partial,
             Fit::No => {}
         }
     }
-    result
+    Fit::No
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parser::{Body, Dialect};
+
+    #[test]
+    fn no_markup_is_the_beginning_of_markup_before_it() {
+        let mut bodies = 0;
+        for dialect in Dialect::ALL {
+            for block in dialect.blocks.iter().chain(dialect.also()) {
+                let Body::Parameters(body) = block.body else { continue };
+                bodies += 1;
+                for open in [None].into_iter().chain(body.calls.iter().map(Some)) {
+                    let texts: Vec<_> = texts(block, &body, open).collect();
+                    for (at, (_, later)) in texts.iter().enumerate() {
+                        for (_, text) in &texts[..at] {
+                            let hidden = text.starts_with(later) && text != later;
+                            assert!(!hidden, "{}: {later:?} after {text:?}", dialect.name);
+                        }
+                    }
+                }
+            }
+        }
+        assert!(bodies > 10);
+    }
 }
