@@ -98,7 +98,14 @@ fn is_json_number(text: &str) -> bool {
 
 /// Append a string as JSON text.
 pub(super) fn push_string(out: &mut String, text: &str) {
-    out.push_str(&Value::from(text).to_string());
+    out.push_str(&json_string(text));
+}
+
+/// Return a string as JSON text.
+pub(super) fn json_string(text: &str) -> String {
+    // `Display` would need a copy of the text, and write it piece by piece. A string is always
+    // written, so that it is only the way out of an error that does not happen.
+    serde_json::to_string(text).unwrap_or_else(|_| Value::from(text).to_string())
 }
 
 /// Return the repair of a string without quotes.

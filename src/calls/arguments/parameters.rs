@@ -6,11 +6,15 @@
 //! </parameter>             <parameters><city>Oslo</city></parameters>
 //! ```
 
-use memchr::memmem::Finder;
+use std::borrow::Cow;
+
+use memchr::memchr_iter;
 use serde_json::Value;
 
 use super::{
-    Converted, nested,
+    Converted,
+    literal::push_string,
+    nested,
     typed::{Described, Types, depth},
 };
 use crate::{message::Repair, parser::attribute};
@@ -28,7 +32,9 @@ pub(super) fn convert(
     if text.starts_with(nested::PREFIX) {
         return nested::convert(text, &described, max_depth);
     }
-    let mut members = Members::default();
+    // More than enough for most arguments, since tags are longer than what JSON has in their place.
+    let json = String::with_capacity(text.len());
+    let mut members = Members { json, ..Members::default() };
     match text.strip_prefix("<parameters>") {
         Some(inner) => named_by_tags(inner, &described, &mut members)?,
         None => tagged(text, &described, &mut members)?,
@@ -46,16 +52,17 @@ pub(super) struct Members {
 }
 
 impl Members {
-    /// Add a member; of several with one name the last counts, as in JSON.
-    fn push(&mut self, key: &str, (json, repairs): (String, Vec<Repair>)) {
+    /// Add a member with the value of `text`; of several with one name the last counts, as in JSON.
+    fn push(&mut self, key: &str, types: Types, text: &str) {
         self.json.push_str(if self.json.is_empty() { "{" } else { ", " });
-        self.json.push_str(&Value::from(key).to_string());
+        push_string(&mut self.json, key);
         self.json.push_str(": ");
-        self.json.push_str(&json);
         // A string, which may be long, has no depth.
-        if !json.starts_with('"') {
-            self.depth = self.depth.max(depth(&json));
-        }
+        let Some((json, repairs)) = types.fit(text) else {
+            return push_string(&mut self.json, text);
+        };
+        self.json.push_str(&json);
+        self.depth = self.depth.max(depth(&json));
         let escaped = || key.replace('~', "~0").replace('/', "~1");
         self.repairs.extend(
             repairs
@@ -84,29 +91,28 @@ struct Opening<'t> {
 
 /// The tags around the arguments of one call.
 #[derive(Debug)]
-struct Spelling {
+struct Spelling<'t> {
     /// The beginning of the opening tag.
-    open: String,
-    close: String,
+    open: &'t str,
+    close: Cow<'t, str>,
 }
 
 const KIMI: &str = "<|open|>argument ";
 
-impl Spelling {
+impl<'t> Spelling<'t> {
     /// Return the spelling of the tag that `text` begins with.
-    fn of(text: &str) -> Option<Self> {
+    fn of(text: &'t str) -> Option<Self> {
         if text.starts_with(KIMI) {
-            let close = "<|close|>argument<|sep|>".to_owned();
-            return Some(Self { open: KIMI.to_owned(), close });
+            return Some(Self { open: KIMI, close: "<|close|>argument<|sep|>".into() });
         }
         let (prefix, _) = tag(text, ">")?.strip_prefix('<')?.split_once("parameter")?;
-        let (open, close) = (format!("<{prefix}parameter"), format!("</{prefix}parameter>"));
-        text.starts_with(&open).then_some(Self { open, close })
+        let open = &text[.."<parameter".len() + prefix.len()];
+        Some(Self { open, close: format!("</{prefix}parameter>").into() })
     }
 
     /// Read the opening tag at the start of `text`.
-    fn opening<'t>(&self, text: &'t str) -> Option<Opening<'t>> {
-        let rest = text.strip_prefix(self.open.as_str())?;
+    fn opening(&self, text: &'t str) -> Option<Opening<'t>> {
+        let rest = text.strip_prefix(self.open)?;
         if self.open == KIMI {
             let tag = tag(text, "<|sep|>")?;
             let types = attribute(tag, "type").and_then(Types::named);
@@ -153,45 +159,38 @@ fn tagged(text: &str, described: &Described<'_>, members: &mut Members) -> Optio
         return Some(());
     }
     let spelling = Spelling::of(text)?;
-    let (opens_at, closes_at) = (Finder::new(&spelling.open), Finder::new(&spelling.close));
     let mut at = 0;
-    // The next closing tag, so that it is looked for only once.
-    let mut close = 0..0;
     loop {
         let rest = text[at..].trim_start();
         at = text.len() - rest.len();
         if rest.is_empty() {
             return Some(());
         }
-        if rest.starts_with(&spelling.close) {
+        if rest.starts_with(&*spelling.close) {
             at += spelling.close.len();
             continue;
         }
         let opening = spelling.opening(rest)?;
         let from = at + opening.length;
-        if close.end <= from && close.start < text.len() {
-            let found = closes_at.find(&text.as_bytes()[from..]).map(|length| from + length);
-            close = found.map_or(text.len()..text.len(), |at| at..at + spelling.close.len());
-        }
-        let opened = text
-            .get(from..close.start)
-            .map(|value| opens_at.find_iter(value.as_bytes()))?
-            .map(|at| from + at)
-            .find(|&at| opens(text, at, &spelling, described));
-        let to = opened.unwrap_or(close.start);
-        at = opened.unwrap_or(close.end);
+        let closes = |at: usize| text.as_bytes()[at..].starts_with(spelling.close.as_bytes());
+        // The value ends with its tag, or where it lacks one, at the next argument.
+        let to = memchr_iter(b'<', text.get(from..)?.as_bytes())
+            .map(|length| from + length)
+            .find(|&at| closes(at) || opens(text, at, &spelling, described))
+            .unwrap_or(text.len());
+        at = if to < text.len() && closes(to) { to + spelling.close.len() } else { to };
         let value = &text[from..to];
         let value = if opening.framed { unframed(value) } else { value };
         let wire = opening.types.filter(|_| !value.trim().is_empty());
         let wire = wire.or(opening.types.filter(|types| *types == Types::STRING));
         let types = wire.unwrap_or_else(|| described.member(opening.key).types());
-        members.push(opening.key, types.read(value));
+        members.push(opening.key, types, value);
     }
 }
 
 /// Return true if the text at `at`, inside a value, opens the next argument: the value lacks its
 /// closing tag. One that the schema does not know belongs to the value.
-fn opens(text: &str, at: usize, spelling: &Spelling, described: &Described<'_>) -> bool {
+fn opens<'t>(text: &'t str, at: usize, spelling: &Spelling<'t>, described: &Described<'_>) -> bool {
     let next = text.get(at..).and_then(|rest| spelling.opening(rest));
     next.is_some_and(|next| described.declares(next.key) != Some(false))
 }
@@ -211,7 +210,7 @@ fn named_by_tags(text: &str, described: &Described<'_>, members: &mut Members) -
         let inner = &rest[tag.len()..];
         let close = format!("</{key}>");
         let value = &inner[..inner.find(&close)?];
-        members.push(key, described.member(key).types().read(value));
+        members.push(key, described.member(key).types(), value);
         rest = inner[value.len() + close.len()..].trim_start();
     }
     Some(())

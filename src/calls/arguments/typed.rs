@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value};
 
+use super::literal::json_string;
 use crate::{
     message::{Repair, RepairKind},
     repair::repair_json,
@@ -170,16 +171,15 @@ impl Types {
 
     /// Return the value of `text` as JSON text, and the repairs of a structure in it.
     pub(super) fn read(self, text: &str) -> (String, Vec<Repair>) {
-        if self.0 != STRING
-            && let Some(found) = self.fit(text.trim())
-        {
-            return found;
-        }
-        (quoted(text), Vec::new())
+        self.fit(text).unwrap_or_else(|| (json_string(text), Vec::new()))
     }
 
-    /// Return the value of a text that is not a string.
-    fn fit(self, text: &str) -> Option<(String, Vec<Repair>)> {
+    /// Return the value of a text, as [`read`](Self::read) does, unless that is a string.
+    pub(super) fn fit(self, text: &str) -> Option<(String, Vec<Repair>)> {
+        if self.0 == STRING {
+            return None;
+        }
+        let text = text.trim();
         let has = |types: u8| self.0 & types != 0;
         let plain = |json: &str| Some((json.to_owned(), Vec::new()));
         match text {
@@ -201,13 +201,6 @@ impl Types {
             _ => None,
         }
     }
-}
-
-/// Return `text` as a JSON string.
-fn quoted(text: &str) -> String {
-    // `Display` would need a copy of the text, and write it piece by piece. A string is always
-    // written, so that it is only the way out of an error that does not happen.
-    serde_json::to_string(text).unwrap_or_else(|_| Value::from(text).to_string())
 }
 
 /// Return true if a JSON number is whole: `3`, `3.0`.
