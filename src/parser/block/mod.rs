@@ -103,7 +103,7 @@ pub(super) struct OpenBlock {
     /// The form of the block and its reader, once the first bytes have decided.
     reading: Option<(OpenedBlock, Reader)>,
     call: Option<OpenCall>,
-    /// The byte at which the plain part of the payload ends, as the reader said when it ran out of
+    /// The byte at which the plain part of the payload ends, as the reader gave it when it ran out of
     /// input.
     ends_at: Option<u8>,
     /// Steps of a block that is not marked, which is reported as a whole.
