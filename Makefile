@@ -62,7 +62,7 @@ check: lint types core page $(VENV)/built ## the quick round: lint, types, Rust 
 test: lint docs types core page $(VENV)/checked-wheel $(VENV)/browser tests/clients/node_modules/made examples/react/node_modules/made ## everything a change must pass, on the oldest and the newest Python and those between
 	$(BIN)/python tests/suites.py test $(CHECKED)/*.whl $(ARGS)
 
-test-all: lint docs site types core page $(VENV)/wheel $(VENV)/browser tests/clients/node_modules/made examples/react/node_modules/made ## everything a release must pass: the release wheel on every Python, long fault runs, large packages
+test-all: lint docs types core page $(VENV)/wheel $(VENV)/browser tests/clients/node_modules/made tests/serve/node_modules/made examples/react/node_modules/made ## everything a release must pass: the release wheel on every Python, long fault runs, large packages
 	$(BIN)/python tests/suites.py all dist/*.whl $(ARGS)
 	$(MAKE) release-check
 
@@ -151,7 +151,7 @@ fuzz: $(CARGO_FUZZ) ## each fuzz target for FUZZ_SECONDS; see tests/fuzz
 	done
 
 clean: ## remove all that was built
-	rm -rf $(VENV) .venvs dist target web/node_modules tests/clients/node_modules examples/react/node_modules release/node_modules $(CLIENT) .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venvs dist target web/node_modules tests/clients/node_modules tests/serve/node_modules examples/react/node_modules $(CLIENT) .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 # Set-up. Each file says that a step is done, and is older than what it depends on when
 # that step has to be done again.

@@ -205,6 +205,10 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
         # The newest litellm and other packages require different clients of OpenAI.
         inside = environment("litellm", pythons[last], wheel, "test-litellm")
         yield Suite("litellm", inside, LITELLM, "full", ("-k", "litellm"))
+        inside = environment("serve", pythons[last], wheel, "test-serve")
+        # Frameworks leave connections open when their event loop ends.
+        lenient = ("-W", "ignore::pytest.PytestUnraisableExceptionWarning")
+        yield Suite("clients of toolweave serve", inside, (TESTS / "serve",), "full", lenient)
     else:
         yield Suite("page and foreign clients", here, page, "full", (*alone, *ignored(*SLOW)))
 

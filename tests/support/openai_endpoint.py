@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 Delta = dict[str, Any]
 
@@ -54,7 +54,14 @@ class Endpoint:
 @contextmanager
 def serving(*replies: Reply | str) -> Iterator[Endpoint]:
     """Serve the replies, one per request, in order."""
-    waiting = [Reply.of(reply) if isinstance(reply, str) else reply for reply in replies]
+    waiting = list(replies)
+    with answering(lambda _: waiting.pop(0) if waiting else Reply(status=500)) as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def answering(script: Callable[[dict[str, Any]], Reply | str]) -> Iterator[Endpoint]:
+    """Serve the reply that a function returns for the body of each request."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -62,7 +69,8 @@ def serving(*replies: Reply | str) -> Iterator[Endpoint]:
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             endpoint.requests.append(asked)
-            reply = waiting.pop(0) if waiting else Reply(status=500)
+            answer = script(asked)
+            reply = Reply.of(answer) if isinstance(answer, str) else answer
             if reply.status != 200:
                 self._whole(reply.status, {"error": {"message": "out of order", "type": "x"}})
             elif asked.get("stream"):

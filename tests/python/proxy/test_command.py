@@ -3,42 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import urllib.request
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 
 from openai_endpoint import serving
+from serve_processes import command
 from toolweave.cli import main
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 TIMEOUT = 30.0
-
-
-@contextmanager
-def command(*arguments: str, **variables: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Run the command on a free port; return the process and the URL that it prints."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "toolweave", "serve", "--port", "0", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **variables},
-    )
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        yield process, line.removeprefix("serving ").strip()
-    finally:
-        process.kill()
-        process.communicate()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

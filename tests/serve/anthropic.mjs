@@ -1,0 +1,37 @@
+// The client of Anthropic. Its runner of tools needs conversations that the server holds.
+
+import Anthropic from "@anthropic-ai/sdk";
+import { KEY, MODEL, openTask, PARAMETERS, QUESTION } from "./task.mjs";
+
+async function messages(url, stream) {
+  const { calls, tools } = openTask();
+  const baseURL = url.replace(/\/v1$/, "");
+  const client = new Anthropic({ baseURL, apiKey: KEY, maxRetries: 0 });
+  const conversation = [{ role: "user", content: QUESTION }];
+  for (let turn = 0; turn < 5; turn += 1) {
+    const request = {
+      model: MODEL,
+      max_tokens: 100,
+      messages: conversation,
+      tools: tools.map(({ name, description }) => ({ name, description, input_schema: PARAMETERS })),
+    };
+    const message = stream
+      ? await client.messages.stream(request).finalMessage()
+      : await client.messages.create(request);
+    const found = message.content.filter((block) => block.type === "tool_use");
+    if (found.length === 0) {
+      const texts = message.content.filter((block) => block.type === "text");
+      return { text: texts.map((block) => block.text).join(""), calls };
+    }
+    const results = found.map((call) => ({
+      type: "tool_result",
+      tool_use_id: call.id,
+      content: tools.find(({ name }) => name === call.name).run(call.input),
+    }));
+    conversation.push({ role: "assistant", content: message.content });
+    conversation.push({ role: "user", content: results });
+  }
+  throw new Error("the loop did not end");
+}
+
+export const clients = { "anthropic messages": messages };
