@@ -28,6 +28,8 @@ def run_node(arguments: list[str], timeout: float = 120.0, **options: Any) -> st
     """
     assert PACKAGES.is_dir(), f"there is no {PACKAGES}: `make test-all` installs the clients"
     environment = {**os.environ, **options.pop("env", {})}
+    if "cwd" in options:
+        environment["PWD"] = str(options["cwd"])  # opencode prefers it to the real one
     # Programs start others of their kind, which look for `node` on the path.
     environment["PATH"] = f"{NODE.parent}{os.pathsep}{environment['PATH']}"
     done = subprocess.run(
