@@ -59,7 +59,7 @@ export const en = {
     stopKey: 'Stop (Escape)',
     stopping: 'Stopping',
     continue: 'Continue',
-    /** What keys do, after the keys: Enter; Shift and Enter; Escape. */
+    /** Effects of keys, after their names: Enter; Shift and Enter; Escape. */
     sends: 'sends',
     addsLine: 'adds a line',
     stops: 'stops',
@@ -84,7 +84,7 @@ export const en = {
     tryNow: 'Try now',
   },
 
-  /** What screen readers announce. */
+  /** Announcements for screen readers. */
   announced: {
     error: (text: string) => `Error: ${text}`,
     call: 'A call',
@@ -113,7 +113,7 @@ export const en = {
     tokensOut: (count: string) => `${count} out`,
     cost: (amount: string) => `cost ${amount}`,
     ended: (reason: string) => `Ended: ${reason}.`,
-    /** Ends of runs by their stop reason. */
+    /** Sentences for runs that did not complete, by stop reason. */
     ends: {
       cancelled: 'Stopped.',
       interrupted: 'Interrupted: the server went away during this reply.',
