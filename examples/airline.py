@@ -65,14 +65,11 @@ async def main() -> None:
     agent: Agent[Trip, str] | RunnableAgent = service()
     for text in ("May I bring a bag?", "Then move me to seat 12A. My booking is QX7."):
         async for event in agent.stream(text, deps=trip, history=history):
-            match event:
-                case HandoffEvent():
-                    print(f"{event.from_agent} hands over to {event.to_agent}")
-                case AgentResult():
-                    history, agent = event.messages, event.last_agent  # the agent of the next turn
-                    print(f"{agent.name}: {event.text}")
-                case _:
-                    pass  # texts and calls while they stream
+            if isinstance(event, HandoffEvent):
+                print(f"{event.from_agent} hands over to {event.to_agent}")
+            elif isinstance(event, AgentResult):
+                history, agent = event.messages, event.last_agent  # the agent of the next turn
+                print(f"{agent.name}: {event.text}")
     print(f"flight {trip.flight}: seat {trip.seat}")
 
 

@@ -11,7 +11,7 @@ import pytest
 from page_examples import Example, examples
 from paths import DOCS
 
-PAGES = sorted((DOCS / "coming-from").glob("*.md"))
+PAGES = sorted(set((DOCS / "coming-from").glob("*.md")) - {DOCS / "coming-from/index.md"})
 TOPICS = (
     "An agent with a tool",
     "Instructions and dependencies",
