@@ -48,7 +48,7 @@ unexport MAKEFLAGS MFLAGS
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo check test test-all build lint lint-rust lint-python types core page wheel release-check web client bench profile instructions docs fuzz clean
+.PHONY: help demo check test test-all build lint lint-rust lint-python types core page wheel release-check web client bench profile instructions docs site fuzz clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,7 +62,7 @@ check: lint types core page $(VENV)/built ## the quick round: lint, types, Rust 
 test: lint docs types core page $(VENV)/checked-wheel $(VENV)/browser tests/clients/node_modules/made examples/react/node_modules/made ## everything a change must pass, on the oldest and the newest Python and those between
 	$(BIN)/python tests/suites.py test $(CHECKED)/*.whl $(ARGS)
 
-test-all: lint docs types core page $(VENV)/wheel $(VENV)/browser tests/clients/node_modules/made tests/serve/node_modules/made examples/react/node_modules/made ## everything a release must pass: the release wheel on every Python, long fault runs, large packages
+test-all: lint docs site types core page $(VENV)/wheel $(VENV)/browser tests/clients/node_modules/made tests/serve/node_modules/made examples/react/node_modules/made ## everything a release must pass: the release wheel on every Python, long fault runs, large packages
 	$(BIN)/python tests/suites.py all dist/*.whl $(ARGS)
 	$(MAKE) release-check
 
@@ -151,7 +151,7 @@ fuzz: $(CARGO_FUZZ) ## each fuzz target for FUZZ_SECONDS; see tests/fuzz
 	done
 
 clean: ## remove all that was built
-	rm -rf $(VENV) .venvs dist target web/node_modules tests/clients/node_modules tests/serve/node_modules examples/react/node_modules $(CLIENT) .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venvs dist target web/node_modules tests/clients/node_modules tests/serve/node_modules examples/react/node_modules release/node_modules $(CLIENT) .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 # Set-up. Each file says that a step is done, and is older than what it depends on when
 # that step has to be done again.
@@ -217,6 +217,22 @@ $(CARGO_FUZZ):
 # The parsers of other crates, which bring hundreds of crates along.
 .venvs/bench/crates: .venvs/bench/made benches/crates/Cargo.toml benches/crates/src/lib.rs
 	$(UV) pip install --python .venvs/bench ./benches/crates
+	@touch $@
+
+.venvs/site/made: pyproject.toml | $(VENV)/uv
+	$(UV) venv --clear --python $(PYTHON) .venvs/site
+	$(UV) pip install --python .venvs/site --group site
+	@touch $@
+
+# Scripts that the theme would load from another server.
+$(SITE_SCRIPTS)/made: | $(VENV)/dev
+	rm -rf $(SITE_SCRIPTS) && mkdir -p $(SITE_SCRIPTS)
+	for script in mermaid@11.17.2 iframe-worker@1.0.4; do \
+		(cd $(SITE_SCRIPTS) && PATH="$(CURDIR)/$(BIN):$$PATH" npm pack --silent $$script) || exit 1; \
+		mkdir $(SITE_SCRIPTS)/$${script%@*} && \
+		tar -xzf $(SITE_SCRIPTS)/$${script%@*}-$${script#*@}.tgz -C $(SITE_SCRIPTS)/$${script%@*} --strip-components=1 || exit 1; \
+	done
+	rm $(SITE_SCRIPTS)/*.tgz
 	@touch $@
 
 .venvs/release/made: pyproject.toml | $(VENV)/uv

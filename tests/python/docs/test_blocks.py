@@ -10,9 +10,7 @@ import pytest
 from page_examples import examples
 from paths import EXAMPLES, PAGES, README, ROOT
 
-PAGES = [README, *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("coming-from/*.md"))]
-PAGES += sorted(DOCS.glob("explanation/*.md"))
-GUIDES = [*PAGES, ROOT / "CONTRIBUTING.md", EXAMPLES / "README.md", ROOT / "web/README.md"]
+GUIDES = [README, *PAGES, ROOT / "CONTRIBUTING.md", EXAMPLES / "README.md", ROOT / "web/README.md"]
 TARGETS = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
 NAMED = re.compile(r"(?:^|`|\$ )make(?: [A-Z_]+=\S+)* ([a-z][a-z-]*)", re.MULTILINE)
 
