@@ -17,11 +17,12 @@ class HasContract(Protocol):
         ...
 
 
-_Tool: TypeAlias = FunctionContract | HasContract | Mapping[str, Any] | str
+_Tool: TypeAlias = FunctionContract | HasContract | Callable[..., Any] | Mapping[str, Any] | str
 
 Tools: TypeAlias = Iterable[_Tool] | Mapping[str, _Tool | None]
-"""Tools in any form: contracts, objects that have one, tool definitions in a provider's format, or
-names; or a mapping from names to any of these, to JSON Schemas of the arguments, or to None."""
+"""Tools in any form: contracts, objects that have one, functions, tool definitions in a provider's
+format, or names; or a mapping from names to any of these, to JSON Schemas of the arguments, or to
+None."""
 
 
 class ParserOptions(TypedDict, total=False):

@@ -52,7 +52,7 @@ def parse_stream(
     Args:
         chunks: The pieces of the reply, in order, from a sync or an async iterable. The items of
             a list or tuple are read many at a time, so adjacent deltas are joined.
-        tools: The tools that may be called: contracts, provider definitions or names.
+        tools: The tools that may be called, as for `Parser`.
         **options: Options of the `Parser`.
 
     Returns:

@@ -3,7 +3,7 @@
 use pyo3::{
     exceptions::PyTypeError,
     prelude::*,
-    types::{PyMapping, PyString},
+    types::{IntoPyDict, PyMapping, PyString},
 };
 use serde_json::{Map, Value};
 
@@ -116,13 +116,16 @@ record!(PyFunctionContract { fields: [name, description, parameters, returns] }
 );
 
 /// Return the contracts of `tools`: an iterable of contracts, of objects with an attribute
-/// `contract`, of tool definitions of provider clients, or of names; or a mapping from names to any
-/// of these, to a schema of the arguments, or to None.
+/// `contract`, of functions, of tool definitions of provider clients, or of names; or a mapping from
+/// names to any of these, to a schema of the arguments, or to None.
 pub(crate) fn extract_contracts(tools: &Bound<'_, PyAny>) -> PyResult<Vec<FunctionContract>> {
     if tools.is_none() {
         return Ok(Vec::new());
     }
-    if tools.is_instance_of::<PyString>() || contract_of(tools)?.is_some() {
+    if tools.is_instance_of::<PyString>()
+        || contract_of(tools)?.is_some()
+        || (tools.is_callable() && !tools.hasattr("__iter__")?)
+    {
         return Err(PyTypeError::new_err(format!(
             "tools are given as a list or a mapping; put a single one in a list: [{}]",
             tools.repr()?
@@ -135,13 +138,14 @@ pub(crate) fn extract_contracts(tools: &Bound<'_, PyAny>) -> PyResult<Vec<Functi
             let kind = tools.get_type();
             PyTypeError::new_err(format!("tools must be a list or a mapping, got {kind}"))
         })?;
-        items.map(|item| one(&item?)).collect::<PyResult<Vec<_>>>()?
+        items.map(|item| one(&item?, None)).collect::<PyResult<Vec<_>>>()?
     };
     contract::check_distinct(&contracts)?;
     Ok(contracts)
 }
 
-fn one(tool: &Bound<'_, PyAny>) -> PyResult<FunctionContract> {
+/// Return the contract of one tool; a function gets `name` if that is given.
+fn one(tool: &Bound<'_, PyAny>, name: Option<&str>) -> PyResult<FunctionContract> {
     if let Some(contract) = contract_of(tool)? {
         return Ok(contract);
     }
@@ -151,9 +155,18 @@ fn one(tool: &Bound<'_, PyAny>) -> PyResult<FunctionContract> {
     if tool.cast::<PyMapping>().is_ok() {
         return Ok(FunctionContract::from_openai(&definition_json(tool)?)?);
     }
+    // As `Toolset` does; the signature and the docstring are read in Python.
+    if tool.is_callable() {
+        let py = tool.py();
+        let options = [("name", name)].into_py_dict(py)?;
+        let made = py.import("toolweave.tools")?.call_method("tool", (tool,), Some(&options))?;
+        if let Some(contract) = contract_of(&made)? {
+            return Ok(contract);
+        }
+    }
     Err(PyTypeError::new_err(format!(
-        "a tool must be a FunctionContract, an object with a contract, a dict with a name, or a name; \
-         got {}",
+        "a tool must be a FunctionContract, an object with a contract, a function, a dict with a name, \
+         or a name; got {}",
         tool.repr()?
     )))
 }
@@ -181,7 +194,7 @@ fn named(item: &Bound<'_, PyAny>) -> PyResult<FunctionContract> {
             schema => FunctionContract::new(name)?.with_parameters(schema)?,
         }
     } else {
-        one(&tool)?
+        one(&tool, Some(name))?
     };
     if contract.name != name {
         return Err(ContractError::new_err((

@@ -17,6 +17,7 @@ from .._core import (
 )
 from ..exceptions import ContractError
 from ..tools import Toolset
+from ..tools import tool as make_tool
 from ..tools._search import found_tool_names, search_tool
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def _is_searchable(tool: object) -> bool:
     return getattr(tool, "defer_loading", False) is True
 
 
-def _contract(tool: object) -> FunctionContract:
+def _contract(tool: object, name: str | None = None) -> FunctionContract:
     if isinstance(tool, FunctionContract):
         return tool
     if isinstance(tool, str):
@@ -200,9 +201,11 @@ def _contract(tool: object) -> FunctionContract:
     contract = getattr(cast("HasContract", tool), "contract", None)
     if isinstance(contract, FunctionContract):
         return contract
+    if callable(tool):
+        return make_tool(tool, name=name).contract
     raise TypeError(
-        "a tool must be a FunctionContract, an object with a contract, a dict with a name, or a "
-        f"name, got {tool!r}"
+        "a tool must be a FunctionContract, an object with a contract, a function, a dict with a "
+        f"name, or a name, got {tool!r}"
     )
 
 
@@ -218,7 +221,7 @@ def _named(name: str, tool: object) -> FunctionContract:
         if not any(key in fields for key in _DEFINITION):
             return FunctionContract(name, parameters=fields)
         tool = fields if "function" in fields else {"name": name, **fields}
-    contract = _contract(tool)
+    contract = _contract(tool, name)
     if contract.name != name:
         found = contract.name
         raise ContractError(f"the key of tool {found!r} must be its name, got {name!r}", found)

@@ -110,6 +110,25 @@ def test_tools_are_accepted_in_every_form(tools: Any) -> None:
     assert tw.render_contracts(tools) == wanted
 
 
+def search(query: str, limit: int = 10) -> str:
+    """Search the web."""
+    return query * limit
+
+
+def test_a_function_is_a_tool_as_in_a_toolset() -> None:
+    wanted = tw.tool(search).contract
+    for tools in ([search], [tw.tool(search)], {"search": search}):
+        assert tw.render_contracts(tools) == tw.render_contracts([wanted])
+    [found] = tw.Toolset({"find": search})
+    assert tw.render_contracts({"find": search}) == tw.render_contracts([found])
+    [call] = [
+        event
+        for event in tw.parse('<search>{"query": "x", "limit": "3"}</search>', [search])
+        if isinstance(event, tw.ToolCall)
+    ]
+    assert call.arguments == {"query": "x", "limit": 3}
+
+
 def test_bare_names_and_nothing_are_tools_too() -> None:
     assert tw.render_contracts(["a", "b"]) == tw.render_contracts({"a": None, "b": None})
     assert tw.render_contracts([]) == ""
@@ -130,7 +149,9 @@ for _ in range(5000):
         (3, TypeError, "a list or a mapping"),
         ([3], TypeError, "a tool must be a FunctionContract"),
         (b"search", TypeError, "a tool must be a FunctionContract"),
-        ([print], TypeError, "a tool must be a FunctionContract"),
+        ([print], tw.ToolDefinitionError, "tool 'print'"),
+        ([lambda query: query], tw.ToolDefinitionError, "a lambda has no name"),
+        (test_bare_names_and_nothing_are_tools_too, TypeError, "put a single one in a list"),
         ({3: None}, TypeError, "named by strings"),
         (["a", "b", "a"], tw.ContractError, "'a'|\"a\""),
         ([["a"]], TypeError, "a tool must be a FunctionContract"),
