@@ -473,6 +473,17 @@ def test_ids_of_calls_can_be_given_for_one_reply() -> None:
     assert [(start.id, start.index) for start in starts] == [("r7-0", 0), ("r7-1", 1), ("r7-2", 2)]
 
 
+def test_functions_are_tools_as_in_a_toolset() -> None:
+    def search(query: str, limit: int = 10) -> str:
+        return query * limit
+
+    reply = '<{}>{{"query": "x", "limit": "3"}}</{}>'
+    for name, tools in ("search", [search]), ("find", {"find": search}):
+        parser = NaturalToolUseParser(ScriptedModel(reply.format(name, name)), tools)
+        [call] = [each for each in events_of(parser) if isinstance(each, tw.ToolCall)]
+        assert (call.name, call.arguments) == (name, {"query": "x", "limit": 3})
+
+
 def test_native_and_inline_calls_of_one_reply_have_different_ids() -> None:
     events = reply_to([tw.ToolCallUpdate(None, 0, "Ping", "{}"), "<Ping/><Ping/>"])
     calls = {event.index: event.id for event in events if isinstance(event, tw.ToolCall)}
