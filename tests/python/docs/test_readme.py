@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import io
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from starlette.applications import Starlette
 
-from chat_servers import on_a_server, serve
 from markdown_blocks import Block, blocks
 from page_examples import examples
 from paths import DOCS, EXAMPLES, README, ROOT
@@ -21,13 +17,7 @@ OVERVIEW = DOCS / "explanation/overview.md"
 GUARANTEES = DOCS / "explanation/guarantees.md"
 
 
-async def ask(app: Starlette, client: Callable[[str, str], None]) -> None:
-    """Serve the application of the overview, and run its client."""
-    async with serve(app) as server:
-        await asyncio.to_thread(client, str(server.base_url), "What is 2 + 3?")
-
-
-@pytest.mark.parametrize(("page", "outputs"), [(README, 2), (OVERVIEW, 3)])
+@pytest.mark.parametrize(("page", "outputs"), [(README, 2), (OVERVIEW, 1)])
 def test_the_python_blocks_run_and_print_their_output(
     page: Path, outputs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -35,17 +25,13 @@ def test_the_python_blocks_run_and_print_their_output(
     text = page.read_text("utf-8")
     found = blocks(text)
     alone = {example.block.line: example for example in examples(text)}
-    apps: list[Starlette] = []
     compared = 0
     for block, after in zip(found, [*found[1:], None], strict=True):
         if block.language != "python":
             continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            namespace, _ = alone[block.line].run(str(page))
-            apps += [namespace["app"]] if "app" in namespace else []
-            if "\n# ask(" in block.code:
-                on_a_server(ask)(apps[-1], namespace["ask"])
+            alone[block.line].run(str(page))
         if after is not None and after.language == "text":
             assert printed.getvalue() == after.code
             compared += 1
