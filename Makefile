@@ -121,6 +121,7 @@ client: $(CLIENT) ## the TypeScript client as an npm package, in web/client
 
 bench: .venvs/bench/made .venvs/bench/crates .venvs/bench-litellm/made ## Rust and Python benchmarks, with the peers they are measured against
 	CRITERION_HOME=target/criterion cargo run --locked --release --manifest-path benches/parser/Cargo.toml -- --bench
+	cargo build --locked --release --no-default-features --features proxy --bin toolweave-serve
 	.venvs/bench/bin/python benches/run.py $(ARGS)
 
 profile: .venvs/bench/made ## where the instructions of a reply from an endpoint go; needs valgrind

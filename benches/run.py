@@ -36,9 +36,10 @@ PARTS = {
     "endpoint": ("endpoint.streams", "run"),
     "scoring": ("endpoint.scoring", "run"),
     "path": ("endpoint.path", "run"),
+    "serve": ("serve.costs", "run"),
 }
 """Module and function of each part, by name. Modules import their peers."""
-WITH_PROCESSES = ("faults", "streams", "endpoint", "scoring", "path")
+WITH_PROCESSES = ("faults", "streams", "endpoint", "scoring", "path", "serve")
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "reference" / "benchmarks.md"
 
 

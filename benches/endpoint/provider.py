@@ -36,17 +36,21 @@ class Group:
         slots: Number of portions in which the streams are served within a tick; 1 for all at once.
         calls: Number of calls in a reply, whose end times are recorded; 0 for identical replies
             with one call.
+        form: Form of identical replies, see `wire.text_tokens`.
     """
 
     tokens: int
     tick: float
     slots: int = 1
     calls: int = 0
+    form: str = "call"
     streams: list[tuple[Connection, wire.Script]] = field(default_factory=list)
     times: dict[int, float] = field(default_factory=dict)
     latest: float = 0.0
     """Maximum delay of the server itself, in seconds."""
     same: wire.Script | None = None
+    sent: int = 0
+    """Number of pieces of each stream that have been sent, after its head."""
 
     def script(self) -> wire.Script:
         """Return the reply of the next stream."""
@@ -55,23 +59,26 @@ class Group:
             offset = number % self.tokens
             return wire.spread_script(number * self.calls, self.calls, self.tokens, offset)
         if self.same is None:
-            self.same = wire.script(wire.reply_tokens(self.tokens))
+            self.same = wire.form_script(self.form, self.tokens)
         return self.same
 
-    async def play(self) -> None:
-        """Send the rest of all streams in step."""
+    async def play(self, until: int | None = None) -> None:
+        """Send the rest of all streams in step, or their pieces before the position `until`."""
         clock = asyncio.get_running_loop().time
         slots = [self.streams[at :: self.slots] for at in range(self.slots)]
         started = clock()
-        for step in range(max(len(script.pieces) for _, script in self.streams)):
+        end = max(len(script.pieces) for _, script in self.streams)
+        begin = self.sent
+        for step in range(begin, end if until is None else min(until, end)):
             for at, streams in enumerate(slots):
-                due = started + (step + at / self.slots) * self.tick
+                due = started + (step - begin + at / self.slots) * self.tick
                 if (wait := due - clock()) > 0:
                     await asyncio.sleep(wait)
                 self.latest = max(self.latest, clock() - due)
                 for connection, script in streams:
                     if step < len(script.pieces):
                         self._send(connection, script.pieces[step])
+            self.sent = step + 1
 
     def _send(self, connection: Connection, piece: wire.Piece) -> None:
         if piece.call is not None:
@@ -101,9 +108,11 @@ class Provider:
                 float(given["tick"]),
                 int(given.get("slots", 1)),
                 int(given.get("calls", 0)),
+                given.get("form", "call"),
             )
         elif url.path == "/go":
-            task = asyncio.get_running_loop().create_task(self.groups[name].play())
+            until = int(given["until"]) if "until" in given else None
+            task = asyncio.get_running_loop().create_task(self.groups[name].play(until))
             self.playing.add(task)
             task.add_done_callback(self.playing.discard)
         else:

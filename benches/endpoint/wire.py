@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ HEAD = (
     b"x-ratelimit-remaining-requests: 9999\r\n\r\n"
 )
 END = b"0\r\n\r\n"
+CALL_NAME = "GetWeather"
 RESULT = "12 degrees, as was looked up"
 """Result of the tool, by which the server recognises requests with results."""
 _ENVELOPE = {
@@ -82,12 +84,27 @@ def token(text: str) -> bytes:
     return event([choice({"content": text})])
 
 
-def script(tokens: list[str], calls: dict[int, int] | None = None) -> Script:
-    """Return a reply of tokens; `calls` maps positions of tokens that end a call to its number."""
+def call_part(function: dict[str, str], identity: dict[str, str] | None = None) -> bytes:
+    """Return a chunk with a part of a native call; the first part has its id and type."""
+    return event([choice({"tool_calls": [{"index": 0, **(identity or {}), "function": function}]})])
+
+
+def script(
+    tokens: list[str], calls: dict[int, int] | None = None, *, native: Sequence[str] = ()
+) -> Script:
+    """Return a reply of tokens; `calls` maps positions of tokens that end a call to its number.
+
+    `native` are the tokens of the arguments of a native call at the end, if there is one.
+    """
     numbers = calls or {}
     opening = event([choice({"role": "assistant", "content": "", "refusal": None})])
     pieces = [Piece(token(text), numbers.get(at)) for at, text in enumerate(tokens)]
-    closing = event([choice({}, "stop")]) + event([], _USAGE) + framed(b"data: [DONE]\n\n") + END
+    if native:
+        identity = {"id": "call_5Zt8mQ2vXc1LrYk0WbN7sJ4p", "type": "function"}
+        pieces.append(Piece(call_part({"name": CALL_NAME, "arguments": ""}, identity)))
+        pieces += [Piece(call_part({"arguments": text})) for text in native]
+    end = event([choice({}, "tool_calls" if native else "stop")])
+    closing = end + event([], _USAGE) + framed(b"data: [DONE]\n\n") + END
     # The first token comes with the head, so that a client knows that its stream has started.
     first = HEAD + opening + pieces.pop(0).data
     return Script(first, [*pieces, Piece(closing)])
@@ -95,7 +112,12 @@ def script(tokens: list[str], calls: dict[int, int] | None = None) -> Script:
 
 def call_text(number: int) -> str:
     """Return a call with its own number."""
-    return f'<GetWeather>{{"location": "Oslo", "call": {number}}}</GetWeather>'
+    return f"<{CALL_NAME}>{call_arguments(number)}</{CALL_NAME}>"
+
+
+def call_arguments(number: int) -> str:
+    """Return the arguments of a call with its own number."""
+    return f'{{"location": "Oslo", "call": {number}}}'
 
 
 def reply_tokens(count: int) -> list[str]:
@@ -104,6 +126,24 @@ def reply_tokens(count: int) -> list[str]:
     around = 4 * count - len(call)
     before = repeated(PROSE, around // 2)
     return cut(before + call + repeated(PROSE, around - around // 2, start=around // 2))
+
+
+def text_tokens(form: str, count: int) -> list[str]:
+    """Return the tokens of the text of a reply with `count` tokens.
+
+    In the form `call` a call is in the middle of the text, in `native` the reply ends with a native
+    call, and `prose` has none.
+    """
+    if form == "call":
+        return reply_tokens(count)
+    native = len(cut(call_arguments(0))) if form == "native" else 0
+    return cut(repeated(PROSE, 4 * (count - native)))
+
+
+def form_script(form: str, count: int) -> Script:
+    """Return a reply of one of these forms."""
+    native = cut(call_arguments(0)) if form == "native" else []
+    return script(text_tokens(form, count), native=native)
 
 
 def spread_script(first_call: int, calls: int, between: int, offset: int) -> Script:
