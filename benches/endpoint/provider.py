@@ -170,6 +170,8 @@ class Connection(asyncio.Protocol):
             method, target = request.split(b" ", 2)[:2]
             if method == b"POST":
                 self._provider.ask(self, request[end + 4 :])
+            elif b"group=" not in target:
+                self.write(wire.NOT_FOUND)  # such as a list of models, which LiteLLM asks for
             else:
                 outcome = self._provider.control(target.decode())
                 self.write(wire.answer(json.dumps(outcome).encode()))

@@ -21,6 +21,7 @@ HEAD = (
     b"x-ratelimit-remaining-requests: 9999\r\n\r\n"
 )
 END = b"0\r\n\r\n"
+NOT_FOUND = b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
 CALL_NAME = "GetWeather"
 RESULT = "12 degrees, as was looked up"
 """Result of the tool, by which the server recognises requests with results."""

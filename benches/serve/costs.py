@@ -48,7 +48,7 @@ CASES = (
     Case("`toolweave-serve`, call as text, `natural`", "call", toolweave, "natural"),
 )
 PAIRS = ((0, 1), (2, 3))
-"""Positions of LiteLLM's cases and of ours with the same replies."""
+"""Positions of cases of both proxies with the same replies, LiteLLM's first."""
 
 
 @dataclass(frozen=True)
@@ -269,9 +269,9 @@ def litellm_version() -> str:
 def targets(costs: list[Cost], size: Size) -> list[Target]:
     """Return the targets relative to LiteLLM, and those of memory."""
     found: list[Target] = []
-    for theirs, ours in PAIRS:
-        what = f"{CASES[ours].label}: CPU per stream, relative to LiteLLM"
-        found.append(Target(what, 0.05, costs[ours].cpu / costs[theirs].cpu))
+    for peer, case_at in PAIRS:
+        what = f"{CASES[case_at].label}: CPU per stream, relative to LiteLLM"
+        found.append(Target(what, 0.05, costs[case_at].cpu / costs[peer].cpu))
     for case, cost in zip(CASES, costs, strict=True):
         if case.serve is toolweave:
             what = f"{case.label}: KiB per stream, {size.open[-1]:,} streams"
