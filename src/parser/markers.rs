@@ -1,6 +1,9 @@
 //! The texts that begin something other than text, prepared for matching.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::LazyLock,
+};
 
 use super::{
     block::Body,
@@ -342,6 +345,30 @@ fn add_closers(markers: &mut Vec<(Box<str>, Marker)>, lead: &str, closers: &[&'s
             markers.push((name.into(), Marker::Closer { text, literal: tag.is_none() }));
         }
     }
+}
+
+/// Return true if `name` is that of a tag with which a dialect marks calls, results or reasoning,
+/// in any case.
+pub(crate) fn is_tag(name: &str) -> bool {
+    static TAGS: LazyLock<HashSet<String>> = LazyLock::new(|| {
+        let options = Options::default();
+        let dialects = options.dialects.as_slice();
+        let forms = dialects.iter().flat_map(|dialect| dialect.forms);
+        let attributes = forms.filter_map(|form| match form.name {
+            NameRule::Tag => None,
+            NameRule::Attribute { tag, .. } => Some(tag),
+        });
+        let responses = dialects.iter().filter_map(|dialect| dialect.response);
+        let texts = blocks(&options).flat_map(|(_, block)| block.open.iter().chain(block.close));
+        let texts = texts.filter_map(|text| tag_name(text.trim_start_matches(char::from(PREFIX))));
+        let named = attributes.chain(responses).chain(texts).map(str::to_owned);
+        let reasoning = Reasoning::kinds(&options.reasoning_tags, dialects);
+        let reasoning = reasoning.iter().filter_map(Reasoning::open);
+        let reasoning = reasoning.filter_map(|open| tag_name(&open).map(str::to_owned));
+        let tags = named.chain(reasoning);
+        tags.map(|tag| tag.trim_start_matches('/').to_ascii_lowercase()).collect()
+    });
+    TAGS.contains(&name.to_ascii_lowercase())
 }
 
 /// Return the name of an opener or a closer that is a tag.

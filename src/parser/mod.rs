@@ -66,6 +66,7 @@ pub use self::{
 };
 pub(crate) use self::{
     escape::{Escape, EscapeStep, Faults},
+    markers::is_tag,
     tag::{attribute, opening_tag},
 };
 

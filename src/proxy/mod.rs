@@ -18,6 +18,7 @@
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 
+mod alias;
 pub mod chat;
 mod context;
 mod entry;
@@ -39,6 +40,7 @@ mod settings;
 mod tool_cache;
 
 pub use self::{
+    alias::Aliases,
     error::ApiError,
     exchange::upstream_body,
     part::{Call, Notice, Part, ReplyWriter},

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use super::error::ApiError;
+use super::{alias::Aliases, error::ApiError};
 use crate::{
     contract::FunctionContract,
     message::{Message, openai::from_openai},
@@ -14,6 +14,9 @@ use crate::{
 pub struct ChatRequest {
     /// The name of the model; empty if the client names none.
     pub model: String,
+    /// The names of tools that the upstream sees in place of the client's; in all other fields
+    /// they are replaced.
+    pub aliases: Aliases,
     /// The request as one for chat completions, with native tools.
     pub body: Map<String, Value>,
     /// The same as text, to be sent unchanged.

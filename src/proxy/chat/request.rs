@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::tools;
 use crate::proxy::{
+    alias::Aliases,
     error::ApiError,
     request::{ChatRequest, Choice},
 };
@@ -28,7 +29,7 @@ pub enum ChatBody {
 /// # Errors
 /// Fails if the body is not a JSON object, or if a field is invalid or not supported with tools.
 pub fn read(native: Bytes) -> Result<ChatBody, ApiError> {
-    let body: Map<String, Value> = serde_json::from_slice(&native).map_err(|err| {
+    let mut body: Map<String, Value> = serde_json::from_slice(&native).map_err(|err| {
         let message = format!("the body must be a JSON object: {err}");
         ApiError::new(400, "invalid_request_error", message).with_code("invalid_json")
     })?;
@@ -43,8 +44,10 @@ pub fn read(native: Bytes) -> Result<ChatBody, ApiError> {
         Some(Value::String(model)) => model.clone(),
         Some(other) => return Err(ApiError::unexpected("model", "a string", other)),
     };
-    let offered = tools::contracts(body.get("tools"))?;
-    let (contracts, choice) = tools::chosen(offered, body.get("tool_choice"))?;
+    let aliases = Aliases::replace(tools::names(&mut body));
+    let (contracts, choice) = tools::contracts(body.get("tools"))
+        .and_then(|offered| tools::chosen(offered, body.get("tool_choice")))
+        .map_err(|error| aliases.in_error(error))?;
     let stream = flag(&body, "stream", false)?;
     let parallel = flag(&body, "parallel_tool_calls", true)?;
     let options = body.get("stream_options").and_then(Value::as_object);
@@ -53,8 +56,9 @@ pub fn read(native: Bytes) -> Result<ChatBody, ApiError> {
             .map_err(|error| nested("stream_options", error))?,
         None => false,
     };
-    let request = ChatRequest {
+    let mut request = ChatRequest {
         model,
+        aliases,
         native,
         messages: None,
         contracts,
@@ -69,6 +73,9 @@ pub fn read(native: Bytes) -> Result<ChatBody, ApiError> {
         return Ok(ChatBody::Plain { request: Box::new(request), has_calls });
     }
     check_supported(&request.body)?;
+    if !request.aliases.is_empty() {
+        request.native = serde_json::to_vec(&request.body).unwrap_or_default().into();
+    }
     Ok(ChatBody::Tools(Box::new(request)))
 }
 

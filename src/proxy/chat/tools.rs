@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
     contract::FunctionContract,
@@ -11,6 +11,40 @@ use crate::{
 
 /// Maximum number of tools in a request.
 const MAX_TOOLS: usize = 1024;
+
+/// Return all names of tools in a request: those that are offered first, then that of the choice
+/// and those of the conversation.
+pub(super) fn names(body: &mut Map<String, Value>) -> Vec<&mut Value> {
+    let (mut offered, mut used) = (Vec::new(), Vec::new());
+    for (field, value) in body {
+        match (field.as_str(), value) {
+            ("tools", Value::Array(tools)) => offered.extend(tools.iter_mut().filter_map(name)),
+            ("tool_choice", choice) => used.extend(name(choice)),
+            ("messages", Value::Array(messages)) => {
+                for message in messages.iter_mut().filter_map(Value::as_object_mut) {
+                    let is_result = message.get("role").is_some_and(|role| role == "tool");
+                    for (field, value) in message {
+                        match (field.as_str(), value) {
+                            ("name", name) if is_result => used.push(name),
+                            ("tool_calls", Value::Array(calls)) => {
+                                used.extend(calls.iter_mut().filter_map(name));
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    offered.extend(used);
+    offered
+}
+
+/// Return the name of the function that a definition, a choice or a call has.
+fn name(object: &mut Value) -> Option<&mut Value> {
+    object.get_mut("function")?.get_mut("name")
+}
 
 /// Read the tools of a request.
 pub(super) fn contracts(tools: Option<&Value>) -> Result<Vec<FunctionContract>, ApiError> {

@@ -38,12 +38,13 @@ const ID_LENGTH: usize = 24;
 impl Exchange {
     pub(crate) fn new(
         context: Arc<Context>,
-        request: ChatRequest,
+        mut request: ChatRequest,
         writer: Box<dyn ReplyWriter>,
         output: Arc<Output>,
         entry: Entry,
     ) -> Self {
         let stream_arguments = context.settings.stream_arguments;
+        let writer = request.aliases.writer(writer);
         let sink = ReplySink::new(&request, writer, Arc::clone(&output), stream_arguments);
         let id = std::iter::repeat_with(fastrand::alphanumeric).take(ID_LENGTH).collect();
         Self { context, request, output, sink, entry, id }

@@ -115,6 +115,10 @@ pub(super) fn stop_reason(reason: FinishReason) -> &'static str {
     }
 }
 
+/// The code of the error for a request that relies on a conversation held by the server. Clients
+/// that get it send the whole conversation instead.
+pub(super) const NO_THREADS: &str = "thread_unsupported_request";
+
 /// Return the body of an error response.
 pub fn error_body(error: &ApiError) -> Value {
     let kind = match error.status {
@@ -128,5 +132,9 @@ pub fn error_body(error: &ApiError) -> Value {
         529 => "overloaded_error",
         _ => "api_error",
     };
-    json!({"type": "error", "error": {"type": kind, "message": error.message}})
+    let mut body = json!({"type": "error", "error": {"type": kind, "message": error.message}});
+    if error.code.as_deref() == Some(NO_THREADS) {
+        body["error"]["details"] = json!({"error_code": NO_THREADS, "unsupported": ["thread"]});
+    }
+    body
 }

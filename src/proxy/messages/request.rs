@@ -3,10 +3,11 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::tools;
+use super::{document::NO_THREADS, tools};
 use crate::{
     message::{Message, anthropic::from_anthropic, openai},
     proxy::{
+        alias::Aliases,
         chat::{self, ChatBody},
         error::ApiError,
         request::ChatRequest,
@@ -32,6 +33,11 @@ pub fn read(body: &Bytes) -> Result<ChatRequest, ApiError> {
         let message = format!("the body must be a JSON object: {err}");
         ApiError::new(400, "invalid_request_error", message).with_code("invalid_json")
     })?;
+    if body.get("thread").is_some_and(|thread| !thread.is_null()) {
+        let message = "is not supported: this server keeps no conversations; send all messages";
+        return Err(ApiError::field("thread", message).with_code(NO_THREADS));
+    }
+    let aliases = Aliases::replace(tools::names(&mut body));
     let mut take = |name: &str| body.remove(name).unwrap_or_default();
     let messages = match take("messages") {
         Value::Array(messages) => messages,
@@ -59,7 +65,8 @@ pub fn read(body: &Bytes) -> Result<ChatRequest, ApiError> {
         converted.insert("stream_options".to_owned(), json!({"include_usage": true}));
     }
     converted.insert("stream".to_owned(), stream);
-    let definitions = tools::definitions(&take("tools"))?;
+    let definitions =
+        tools::definitions(&take("tools")).map_err(|error| aliases.in_error(error))?;
     let (choice, parallel) = tools::choice(&take("tool_choice"))?;
     if !definitions.is_empty() {
         converted.insert("tools".to_owned(), definitions.into());
@@ -70,9 +77,11 @@ pub fn read(body: &Bytes) -> Result<ChatRequest, ApiError> {
     }
     converted.retain(|_, value| !value.is_null());
     let native = serde_json::to_vec(&converted).unwrap_or_default();
-    let read = chat::read(native.into()).map_err(ApiError::without_function)?;
+    let read =
+        chat::read(native.into()).map_err(|error| aliases.in_error(error.without_function()))?;
     let (ChatBody::Tools(mut request) | ChatBody::Plain { mut request, .. }) = read;
     request.messages = Some(messages);
+    request.aliases = aliases;
     Ok(*request)
 }
 

@@ -1,8 +1,31 @@
 //! The tools of a request, and the choice among them, as chat completions have them.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{contract::FunctionContract, proxy::error::ApiError};
+
+/// Return all names of tools in a request: those that are offered first, then that of the choice
+/// and those of the conversation.
+pub(super) fn names(body: &mut Map<String, Value>) -> Vec<&mut Value> {
+    let (mut offered, mut used) = (Vec::new(), Vec::new());
+    for (field, value) in body {
+        match (field.as_str(), value) {
+            ("tools", Value::Array(tools)) => {
+                offered.extend(tools.iter_mut().filter_map(|tool| tool.get_mut("name")));
+            }
+            ("tool_choice", choice) => used.extend(choice.get_mut("name")),
+            ("messages", Value::Array(messages)) => {
+                let contents = messages.iter_mut().filter_map(|message| message.get_mut("content"));
+                let blocks = contents.filter_map(Value::as_array_mut).flatten();
+                let calls = blocks.filter(|block| block["type"] == "tool_use");
+                used.extend(calls.filter_map(|call| call.get_mut("name")));
+            }
+            _ => {}
+        }
+    }
+    offered.extend(used);
+    offered
+}
 
 /// Return tool definitions of chat completions.
 pub(super) fn definitions(tools: &Value) -> Result<Vec<Value>, ApiError> {

@@ -55,6 +55,12 @@ fn add(messages: &mut Vec<Value>, item: &Value, place: &str) -> Result<(), ApiEr
             let output = output(&item["output"], &format!("{place}.output"))?;
             messages.push(json!({"role": "tool", "tool_call_id": id, "content": output}));
         }
+        Some("item_reference") => {
+            let message = "\"item_reference\" stands for an item that the server has stored, and \
+                           this server keeps no state; send the items themselves, as clients do \
+                           with \"store\": false";
+            return Err(ApiError::field(format!("{place}.type"), message));
+        }
         // Models do not get their earlier reasoning.
         Some("reasoning") => {}
         _ => {

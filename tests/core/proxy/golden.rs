@@ -42,8 +42,12 @@ fn requests_for_chat_completions_are_read_as_in_the_cases() {
     check_requests("proxy/chat_requests.json", |case, body| {
         match chat::read(body.clone().into()) {
             Ok(ChatBody::Tools(request)) => {
-                assert_eq!(request.native, body);
                 let mut found = json!({"read": summary(&request)});
+                if request.aliases.is_empty() {
+                    assert_eq!(request.native, body);
+                } else {
+                    found["native"] = serde_json::from_slice(&request.native).unwrap();
+                }
                 if let Some(dialect) = case["dialect"].as_str() {
                     let dialect = Dialect::named(dialect).unwrap();
                     found["natural"] = match upstream_body(&request, Mode::Natural, dialect) {

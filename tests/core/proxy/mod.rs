@@ -1,5 +1,6 @@
 //! The proxy: golden cases of its APIs, and whole servers in front of a scripted upstream.
 
+mod aliases;
 mod arguments;
 mod client;
 mod cuts;
