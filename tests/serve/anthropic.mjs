@@ -1,4 +1,4 @@
-// The client of Anthropic. Its runner of tools needs conversations that the server holds.
+// The client of Anthropic: messages one by one, and its runner of tools.
 
 import Anthropic from "@anthropic-ai/sdk";
 import { KEY, MODEL, openTask, PARAMETERS, QUESTION } from "./task.mjs";
@@ -34,4 +34,21 @@ async function messages(url, stream) {
   throw new Error("the loop did not end");
 }
 
-export const clients = { "anthropic messages": messages };
+async function toolRunner(url, stream) {
+  const { calls, tools } = openTask();
+  const baseURL = url.replace(/\/v1$/, "");
+  const client = new Anthropic({ baseURL, apiKey: KEY, maxRetries: 0 });
+  const runner = client.beta.messages.toolRunner({
+    model: MODEL,
+    max_tokens: 100,
+    messages: [{ role: "user", content: QUESTION }],
+    tools: tools.map(({ run, ...tool }) => ({ ...tool, type: "custom", input_schema: PARAMETERS, run, parse: (input) => input })),
+    max_iterations: 5,
+    stream,
+  });
+  const message = await runner.runUntilDone();
+  const texts = message.content.filter((block) => block.type === "text");
+  return { text: texts.map((block) => block.text).join(""), calls };
+}
+
+export const clients = { "anthropic messages": messages, "anthropic toolRunner": toolRunner };

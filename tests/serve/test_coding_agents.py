@@ -60,8 +60,7 @@ def run_opencode(url: str, folder: Path, variables: dict[str, str]) -> str:
 
 def run_qwen(url: str, folder: Path, variables: dict[str, str]) -> str:
     variables |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": KEY, "OPENAI_MODEL": MODEL}
-    # A tool cannot have the name of the tag of calls.
-    arguments = ["--auth-type", "openai", "--yolo", "--exclude-tools", "tool_call", "-p", TASK]
+    arguments = ["--auth-type", "openai", "--yolo", "-p", TASK]
     program = str(PACKAGES / ".bin/qwen")
     return run_node([program, *arguments], cwd=folder, env=variables, input="")
 

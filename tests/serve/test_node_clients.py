@@ -11,6 +11,7 @@ CLIENTS = (
     "openai chat",
     "openai responses",
     "anthropic messages",
+    "anthropic toolRunner",
     "ai-sdk openai chat",
     "ai-sdk openai responses",
     "ai-sdk openai-compatible",
