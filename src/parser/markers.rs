@@ -349,7 +349,8 @@ fn add_closers(markers: &mut Vec<(Box<str>, Marker)>, lead: &str, closers: &[&'s
 
 /// Return true if `name` is that of a tag with which a dialect marks calls, results or reasoning,
 /// in any case.
-pub(crate) fn is_tag(name: &str) -> bool {
+#[must_use]
+pub fn is_tag(name: &str) -> bool {
     static TAGS: LazyLock<HashSet<String>> = LazyLock::new(|| {
         let options = Options::default();
         let dialects = options.dialects.as_slice();

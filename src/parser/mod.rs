@@ -63,10 +63,10 @@ pub use self::{
     html::is_element as is_html_element,
     limits::{LimitError, Limits},
     machine::{Ending, Plain},
+    markers::is_tag,
 };
 pub(crate) use self::{
     escape::{Escape, EscapeStep, Faults},
-    markers::is_tag,
     tag::{attribute, opening_tag},
 };
 
