@@ -15,9 +15,7 @@ const transport = new DefaultChatTransport<Message>({
 /** A chat: its messages, its status, and the form for the next message. */
 export function Conversation({ id }: { id: string }) {
   const [initial] = useState(() => load(id));
-  // A chat that the server does not know yet has no stream to resume.
-  const resume = initial.length > 0;
-  const chat = useChat<Message>({ id, messages: initial, transport, resume });
+  const chat = useChat<Message>({ id, messages: initial, transport, resume: true });
   const { messages, sendMessage, status, error } = chat;
   const [text, setText] = useState('');
   const isBusy = status === 'submitted' || status === 'streaming';

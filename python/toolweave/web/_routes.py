@@ -103,7 +103,7 @@ class ChatHandlers:
             "readMessages": self._of_chat(self._messages),
             "sendMessage": self._of_chat(self._submit),
             "readEvents": self._of_chat(self._streams.events_response),
-            "readActiveRun": self._of_chat(self._streams.active_run_response),
+            "readActiveRun": self._resume,
             "stopRun": self._of_chat(self._stop),
             "answer": self._of_chat(self._answer),
             "aiSdkChat": self._ai_sdk,
@@ -276,10 +276,10 @@ class ChatHandlers:
         return await self._streams.run_response(run, encoder, client)
 
     async def _resume(self, request: Request) -> Response:
-        # `useChat` requests this path by itself, below the URL that it posts to.
+        # `useChat` requests this by itself when it opens a chat, also one that its first message
+        # will create. It reads 204 as nothing to resume, and shows any other status as an error.
         client = await self._access.authenticate(request)
-        chat_id: str = request.path_params["chat_id"]
-        chat = await self._user_chats.get_or_create(chat_id, client.user_id, allow_create=False)
+        chat = await self._user_chats.find_optional(request.path_params["chat_id"], client.user_id)
         return await self._streams.active_run_response(request, client, chat)
 
     async def _ag_ui(self, request: Request) -> Response:

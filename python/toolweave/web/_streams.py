@@ -89,10 +89,15 @@ class EventStreams:
             return _StreamResponse(chunks, stack.pop_all(), self._limits)
         raise AssertionError
 
-    async def active_run_response(self, request: Request, client: Client, chat: Chat) -> Response:
-        """Stream the active run from its start, as clients of the AI SDK resume it."""
+    async def active_run_response(
+        self, request: Request, client: Client, chat: Chat | None
+    ) -> Response:
+        """Stream the active run from its start, as clients of the AI SDK resume it.
+
+        The response is 204 without an active run, and without a chat.
+        """
         version = read_ai_sdk_version(request.headers.get(VERSION_HEADER))
-        run = await self._store.active_run(chat.chat_id)
+        run = None if chat is None else await self._store.active_run(chat.chat_id)
         if run is None:
             return Response(status_code=204)
         return await self.run_response(run, AiSdkEncoder(version=version), client)

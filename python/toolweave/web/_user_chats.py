@@ -74,6 +74,16 @@ class UserChats:
             raise unknown_chat()
         return found
 
+    async def find_optional(self, chat_id: str, user: str | None) -> Chat | None:
+        """Return a chat of the user; None if the user has no chat with that id.
+
+        Raises:
+            HttpError: The id is invalid.
+        """
+        if not is_id(chat_id):
+            raise HttpError(400, "wrong_id", "The id of the chat is invalid.")
+        return await self._find(chat_id, user)
+
     async def create(
         self, chat_id: str | None, user: str | None, metadata: Mapping[str, Any] | None = None
     ) -> Chat:
@@ -120,9 +130,7 @@ class UserChats:
             ChatLimitError: The user has the maximum number of chats.
             HttpError: The chat does not exist and must not be created, or its id is invalid.
         """
-        if not is_id(chat_id):
-            raise HttpError(400, "wrong_id", "The id of the chat is invalid.")
-        found = await self._find(chat_id, user)
+        found = await self.find_optional(chat_id, user)
         if found is not None:
             return found
         if not allow_create:

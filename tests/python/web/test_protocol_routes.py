@@ -87,6 +87,20 @@ async def test_use_chat_posts_its_chat_and_reads_the_answer(tmp_path: Path) -> N
 
 
 @on_a_server
+async def test_a_chat_that_does_not_exist_has_nothing_to_resume(tmp_path: Path) -> None:
+    async with serve_agent(tmp_path, Agent(model)) as client:
+        for path in ("/chats/new/stream", "/ai-sdk/chat/new/stream"):
+            answer = await client.get(path)
+            assert (answer.status_code, answer.content) == (204, b"")
+        # Other formats have no such request.
+        for format_ in ("ag-ui", "ai-sdk", "native"):
+            path = f"/chats/new/events?format={format_}"
+            assert (await client.get(path)).status_code == 404
+        # The request has not created the chat.
+        assert (await client.get("/chats")).json()["chats"] == []
+
+
+@on_a_server
 async def test_the_active_run_is_resumed_from_its_start(tmp_path: Path) -> None:
     go = asyncio.Event()
 

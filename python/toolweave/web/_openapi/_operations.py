@@ -78,6 +78,8 @@ class Operation:
     """Responses, by status."""
     errors: tuple[ErrorReply, ...] = ()
     """Errors, in addition to those of access and bodies."""
+    accepts_unknown_chat: bool = False
+    """True if a chat that does not exist is not an error."""
     is_public: bool = False
     """True if the operation needs no authentication, and does not use the store."""
 
@@ -91,7 +93,7 @@ class Operation:
         if self.is_public:
             return self.errors
         return (
-            *(CHAT if "{chat_id}" in self.path else ()),
+            *(CHAT if "{chat_id}" in self.path and not self.accepts_unknown_chat else ()),
             *(CHANGES if self.method != "GET" else ()),
             *(BODY if self.body is not None else ()),
             *self.errors,
@@ -141,6 +143,7 @@ _VERSION = _header(
     {"type": "integer", "enum": list(AI_SDK_VERSIONS)},
 )
 _NOTHING = Reply(description="No run is active, and the client has all events.")
+_NO_RUN = Reply(description="No run is active in the chat, or there is no such chat.")
 _NEW_EVENTS = {"readEvents": _chat_link("Read the events.", chat_id="$request.path.chat_id")}
 
 
@@ -312,8 +315,9 @@ OPERATIONS: tuple[Operation, ...] = (
         tag="Events",
         summary="Stream the active run from its start, for `useChat`.",
         parameters=(_VERSION,),
-        replies={200: _AI_SDK_STREAM, 204: _NOTHING},
-        errors=(INVALID, FULL),
+        replies={200: _AI_SDK_STREAM, 204: _NO_RUN},
+        errors=(WRONG_ID, INVALID, FULL),
+        accepts_unknown_chat=True,
     ),
     Operation(
         operation_id="stopRun",
@@ -365,8 +369,9 @@ OPERATIONS: tuple[Operation, ...] = (
         tag="Other clients",
         summary="Stream the active run from its start, at the path that `useChat` requests.",
         parameters=(_VERSION,),
-        replies={200: _AI_SDK_STREAM, 204: _NOTHING},
+        replies={200: _AI_SDK_STREAM, 204: _NO_RUN},
         errors=(WRONG_ID, INVALID, FULL),
+        accepts_unknown_chat=True,
     ),
     Operation(
         operation_id="agUi",
