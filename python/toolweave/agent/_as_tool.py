@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
+from .._aio.tasks import cancel_and_wait
 from .._checks import check_text
 from ..costs._spending import current_meter
 from ..exceptions import ToolFailed
@@ -16,6 +18,7 @@ from ._handoff import HandoffEvent
 from ._limits import RunUsage
 
 if TYPE_CHECKING:
+    from ..executor import DeferredResults
     from ..tools import Tool, ToolOptions
     from ._handoff import AgentSource
     from ._run import AgentEvent, AgentRun
@@ -53,9 +56,16 @@ def agent_tool(
         _check_depth(source.executor.max_call_depth, name)
         task = input if isinstance(input, str) else to_text(input)
         run: AgentRun[Any, Any] = source.open(task, deps=context.deps)
-        async with run:
-            async for event in run:
-                _report(event, context)
+        questions = _Questions(context)
+        try:
+            async with run:
+                async for event in run:
+                    if isinstance(event, ToolQuestion):
+                        questions.relay(event, run.deferred)
+                    else:
+                        _report(event, context)
+        finally:
+            await questions.close()
         result = run.result
         if result is None or result.stop_reason is not StopReason.COMPLETED:
             reason = "unknown" if result is None else result.stop_reason.value
@@ -69,6 +79,37 @@ def agent_tool(
     run_agent.__annotations__ = {"input": input_type, "context": ToolContext, "return": Any}
     made: Tool[..., Any] = tool(run_agent, name=name, description=description, **options)
     return made
+
+
+class _Questions:
+    """Questions of the tools of an agent, which the call of the agent asks in its own run.
+
+    They are asked one at a time, since the call releases its slot for each of them.
+    """
+
+    def __init__(self, context: ToolContext[Any]) -> None:
+        self._context = context
+        self._turn = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def relay(self, question: ToolQuestion, deferred: DeferredResults) -> None:
+        """Ask a question in the background, and resolve its key with the answer."""
+        task = asyncio.create_task(self._ask(question, deferred))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        """Withdraw the questions without an answer."""
+        await cancel_and_wait(*self._tasks)
+
+    async def _ask(self, question: ToolQuestion, deferred: DeferredResults) -> None:
+        async with self._turn:
+            try:
+                answer = await self._context.ask(question.question, question.schema)
+            except ToolFailed as failed:
+                deferred.resolve(question.key, str(failed), is_error=True)
+            else:
+                deferred.resolve(question.key, answer)
 
 
 def _check_depth(limit: int, name: str) -> None:
@@ -86,7 +127,5 @@ def _report(event: AgentEvent[Any], context: ToolContext[Any]) -> None:
         context.progress(f"Calling {event.name}")
     elif isinstance(event, ToolProgress):
         context.progress(event.value)
-    elif isinstance(event, ToolQuestion):
-        context.progress(event.question)
     elif isinstance(event, HandoffEvent):
         context.progress(f"Transferring to {event.to_agent}")

@@ -14,7 +14,7 @@ from agent_results import tool_results
 from coroutine_tests import collect, of_kind, on_a_loop
 from toolweave.agent import Agent
 from toolweave.exceptions import ModelError
-from toolweave.executor import ToolProgress
+from toolweave.executor import ToolProgress, ToolQuestion
 from toolweave.testing import ScriptedModel
 
 
@@ -103,6 +103,43 @@ async def test_the_inner_run_is_cancelled_with_the_call() -> None:
     result = await waiting
     assert result.stop_reason is tw.StopReason.CANCELLED
     assert tool_results(result)[0].error_code is tw.ErrorCode.INTERRUPTED
+
+
+@pytest.mark.parametrize(("is_error", "expected"), [(False, "Oslo it is"), (True, "no time")])
+@on_a_loop
+async def test_questions_of_inner_tools_are_asked_in_the_outer_run(
+    is_error: bool, expected: str
+) -> None:
+    schema = {"type": "string"}
+
+    async def choose(context: tw.ToolContext, question: str) -> str:
+        return f"{await context.ask(question, schema)} it is"
+
+    calls = '<choose>{"question": "Where?"}</choose><choose>{"question": "To?"}</choose>'
+    model = ScriptedModel(calls, "Done.")
+    # Two agents deep.
+    inner = Agent(model, [choose], name="inner")
+    middle = Agent(ScriptedModel(ask("inner"), "Yes."), [inner.as_tool()], name="middle")
+    outer = Agent(ScriptedModel(ask("middle"), "Bye."), [middle.as_tool()])
+    asked: list[ToolQuestion] = []
+    run = outer.open("Go!")
+
+    async def read() -> None:
+        async for event in run:
+            if isinstance(event, ToolQuestion):
+                asked.append(event)
+                assert event.schema == schema
+                answer = "no time" if is_error else "Oslo"
+                run.deferred.resolve(event.key, answer, is_error=is_error)
+
+    async with run:
+        await asyncio.wait_for(read(), 30)
+    assert sorted(each.question for each in asked) == ["To?", "Where?"]
+    assert run.result is not None
+    assert run.result.text == "Bye."
+    assert str(model.requests[-1].messages).count(expected) == 2
+    assert not run.deferred.pending
+    assert not inner.executor.deferred.pending
 
 
 @on_a_loop
