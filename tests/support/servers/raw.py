@@ -231,6 +231,10 @@ class RawServer:
         """Wait as `left` does, without blocking the event loop."""
         await occurred(self.connections[number].left)
 
+    def are_left(self, seconds: float = 0.5) -> bool:
+        """Return True if all connections are closed, or are within the given time each."""
+        return all(connection.over.wait(seconds) for connection in self.connections)
+
     def all_left(self) -> None:
         """Wait until all connections are closed."""
         for connection in self.connections:
