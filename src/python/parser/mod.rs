@@ -50,8 +50,8 @@ use crate::{
 /// every character is in exactly one of them. Use a parser from one thread at a time.
 ///
 /// Args:
-///     tools: The tools that may be called: contracts, provider definitions or bare names, whose
-///         arguments are not validated.
+///     tools: The tools that may be called: contracts, `@tool` objects, functions, provider
+///         definitions or bare names, whose arguments are not validated.
 ///     dialects: The dialects in which calls are recognized: ``auto`` for all of them, decided by
 ///         evidence, or names such as ``("natural", "hermes")``; see `Dialect`. In ``auto``, forms
 ///         without a marker count only at the beginning of a reply.
