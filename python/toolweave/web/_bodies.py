@@ -340,7 +340,7 @@ def cursor_of(request: Request) -> int:
     """
     after = number_of(request.query_params.get("after", "0"), "`after`")
     last = request.headers.get("last-event-id")
-    return number_of(last, "Last-Event-ID") if last else after
+    return after if last is None else number_of(last, "Last-Event-ID")
 
 
 def query_flag(request: Request, name: str) -> bool:
