@@ -80,7 +80,7 @@ impl Server {
         let port = listener.local_addr().unwrap().port();
         let requests = Arc::new(Mutex::new(Vec::new()));
         let stop = Arc::new(Mutex::new(false));
-        let scripts = Arc::new(Mutex::new(scripts));
+        let scripts: Arc<[_]> = scripts.into_iter().map(Mutex::new).collect();
         let (log, halt) = (Arc::clone(&requests), Arc::clone(&stop));
         let thread = thread::spawn(move || {
             for (number, stream) in listener.incoming().enumerate() {
@@ -120,7 +120,7 @@ fn serve(
     stream: TcpStream,
     connection: usize,
     log: &Mutex<Vec<ReceivedRequest>>,
-    scripts: &Mutex<Vec<Script>>,
+    scripts: &[Mutex<Script>],
 ) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut connection_in_use = Connection { stream };
@@ -130,16 +130,9 @@ fn serve(
             log.push(ReceivedRequest { head, body, connection });
             log.len() - 1
         };
-        let mut script = {
-            let mut scripts = scripts.lock().unwrap();
-            let last = scripts.len() - 1;
-            let none: Script = Box::new(|_| {});
-            std::mem::replace(&mut scripts[number.min(last)], none)
-        };
+        // A request waits until the script has answered the one before it.
+        let mut script = scripts[number.min(scripts.len() - 1)].lock().unwrap();
         script(&mut connection_in_use);
-        let mut scripts = scripts.lock().unwrap();
-        let last = scripts.len() - 1;
-        scripts[number.min(last)] = script;
     }
 }
 
