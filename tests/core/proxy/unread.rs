@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpStream},
     process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
     thread,
@@ -22,12 +22,12 @@ use crate::endpoint::server::STREAM;
 /// The number of clients.
 const CLIENTS: usize = 1000;
 
-/// The number of chunks of 1,000 bytes that the upstream sends to each: several times what the
-/// proxy keeps of a response.
-const FLOOD: usize = 64;
+/// The number of chunks of 1,000 bytes that the upstream has for each: many times what the proxy
+/// keeps of a response.
+const FLOOD: usize = 1000;
 
-/// The time for all streams to begin, on a busy machine.
-const MAX_TIME: Duration = Duration::from_secs(60);
+/// The time in which nothing is taken from the upstream once the proxy waits for its clients.
+const STILL: Duration = Duration::from_secs(1);
 
 /// The memory that a stream may take while its client does not read, in KiB. A build for tests
 /// takes more than one for use.
@@ -92,56 +92,71 @@ fn ask(runtime: &Runtime, address: SocketAddr) -> TcpStream {
     stream
 }
 
-/// Start an upstream that answers each request with more text than the proxy takes.
-fn flooding() -> (SocketAddr, Arc<Mutex<usize>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+/// The connections of an upstream, each with the number of bytes sent on it.
+type Connections = Arc<Mutex<Vec<(TcpStream, usize)>>>;
+
+/// Start an upstream that accepts all requests, on connections that hold little themselves.
+fn accepting(runtime: &Runtime) -> (SocketAddr, Connections) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_send_buffer_size(4096).unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let listener = runtime.block_on(async { socket.listen(1024) }).unwrap().into_std().unwrap();
+    listener.set_nonblocking(false).unwrap();
     let address = listener.local_addr().unwrap();
-    let flooded = Arc::new(Mutex::new(0));
-    let count = Arc::clone(&flooded);
+    let connections = Connections::default();
+    let accepted = Arc::clone(&connections);
     thread::spawn(move || {
-        let mut open = Vec::new();
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             let mut head = [0; 16 << 10];
-            if stream.read(&mut head).unwrap_or(0) == 0 {
-                continue;
+            if stream.read(&mut head).unwrap_or(0) > 0 {
+                stream.set_nonblocking(true).unwrap();
+                accepted.lock().unwrap().push((stream, 0));
             }
-            let piece = text(&"x".repeat(1000));
-            let chunk = format!("{:x}\r\n{piece}\r\n", piece.len());
-            stream.write_all(STREAM.as_bytes()).unwrap();
-            stream.set_nonblocking(true).unwrap();
-            for _ in 0..FLOOD {
-                if stream.write_all(chunk.as_bytes()).is_err() {
-                    break;
-                }
-            }
-            open.push(stream);
-            *count.lock().unwrap() += 1;
         }
     });
-    (address, flooded)
+    (address, connections)
+}
+
+/// Send a flood on all connections, until none takes any more. Return the bytes sent.
+fn flood(connections: &Connections) -> usize {
+    let piece = text(&"x".repeat(1000));
+    let chunk = format!("{:x}\r\n{piece}\r\n", piece.len());
+    let reply = STREAM.to_owned() + &chunk.repeat(FLOOD);
+    let mut moved = Instant::now();
+    while moved.elapsed() < STILL {
+        for (stream, sent) in &mut *connections.lock().unwrap() {
+            while let Ok(count @ 1..) = stream.write(&reply.as_bytes()[*sent..]) {
+                *sent += count;
+                moved = Instant::now();
+            }
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    connections.lock().unwrap().iter().map(|(_, sent)| sent).sum()
 }
 
 #[test]
 fn clients_that_never_read_take_little_and_leave_nothing() {
-    let (upstream, flooded) = flooding();
-    let serving = Serving::new(upstream);
     let runtime = Builder::new_current_thread().enable_io().build().unwrap();
+    let (upstream, connections) = accepting(&runtime);
+    let serving = Serving::new(upstream);
     // What is made once, such as the parser of these tools.
     let first = ask(&runtime, serving.address);
-    client::eventually(|| *flooded.lock().unwrap() == 1);
+    client::eventually(|| connections.lock().unwrap().len() == 1);
+    flood(&connections);
     drop(first);
     client::eventually(|| serving.has_in_flight(0));
+    connections.lock().unwrap().clear();
     let before = (serving.memory(), serving.count("fd"), serving.count("task"));
     let clients: Vec<TcpStream> = (0..CLIENTS).map(|_| ask(&runtime, serving.address)).collect();
-    let begun = Instant::now();
-    while *flooded.lock().unwrap() <= CLIENTS {
-        assert!(begun.elapsed() < MAX_TIME, "{} streams", flooded.lock().unwrap());
-        thread::sleep(Duration::from_millis(50));
-    }
+    client::eventually(|| connections.lock().unwrap().len() == CLIENTS);
+    let sent = flood(&connections);
     assert!(serving.has_in_flight(CLIENTS));
     let each = serving.memory().saturating_sub(before.0) / CLIENTS;
-    assert!(each <= MAX_KIB, "{each} KiB a stream");
+    let sent = (sent >> 10) / CLIENTS;
+    assert!(sent < FLOOD / 2, "{sent} KiB a stream were read from the upstream");
+    assert!(each <= MAX_KIB, "{each} KiB a stream, after {sent} KiB");
     drop(clients);
     client::eventually(|| serving.has_in_flight(0));
     client::eventually(|| serving.count("fd") <= before.1 + 2);
