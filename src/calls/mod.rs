@@ -28,7 +28,10 @@ mod json;
 mod reader;
 mod validator;
 
+#[cfg(feature = "python")]
+pub(crate) use self::arguments::object_json;
 pub use self::{
+    arguments::{Argument, ArgumentValue},
     backend::Backend,
     event::{Event, InvalidKind, InvalidToolCall, RepairMode},
     reader::{JsonValues, Options, Reader, ReaderError, read},

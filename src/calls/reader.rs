@@ -2,10 +2,13 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::{Backend, CallOutcome, CallValidator, Event, InvalidToolCall, RepairMode, Tool};
+use super::{
+    Argument, ArgumentValue, Backend, CallOutcome, CallValidator, Event, InvalidToolCall,
+    RepairMode, Tool,
+};
 use crate::{
     contract::FunctionContract,
     message::ToolCall,
@@ -54,12 +57,21 @@ impl Backend for JsonValues {
     type Schema = Validator;
 
     fn parse(&self, json: &str) -> Result<Value, String> {
-        let value = super::json::parse(json).map_err(|err| err.to_string())?;
-        // Tools without a schema need this check as well.
-        match excess(&value) {
-            Some(violation) => Err(violation.message),
-            None => Ok(value),
+        within_limits(super::json::parse(json).map_err(|err| err.to_string())?)
+    }
+
+    fn object(&self, arguments: &[Argument<'_>]) -> Result<Value, String> {
+        let mut object = Map::with_capacity(arguments.len());
+        for Argument { name, value } in arguments {
+            let value = match value {
+                ArgumentValue::Text(text) => Value::from(*text),
+                ArgumentValue::Json(json) => {
+                    super::json::parse(json).map_err(|err| err.to_string())?
+                }
+            };
+            object.insert((*name).to_owned(), value);
         }
+        within_limits(Value::Object(object))
     }
 
     fn accepts(&self, schema: &Validator, value: &Value) -> bool {
@@ -68,6 +80,14 @@ impl Backend for JsonValues {
 
     fn violations(&self, schema: &Validator, value: &Value) -> Vec<Violation> {
         schema.violations(value)
+    }
+}
+
+/// Check a value; tools without a schema need this as well.
+fn within_limits(value: Value) -> Result<Value, String> {
+    match excess(&value) {
+        Some(violation) => Err(violation.message),
+        None => Ok(value),
     }
 }
 
@@ -230,4 +250,40 @@ pub fn read(
     let mut events = reader.push(reply);
     events.extend(reader.finish(Ending::Complete));
     Ok(events)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::calls::arguments::object_json;
+
+    /// Values that are text, and numbers and structures as JSON text.
+    const JSON: [&str; 6] =
+        ["null", "-0.50", "12345678901234567890", "[]", "{\"a\": [1]}", "\"x\""];
+
+    proptest! {
+        #![proptest_config(crate::effort::cases(256))]
+
+        #[test]
+        fn an_object_of_arguments_is_the_value_of_its_json_text(
+            given in prop::collection::vec(("(?s)[ab\"\\\\~/\u{1F600}\n]{0,2}", "(?s).{0,8}", 0..12usize), 0..6),
+        ) {
+            let arguments: Vec<_> = given
+                .iter()
+                .map(|(name, text, at)| Argument {
+                    name,
+                    value: match JSON.get(*at) {
+                        Some(json) => ArgumentValue::Json((*json).to_owned()),
+                        None => ArgumentValue::Text(text),
+                    },
+                })
+                .collect();
+            let object = JsonValues.object(&arguments);
+            // As text, since the order of the members counts.
+            let written = |value: Result<serde_json::Value, String>| value.map(|value| value.to_string());
+            prop_assert_eq!(written(object), written(JsonValues.parse(&object_json(&arguments))));
+        }
+    }
 }

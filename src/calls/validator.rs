@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Backend, InvalidKind, RepairMode, arguments::convert};
+use super::{
+    Backend, InvalidKind, RepairMode,
+    arguments::{Arguments, convert},
+};
 use crate::{
     message::{Repair, RepairKind},
     parser::{Ending, Excess, FoundCall, Limits, Outcome, Syntax},
@@ -169,15 +172,19 @@ impl<S> CallValidator<S> {
     {
         let any_type = self.subject == Subject::Reply;
         let schema = tool.schema.as_ref().map(|(schema, _)| schema);
-        let json = match self.json(found, schema, &mut repairs) {
-            Ok(json) if any_type || json.trim_start().starts_with('{') => json,
-            Ok(_) => {
+        let written = match self.arguments(found, schema, &mut repairs) {
+            Ok(Arguments::Json(json)) if !any_type && !json.trim_start().starts_with('{') => {
                 let message = "the arguments are not a JSON object".to_owned();
                 return CallOutcome::invalid(InvalidKind::InvalidJson, message, Value::Null);
             }
+            Ok(written) => written,
             Err((kind, message)) => return CallOutcome::invalid(kind, message, Value::Null),
         };
-        let arguments = match backend.parse(&json) {
+        let arguments = match &written {
+            Arguments::Json(json) => backend.parse(json),
+            Arguments::Each(arguments) => backend.object(arguments),
+        };
+        let arguments = match arguments {
             Ok(arguments) => arguments,
             Err(message) => {
                 return CallOutcome::invalid(InvalidKind::InvalidJson, message, Value::Null);
@@ -190,7 +197,8 @@ impl<S> CallValidator<S> {
             return CallOutcome::Call { arguments, repairs };
         }
         let mut arguments = arguments;
-        if self.repair == RepairMode::Schema && json.len() <= self.limits.max_repair_bytes {
+        let json = (self.repair == RepairMode::Schema).then(|| written.json());
+        if let Some(json) = json.filter(|json| json.len() <= self.limits.max_repair_bytes) {
             match coerce_arguments(backend, schema, compiled, &json) {
                 Some(Coercion::Full(arguments, changes)) => {
                     repairs.extend(changes);
@@ -216,15 +224,17 @@ impl<S> CallValidator<S> {
         CallOutcome::invalid(InvalidKind::UnknownTool, message, found.written.into())
     }
 
-    /// Return the payload as JSON text, repaired if necessary.
-    fn json<'a>(
+    /// Return the arguments in the payload, repaired if necessary.
+    fn arguments<'a>(
         &self,
         found: &FoundCall<'a>,
         schema: Option<&Value>,
         repairs: &mut Vec<Repair>,
-    ) -> Result<std::borrow::Cow<'a, str>, (InvalidKind, String)> {
+    ) -> Result<Arguments<'a>, (InvalidKind, String)> {
         let strict = match found.outcome {
-            Outcome::Empty if self.subject == Subject::Arguments => return Ok("{}".into()),
+            Outcome::Empty if self.subject == Subject::Arguments => {
+                return Ok(Arguments::Json("{}".into()));
+            }
             Outcome::Empty => {
                 return Err((InvalidKind::InvalidJson, "the reply is empty".to_owned()));
             }
@@ -261,10 +271,10 @@ impl<S> CallValidator<S> {
                 return Err((InvalidKind::InvalidJson, message));
             }
             repairs.extend(converted.repairs);
-            return Ok(converted.json.into());
+            return Ok(converted.arguments);
         }
         if strict && !found.lone_surrogates {
-            return Ok(found.payload.into());
+            return Ok(Arguments::Json(found.payload.into()));
         }
         let broken = |reason: &str| {
             let subject = self.subject.words();
@@ -287,7 +297,7 @@ impl<S> CallValidator<S> {
         let repaired = if strict { replace_lone_surrogates(text) } else { repair_payload(text) };
         let repaired = repaired.ok_or_else(|| broken(" and cannot be mended"))?;
         repairs.extend(repaired.repairs);
-        Ok(repaired.text.into())
+        Ok(Arguments::Json(repaired.text.into()))
     }
 
     fn excess(&self, excess: Excess) -> String {

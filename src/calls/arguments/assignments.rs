@@ -36,7 +36,7 @@ pub(super) fn convert(payload: &str, schema: Option<&Value>) -> Option<Converted
         members.insert(key, json);
         rest = next.trim_start();
     }
-    Some(Converted { json: members.into_json(), repairs })
+    Some(Converted { arguments: members.into_json(), repairs })
 }
 
 /// Return the key at the start of `text`, and the text after its equals sign.
@@ -87,9 +87,9 @@ mod tests {
             ("a=5 < 6", r#"{"a": "5 < 6"}"#),
         ] {
             let converted = convert(text, Some(&schema)).unwrap_or_else(|| panic!("{text}"));
-            assert_eq!(converted.json, expected, "{text}");
+            assert_eq!(converted.arguments, expected, "{text}");
         }
-        assert_eq!(convert("x=1 y=2", None).unwrap().json, r#"{"x": "1", "y": "2"}"#);
+        assert_eq!(convert("x=1 y=2", None).unwrap().arguments, r#"{"x": "1", "y": "2"}"#);
     }
 
     #[test]

@@ -28,7 +28,11 @@ pub(super) fn convert(payload: &str, max_depth: usize) -> Option<Converted> {
     }
     reader.object(&mut json, 1, braces)?;
     reader.cursor.skip_blanks();
-    reader.cursor.rest.is_empty().then_some(Converted { json, repairs: reader.cursor.repairs })
+    reader
+        .cursor
+        .rest
+        .is_empty()
+        .then_some(Converted { arguments: json, repairs: reader.cursor.repairs })
 }
 
 struct Reader<'a> {
@@ -236,7 +240,7 @@ mod tests {
             ("{a:[1,[2", r#"{"a": [1,[2]]}"#, true),
         ] {
             let converted = convert(text, 4).unwrap_or_else(|| panic!("{text}"));
-            assert_eq!(converted.json, expected, "{text}");
+            assert_eq!(converted.arguments, expected, "{text}");
             assert_eq!(!converted.repairs.is_empty(), repaired, "{text}");
         }
     }

@@ -62,7 +62,7 @@ pub(super) fn convert(
     }
     let outer = open.pop().filter(|_| open.is_empty())?;
     let json = object(&outer.members);
-    (depth(&json) <= max_depth).then_some(Converted { json, repairs })
+    (depth(&json) <= max_depth).then_some(Converted { arguments: json, repairs })
 }
 
 impl Open<'_, '_> {

@@ -20,7 +20,7 @@ pub(super) fn convert(payload: &str, schema: Option<&Value>) -> Option<Converted
         members.insert(key, typed(value, schema));
         rest = after;
     }
-    Some(Converted { json: members.into_json(), repairs: Vec::new() })
+    Some(Converted { arguments: members.into_json(), repairs: Vec::new() })
 }
 
 /// The tags, as the payload has them.
@@ -107,7 +107,7 @@ mod tests {
             ),
         ] {
             let converted = convert(text, None).unwrap_or_else(|| panic!("{text}"));
-            assert_eq!(converted.json, expected, "{text}");
+            assert_eq!(converted.arguments, expected, "{text}");
         }
         assert_eq!(convert("<arg_key>a</arg_key>", None), None);
         assert_eq!(convert("<arg_key></arg_key><arg_value>x</arg_value>", None), None);

@@ -12,9 +12,7 @@ use memchr::memchr_iter;
 use serde_json::Value;
 
 use super::{
-    Converted,
-    literal::push_string,
-    nested,
+    Argument, ArgumentValue, Arguments, Converted, nested,
     typed::{Described, Types, depth},
 };
 use crate::{message::Repair, parser::attribute};
@@ -22,19 +20,17 @@ use crate::{message::Repair, parser::attribute};
 /// Maximum length of a tag.
 const MAX_TAG: usize = 1024;
 
-pub(super) fn convert(
-    payload: &str,
+pub(super) fn convert<'t>(
+    payload: &'t str,
     schema: Option<&Value>,
     max_depth: usize,
-) -> Option<Converted> {
+) -> Option<Converted<Arguments<'t>>> {
     let text = payload.trim();
     let described = Described::new(schema);
     if text.starts_with(nested::PREFIX) {
-        return nested::convert(text, &described, max_depth);
+        return nested::convert(text, &described, max_depth).map(Into::into);
     }
-    // More than enough for most arguments, since tags are longer than what JSON has in their place.
-    let json = String::with_capacity(text.len());
-    let mut members = Members { json, ..Members::default() };
+    let mut members = Members::default();
     match text.strip_prefix("<parameters>") {
         Some(inner) => named_by_tags(inner, &described, &mut members)?,
         None => tagged(text, &described, &mut members)?,
@@ -44,36 +40,33 @@ pub(super) fn convert(
 
 /// The members of the arguments.
 #[derive(Debug, Default)]
-pub(super) struct Members {
-    json: String,
+struct Members<'t> {
+    arguments: Vec<Argument<'t>>,
     /// The nesting depth of the deepest one.
     depth: usize,
     repairs: Vec<Repair>,
 }
 
-impl Members {
-    /// Add a member with the value of `text`; of several with one name the last counts, as in JSON.
-    fn push(&mut self, key: &str, types: Types, text: &str) {
-        self.json.push_str(if self.json.is_empty() { "{" } else { ", " });
-        push_string(&mut self.json, key);
-        self.json.push_str(": ");
-        // A string, which may be long, has no depth.
+impl<'t> Members<'t> {
+    /// Add a member with the value of `text`.
+    fn push(&mut self, name: &'t str, types: Types, text: &'t str) {
+        // A string, which may be long, has no depth, and becomes a value without a detour over JSON.
         let Some((json, repairs)) = types.fit(text) else {
-            return push_string(&mut self.json, text);
+            return self.arguments.push(Argument { name, value: ArgumentValue::Text(text) });
         };
-        self.json.push_str(&json);
         self.depth = self.depth.max(depth(&json));
-        let escaped = || key.replace('~', "~0").replace('/', "~1");
+        let escaped = || name.replace('~', "~0").replace('/', "~1");
         self.repairs.extend(
             repairs
                 .into_iter()
                 .map(|repair| Repair { path: format!("/{}{}", escaped(), repair.path), ..repair }),
         );
+        self.arguments.push(Argument { name, value: ArgumentValue::Json(json) });
     }
 
-    fn finish(mut self, max_depth: usize) -> Option<Converted> {
-        self.json.push_str(if self.json.is_empty() { "{}" } else { "}" });
-        let converted = Converted { json: self.json, repairs: self.repairs };
+    fn finish(self, max_depth: usize) -> Option<Converted<Arguments<'t>>> {
+        let arguments = Arguments::Each(self.arguments);
+        let converted = Converted { arguments, repairs: self.repairs };
         (self.depth < max_depth).then_some(converted)
     }
 }
@@ -154,7 +147,7 @@ fn tag<'t>(text: &'t str, end: &str) -> Option<&'t str> {
 }
 
 /// Read arguments with names in their tags.
-fn tagged(text: &str, described: &Described<'_>, members: &mut Members) -> Option<()> {
+fn tagged<'t>(text: &'t str, described: &Described<'_>, members: &mut Members<'t>) -> Option<()> {
     if text.is_empty() {
         return Some(());
     }
@@ -202,7 +195,11 @@ fn unframed(value: &str) -> &str {
 }
 
 /// Read arguments whose names are tags.
-fn named_by_tags(text: &str, described: &Described<'_>, members: &mut Members) -> Option<()> {
+fn named_by_tags<'t>(
+    text: &'t str,
+    described: &Described<'_>,
+    members: &mut Members<'t>,
+) -> Option<()> {
     let mut rest = text.strip_suffix("</parameters>").unwrap_or(text).trim_start();
     while !rest.is_empty() {
         let tag = tag(rest, ">")?;

@@ -26,7 +26,7 @@ pub(super) fn convert(payload: &str, max_depth: usize) -> Option<Converted> {
             return None;
         }
     }
-    Some(Converted { json: members.into_json(), repairs: reader.cursor.repairs })
+    Some(Converted { arguments: members.into_json(), repairs: reader.cursor.repairs })
 }
 
 struct Reader<'a> {
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     fn json(payload: &str) -> Option<String> {
-        convert(payload, 4).map(|converted| converted.json)
+        convert(payload, 4).map(|converted| converted.arguments)
     }
 
     #[test]

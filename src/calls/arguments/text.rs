@@ -9,19 +9,19 @@ pub(super) fn convert(payload: &str, schema: Option<&Value>) -> Option<Converted
     let text = without_fence(payload.trim());
     if text.starts_with('{') {
         let repaired = repair_json(text)?;
-        return Some(Converted { json: repaired.text, repairs: repaired.repairs });
+        return Some(Converted { arguments: repaired.text, repairs: repaired.repairs });
     }
     let no_properties = Map::new();
     let properties =
         schema.and_then(|schema| schema.get("properties")?.as_object()).unwrap_or(&no_properties);
     if properties.is_empty() {
         let says_nothing = ["", "none", "null", "n/a"].contains(&&*text.to_ascii_lowercase());
-        return says_nothing.then(|| Converted { json: "{}".into(), repairs: Vec::new() });
+        return says_nothing.then(|| Converted { arguments: "{}".into(), repairs: Vec::new() });
     }
     let (name, property) = only_argument(properties, schema?)?;
     let value = value(text, property);
     let json = Value::Object(Map::from_iter([(name.to_owned(), value)])).to_string();
-    Some(Converted { json, repairs: Vec::new() })
+    Some(Converted { arguments: json, repairs: Vec::new() })
 }
 
 /// Return the argument that a text alone stands for: the only one, the only required one, or the

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use pyo3::{
     PyTraverseError, PyVisit,
     prelude::*,
-    types::{PyString, PyTuple},
+    types::{PyDict, PyString, PyTuple},
 };
 
 use super::{
@@ -15,7 +15,7 @@ use super::{
     ids::{IdFactory, OpenIds},
 };
 use crate::{
-    calls::{Backend, CallValidator, JsonValues},
+    calls::{Argument, ArgumentValue, Backend, CallValidator, JsonValues, object_json},
     parser::{CallId, FoundCall, Frame, Sink},
     python::{
         convert::{PeriodicYield, object, string},
@@ -113,12 +113,35 @@ impl<'py> Backend for PythonValues<'py> {
         Compiled::parse(self.0, json)
     }
 
+    fn object(&self, arguments: &[Argument<'_>]) -> Result<Self::Value, String> {
+        match self.dict(arguments) {
+            Ok(dict) => Ok(dict.into_any()),
+            // The sentence names the place in the whole object.
+            Err(_) => self.parse(&object_json(arguments)),
+        }
+    }
+
     fn accepts(&self, schema: &Compiled, value: &Self::Value) -> bool {
         schema.is_valid(value)
     }
 
     fn violations(&self, schema: &Compiled, value: &Self::Value) -> Vec<Violation> {
         schema.violations(value)
+    }
+}
+
+impl<'py> PythonValues<'py> {
+    fn dict(&self, arguments: &[Argument<'_>]) -> Result<Bound<'py, PyDict>, String> {
+        let py = self.0;
+        let dict = PyDict::new(py);
+        for Argument { name, value } in arguments {
+            let value = match value {
+                ArgumentValue::Text(text) => PyString::new(py, text).into_any(),
+                ArgumentValue::Json(json) => Compiled::parse(py, json)?,
+            };
+            dict.set_item(name, value).map_err(|err| err.to_string())?;
+        }
+        Ok(dict)
     }
 }
 
