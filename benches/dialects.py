@@ -11,18 +11,18 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import toolweave_peers
 
+from kept import Chunked, Kept, Many, Own
 from measure import Timing, race, run_once, slope
 from replies import SCHEMAS, TOKEN_CHARS
 from report import Section, Target
-from toolweave import FunctionContract, Parser, TextDelta, ToolCall
 from written import DIALECTS, Written, floods, replies
 
 if TYPE_CHECKING:
@@ -31,106 +31,10 @@ if TYPE_CHECKING:
     from streaming import Effort
 
 CRATES = Path(__file__).parent / "crates" / "Cargo.toml"
-CONTRACTS = [FunctionContract(name, parameters=schema) for name, schema in SCHEMAS.items()]
 TOOLS = json.dumps(SCHEMAS)
 VOCABULARY = "o200k_base.tiktoken"
 FLOODED = (8_000, 80_000)
 """Characters of hostile replies."""
-
-
-@dataclass
-class Kept:
-    """Text and calls that a parser has reported."""
-
-    text: str = ""
-    calls: dict[int, tuple[str, str]] = field(default_factory=dict)
-    """Name and arguments of each call, by index."""
-
-    def fault(self, reply: Written) -> str | None:
-        """Return what is missing of a reply, if anything is."""
-        named = [(name, _value(text)) for _, (name, text) in sorted(self.calls.items())]
-        faults: list[str] = []
-        found = sum(call in named for call in reply.calls)
-        if len(named) != len(reply.calls):
-            faults.append(f"{len(named)} of {len(reply.calls)} calls")
-        elif found != len(reply.calls):
-            faults.append(f"{len(reply.calls) - found} wrong arguments")
-        if self.text.strip() != reply.prose.strip():
-            faults.append(f"{len(self.text.strip())} of {len(reply.prose.strip())} characters")
-        return ", ".join(faults) or None
-
-
-def _value(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-class Push(Protocol):
-    """Protocol of a parser that takes one chunk."""
-
-    def push(self, chunk: str, /) -> Any:
-        """Take a chunk."""
-
-    def finish(self) -> Any:
-        """End the reply."""
-
-
-@dataclass
-class Chunked:
-    """Session that pushes each chunk."""
-
-    parser: Push
-
-    def feed(self, tokens: Sequence[str]) -> None:
-        """Push each chunk."""
-        push = self.parser.push
-        for token in tokens:
-            push(token)
-
-    def finish(self) -> None:
-        """End the reply."""
-        self.parser.finish()
-
-    def kept(self, chunks: Sequence[str]) -> Kept:
-        """Read a reply, and return what is reported."""
-        kept = Kept()
-        for events in (*map(self.parser.push, chunks), self.parser.finish()):
-            if not events:
-                continue
-            text, pieces = events
-            kept.text += text
-            for index, name, arguments in pieces:
-                before = kept.calls.get(index, ("", ""))
-                kept.calls[index] = (name or before[0], before[1] + arguments)
-        return kept
-
-
-class Own(Chunked):
-    """Session of this package's parser."""
-
-    def __init__(self, dialects: Any) -> None:
-        super().__init__(Parser(CONTRACTS, dialects=dialects))
-
-    def kept(self, chunks: Sequence[str]) -> Kept:
-        """Read a reply, and return what is reported."""
-        kept = Kept()
-        for events in (*map(self.parser.push, chunks), self.parser.finish()):
-            for event in events:
-                if isinstance(event, TextDelta):
-                    kept.text += event.text
-                elif isinstance(event, ToolCall):
-                    kept.calls[len(kept.calls)] = (event.name, json.dumps(event.arguments))
-        return kept
-
-
-class Many(Own):
-    """Session of this package's parser that crosses the boundary once for many chunks."""
-
-    def feed(self, tokens: Sequence[str]) -> None:
-        """Push all chunks at once."""
-        self.parser.push_many(tokens)  # type: ignore[attr-defined]
 
 
 @cache
@@ -177,9 +81,9 @@ class Harmony:
             text = "".join(part.text for part in message.content)
             if message.recipient and message.recipient.startswith("functions."):
                 name = message.recipient.removeprefix("functions.")
-                kept.calls[len(kept.calls)] = (name, text)
+                kept.add(len(kept.names), name, text)
             else:
-                kept.text += text
+                kept.text.append(text)
         return kept
 
 
@@ -210,11 +114,12 @@ def pinned(crate: str) -> str:
 
 
 SAME = {dialect: dialect for dialect in DIALECTS}
-NAMED = "toolweave push, named"
+OWN = "toolweave"
+NAMED = f"{OWN} push, named"
 CONTESTANTS = [
     Contestant(NAMED, lambda dialect: Own((dialect,)), SAME),
-    Contestant("toolweave push, auto", lambda _: Own("auto"), SAME),
-    Contestant("toolweave push_many, auto", lambda _: Many("auto"), SAME),
+    Contestant(f"{OWN} push, auto", lambda _: Own("auto"), SAME),
+    Contestant(f"{OWN} push_many, auto", lambda _: Many("auto"), SAME),
     Contestant(
         pinned("tool-parser"),
         lambda name: Chunked(toolweave_peers.ToolParser(name, TOOLS)),
@@ -247,6 +152,8 @@ CONTESTANTS = [
 
 Results = dict[tuple[str, str, str], Timing]
 """Timings by contestant, case and size."""
+Faults = dict[tuple[str, str, str], str]
+"""Parts of replies that a contestant lost, by contestant, case and size."""
 
 
 def run(effort: Effort) -> Section:
@@ -260,8 +167,7 @@ def run(effort: Effort) -> Section:
         columns = [(case, reply.size) for case, sizes in cases.items() for reply in sizes]
         header = [f"{case} {size}" for case, size in columns]
         fighting = [each for each in CONTESTANTS if dialect in each.dialects]
-        notes = {each.name: checked(each, dialect, cases) for each in fighting}
-        results = timed(effort, dialect, fighting, cases)
+        results, faults = timed(effort, dialect, fighting, cases)
         hostile = flooded(effort, dialect, fighting)
         for each in fighting:
             cells = [_cell(results.get((each.name, *column))) for column in columns]
@@ -275,11 +181,12 @@ def run(effort: Effort) -> Section:
                     f"{max(known):.2f}" if known else "-",
                     hostile[each.name].cell(),
                     "-" if grown is None else f"{grown:.2f}",
-                    notes[each.name] or "all",
+                    _note(faults, each.name, cases),
                 ]
             )
-        targets += _targets(dialect, fighting, notes, results, cases)
-        targets += _flood_targets(dialect, notes, hostile)
+        targets += _targets(dialect, fighting, results, faults, cases)
+        whole = [each.name for each in fighting if not _loses(faults, each.name, cases)]
+        targets += _flood_targets(dialect, whole, hostile)
     return Section(
         "Dialects",
         "Microseconds per token of 4 characters, of what each dialect's models write; special "
@@ -290,27 +197,13 @@ def run(effort: Effort) -> Section:
         "`dynamo-parsers-v2` by `push`; `openai-harmony` by `process` and `last_content_delta` for "
         "each token. They neither validate nor build the values of arguments, as toolweave does. "
         "Floods: the slowest of six hostile replies of 80 KB, and their largest growth. Kept: "
-        "what is left of the smallest replies, `all` if nothing is missing.",
+        "`all` if the text and the values of all arguments were those of the reply in every run "
+        "that was not stopped; otherwise the smallest reply of each case that was not read whole. "
+        "Targets are relative to parsers that have read the reply whole.",
         ["", *header, "growth", "floods", "growth of floods", "kept"],
         rows,
         targets,
     )
-
-
-def checked(each: Contestant, dialect: str, cases: dict[str, list[Written]]) -> str | None:
-    """Return what a contestant loses of the smallest replies."""
-    faults: dict[str, str] = {}
-    for case, sizes in cases.items():
-        session = each.start(each.dialects[dialect])
-        try:
-            fault = session.kept(each.given(sizes[0].chunks)).fault(sizes[0])
-        except BaseException as err:  # a panic is none of `Exception`
-            if isinstance(err, KeyboardInterrupt):
-                raise
-            fault = type(err).__name__
-        if fault:
-            faults[case] = fault
-    return "; ".join(f"{case}: {fault}" for case, fault in faults.items()) or None
 
 
 def timed(
@@ -318,23 +211,50 @@ def timed(
     dialect: str,
     fighting: Sequence[Contestant],
     cases: dict[str, list[Written]],
-) -> Results:
-    """Race the contestants on all replies of a dialect."""
+) -> tuple[Results, Faults]:
+    """Race the contestants on all replies of a dialect, and check what they kept.
+
+    Raises:
+        RuntimeError: This package's parser did not read a reply whole.
+    """
     results: Results = {}
+    faults: Faults = {}
     for case, sizes in cases.items():
         slow: set[str] = set()
         for reply in sizes:
             print(f"dialects: {dialect} {case} {reply.size}", file=sys.stderr)
-            racing = [
-                each
-                for each in fighting
-                if each.name not in slow and not raises(effort, each, dialect, reply.chunks)
-            ]
-            for name, timing in _race(effort, dialect, racing, reply.chunks).items():
-                results[name, case, reply.size] = timing
-                if not timing.complete:
-                    slow.add(name)
-    return results
+            racing: list[Contestant] = []
+            for each in fighting:
+                if each.name in slow:
+                    continue
+                error = raised(effort, each, dialect, reply.chunks)
+                if error:
+                    faults[each.name, case, reply.size] = error
+                else:
+                    racing.append(each)
+            timings = _race(effort, dialect, racing, reply.chunks)
+            for each in racing:
+                results[each.name, case, reply.size] = timings[each.name]
+                if not timings[each.name].complete:
+                    slow.add(each.name)
+                    continue
+                fault = checked(each, dialect, reply)
+                if fault:
+                    faults[each.name, case, reply.size] = fault
+    for (name, case, size), fault in faults.items():
+        if name.startswith(OWN):
+            raise RuntimeError(f"{name} did not read {dialect}, {case} {size} whole: {fault}")
+    return results, faults
+
+
+def checked(each: Contestant, dialect: str, reply: Written) -> str | None:
+    """Return what a contestant loses of a reply."""
+    try:
+        return each.start(each.dialects[dialect]).kept(each.given(reply.chunks)).fault(reply)
+    except BaseException as err:  # a panic is none of `Exception`
+        if isinstance(err, KeyboardInterrupt):
+            raise
+        return type(err).__name__
 
 
 def _race(
@@ -378,7 +298,7 @@ def flooded(effort: Effort, dialect: str, fighting: Sequence[Contestant]) -> dic
         timings: dict[str, list[Timing]] = {each.name: [] for each in fighting}
         for flood in (small, large):
             for each in list(racing):
-                if raises(effort, each, dialect, flood[name]):
+                if raised(effort, each, dialect, flood[name]):
                     found[each.name].errors += 1
                     racing.remove(each)
             for peer, timing in _race(effort, dialect, racing, flood[name]).items():
@@ -413,19 +333,33 @@ class Flooded:
         return f"{cell} ({self.errors} errors)" if self.errors else cell
 
 
-def raises(effort: Effort, each: Contestant, dialect: str, chunks: Sequence[str]) -> bool:
-    """Return whether a contestant raises an error in a reply."""
+def raised(effort: Effort, each: Contestant, dialect: str, chunks: Sequence[str]) -> str | None:
+    """Return the name of the error that a contestant raises in a reply, if it does."""
     try:
         run_once(_starter(each, dialect), each.given(chunks), effort.budget)
     except BaseException as err:  # a panic is none of `Exception`
         if isinstance(err, KeyboardInterrupt):
             raise
-        return True
-    return False
+        return type(err).__name__
+    return None
 
 
 def _cell(timing: Timing | None) -> str:
     return "n/r" if timing is None else str(timing)
+
+
+def _note(faults: Faults, name: str, cases: dict[str, list[Written]]) -> str:
+    """Return the smallest reply of each case that was not read whole, and what it lost."""
+    notes: list[str] = []
+    for case, sizes in cases.items():
+        lost = [reply.size for reply in sizes if (name, case, reply.size) in faults]
+        notes += [f"{case} {size}: {faults[name, case, size]}" for size in lost[:1]]
+    return "; ".join(notes) or "all"
+
+
+def _loses(faults: Faults, name: str, cases: dict[str, list[Written]]) -> bool:
+    """Return true if something of the smallest replies was lost."""
+    return any((name, case, sizes[0].size) in faults for case, sizes in cases.items())
 
 
 def _growth(results: Results, name: str, case: str, sizes: Sequence[Written]) -> float | None:
@@ -436,18 +370,19 @@ def _growth(results: Results, name: str, case: str, sizes: Sequence[Written]) ->
 def _targets(
     dialect: str,
     fighting: Sequence[Contestant],
-    notes: dict[str, str | None],
     results: Results,
+    faults: Faults,
     cases: dict[str, list[Written]],
 ) -> list[Target]:
-    """Compare with the fastest that keeps everything, on the longest reply that each has read."""
+    """Compare with the fastest, on the longest reply that each has read whole."""
     found: list[Target] = []
     for case, sizes in cases.items():
         ratios: list[tuple[float, str]] = []
         for each in fighting:
-            if each.name.startswith("toolweave") or notes[each.name]:
+            if each.name.startswith(OWN):
                 continue
-            read = [reply.size for reply in sizes if (each.name, case, reply.size) in results]
+            runs = [(each.name, case, reply.size) for reply in sizes]
+            read = [run[-1] for run in runs if run in results and run not in faults]
             if read:
                 own, other = (results[name, case, read[-1]] for name in (NAMED, each.name))
                 name = f"{dialect}, {case} {read[-1]}: relative to {each.name}"
@@ -461,15 +396,13 @@ def _targets(
     return found
 
 
-def _flood_targets(
-    dialect: str, notes: dict[str, str | None], hostile: dict[str, Flooded]
-) -> list[Target]:
+def _flood_targets(dialect: str, whole: Sequence[str], hostile: dict[str, Flooded]) -> list[Target]:
     """Compare the slowest hostile replies with those of the best that keeps everything."""
     own = hostile[NAMED].worst
     others = [
         (each.worst.per_token, name)
         for name, each in hostile.items()
-        if each.worst and not name.startswith("toolweave") and not notes[name]
+        if each.worst and name in whole and not name.startswith(OWN)
     ]
     if own is None or not others:
         return []

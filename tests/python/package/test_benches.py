@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import sys
 import time
 from pathlib import Path
@@ -16,10 +17,13 @@ sys.path.insert(0, str(ROOT / "benches"))
 
 from attacks import ATTACKS, Attack
 from imports import cost
+from kept import LIMITS, Kept, Own
 from loop import longest_block, seconds_of
 from measure import Timing, race, run_once, slope
 from replies import TOKEN_CHARS, all_replies
 from report import BEGIN, END, Section, Target, write
+from written import DIALECTS, array_reply, calls_reply, string_reply
+from written import replies as replies_in
 
 
 class Counting:
@@ -85,6 +89,31 @@ def test_replies_match_their_descriptions() -> None:
             assert all(len(token) == TOKEN_CHARS for token in reply.tokens[:-1])
             for name, arguments in reply.calls:
                 assert f"<{name}>\n```json\n{arguments}\n```\n</{name}>" in reply.text
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_reply_in_a_dialect_is_kept_whole(dialect: str) -> None:
+    for sizes in replies_in(dialect, quick=True).values():
+        assert Own((dialect,)).kept(sizes[0].chunks).fault(sizes[0]) is None
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_largest_arguments_are_below_the_limit(dialect: str) -> None:
+    for long in (string_reply, array_reply):
+        length = sum(len(chunk.encode()) for chunk in long(dialect, "100 KB", 100_000).chunks)
+        assert 10 * length <= LIMITS.max_argument_bytes
+
+
+def test_what_a_parser_loses_of_a_reply_is_named() -> None:
+    reply = calls_reply("hermes", "2", 2)
+    (name, right), (_, other) = reply.calls
+    whole = Kept([reply.prose], {0: name, 1: name}, {0: [], 1: [json.dumps(other)]})
+    whole.add(0, None, json.dumps(right)[:9])
+    whole.add(0, None, json.dumps(right)[9:])
+    assert whole.fault(reply) is None
+    assert Kept([reply.prose]).fault(reply) == "0 of 2 calls"
+    swapped = Kept([], {0: name, 1: name}, {0: [json.dumps(other)], 1: [json.dumps(right)[:9]]})
+    assert swapped.fault(reply) == f"2 wrong calls, 0 of {len(reply.prose.strip())} characters"
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
