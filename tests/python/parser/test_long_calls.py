@@ -53,9 +53,38 @@ written = st.one_of(
 )
 
 
+tagged = st.lists(
+    st.tuples(
+        st.sampled_from(["count", "tags", "a/b~", "\N{GRINNING FACE}"]),
+        st.text(max_size=9).map(lambda text: (text, json.dumps(text, ensure_ascii=False)))
+        | values.filter(lambda value: not isinstance(value, str))
+        .map(json.dumps)
+        .filter(lambda text: "Infinity" not in text)
+        | st.sampled_from(["1e999", "9" * 5000, '[{"a": 1e999}]', "[" * 127 + "]" * 127]),
+    ),
+    max_size=5,
+)
+"""Arguments: the name, and text with its JSON, or only the JSON of another value."""
+
+
 def judged(payload: str) -> Any:
-    parser = Parser([FunctionContract("F", parameters=SCHEMA)], deltas=False)
-    events = [*parser.push(f"<F>{payload}</F>"), *parser.finish()]
+    return only_call(f"<F>{payload}</F>", "natural")
+
+
+def judged_in_tags(arguments: list[tuple[str, str | tuple[str, str]]]) -> Any:
+    parameters = "".join(
+        f'<｜DSML｜parameter name="{name}" string="{str(isinstance(value, tuple)).lower()}">'
+        f"{value[0] if isinstance(value, tuple) else value}</｜DSML｜parameter>"
+        for name, value in arguments
+    )
+    invoke = f'<｜DSML｜invoke name="F">{parameters}</｜DSML｜invoke>'
+    return only_call(f"<｜DSML｜function_calls>{invoke}</｜DSML｜function_calls>", "deepseek_v32")
+
+
+def only_call(reply: str, dialect: str) -> Any:
+    contract = FunctionContract("F", parameters=SCHEMA)
+    parser = Parser([contract], deltas=False, dialects=(dialect,))
+    events = [*parser.push(reply), *parser.finish()]
     [call] = [each for each in events if isinstance(each, (tw.ToolCall, tw.InvalidToolCall))]
     return call
 
@@ -74,6 +103,27 @@ def without_long_text(call: Any) -> Any:
 @given(written)
 def test_long_and_short_calls_have_the_same_outcome(payload: str) -> None:
     short, long = (judged(f'{{"pad": "{"x" * size}", {payload}') for size in (1, LONG))
+    assert without_long_text(long) == without_long_text(short)
+
+
+@settings(max_examples=effort(60))
+@given(tagged)
+def test_arguments_in_tags_have_the_outcome_of_their_json(
+    arguments: list[tuple[str, str | tuple[str, str]]],
+) -> None:
+    members = ", ".join(
+        f"{json.dumps(name, ensure_ascii=False)}: {value[1] if isinstance(value, tuple) else value}"
+        for name, value in arguments
+    )
+    right, call = judged(f"{{{members}}}"), judged_in_tags(arguments)
+    assert type(call) is type(right)
+    # As text, since the order of the members counts, and `1` is not `1.0`.
+    if isinstance(right, tw.ToolCall):
+        assert repr((call.arguments, call.repairs)) == repr((right.arguments, right.repairs))
+    else:
+        assert (call.kind, call.violations) == (right.kind, right.violations)
+    long = judged_in_tags([("pad", ("x" * LONG, "")), *arguments])
+    short = judged_in_tags([("pad", ("x", "")), *arguments])
     assert without_long_text(long) == without_long_text(short)
 
 
