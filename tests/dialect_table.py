@@ -33,6 +33,7 @@ WITHOUT_IDS = frozenset(
         "deepseek_v3",
         "deepseek_v31",
         "pythonic",
+        "kimi_k3",
         "hunyuan",
         "seed_oss",
         "minimax_m3",
@@ -41,7 +42,7 @@ WITHOUT_IDS = frozenset(
         "react",
     }
 )
-"""Dialects whose markup has no place for the id of a call."""
+"""Dialects whose markup has no place for the id of a call; `index` of Kimi K3 is its position."""
 
 Case: TypeAlias = dict[str, Any]
 
