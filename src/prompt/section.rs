@@ -14,7 +14,8 @@ use crate::contract::{FunctionContract, Tag};
 /// It comes last, where models heed it: before the tools, it made them call tools that do not fit.
 const CLOSING: &str = "If a tool fits the request, call it right away, even if you know the answer; for \
     several things, make several calls. Leave out optional arguments that you have no value for. \
-    Many requests have nothing to do with the tools: answer those in plain text, without a call.";
+    Many requests have nothing to do with the tools, or do not say what a required argument should \
+    be: answer those in plain text, without a call.";
 
 /// The separator between the section and the prompt before it.
 const SEPARATOR: &str = "\n\n---\n\n";
