@@ -72,14 +72,8 @@ impl Response {
 
     /// Return the whole response.
     pub(super) fn finished(&self, reason: FinishReason, usage: Option<UsageUpdate>) -> Value {
-        let incomplete = match reason {
-            FinishReason::Length => Some("max_output_tokens"),
-            FinishReason::ContentFilter => Some("content_filter"),
-            _ => None,
-        };
-        let status = if incomplete.is_some() { "incomplete" } else { "completed" };
-        let mut document = self.document(status);
-        if let Some(reason) = incomplete {
+        let mut document = self.document(final_status(reason));
+        if let Some(reason) = incomplete_reason(reason) {
             document["incomplete_details"] = json!({"reason": reason});
         }
         if let Some(usage) = usage {
@@ -87,7 +81,10 @@ impl Response {
                 usage;
             document["usage"] = json!({
                 "input_tokens": input_tokens,
-                "input_tokens_details": {"cached_tokens": cached_input_tokens},
+                "input_tokens_details": {
+                    "cache_write_tokens": 0,
+                    "cached_tokens": cached_input_tokens,
+                },
                 "output_tokens": output_tokens,
                 "output_tokens_details": {"reasoning_tokens": reasoning_tokens},
                 "total_tokens": input_tokens.saturating_add(output_tokens),
@@ -98,6 +95,20 @@ impl Response {
         }
         document
     }
+}
+
+/// Return why a reply that ended for this reason is incomplete.
+fn incomplete_reason(reason: FinishReason) -> Option<&'static str> {
+    match reason {
+        FinishReason::Length => Some("max_output_tokens"),
+        FinishReason::ContentFilter => Some("content_filter"),
+        _ => None,
+    }
+}
+
+/// Return the status of a reply that ended for this reason, and of the item that ended with it.
+pub(super) fn final_status(reason: FinishReason) -> &'static str {
+    if incomplete_reason(reason).is_some() { "incomplete" } else { "completed" }
 }
 
 /// Return an item with text.
@@ -154,16 +165,16 @@ impl DocumentWriter {
         match &mut self.open {
             Some((open, before)) if *open == kind => before.push_str(text),
             _ => {
-                self.close();
+                self.close("completed");
                 self.open = Some((kind, text.to_owned()));
             }
         }
     }
 
-    fn close(&mut self) {
+    fn close(&mut self, status: &str) {
         let Some((kind, text)) = self.open.take() else { return };
         let id = self.response.item_id(if kind == TextKind::Message { "msg" } else { "rs" });
-        let item = text_item(kind, &id, "completed", Some(&text_part(kind, &text)));
+        let item = text_item(kind, &id, status, Some(&text_part(kind, &text)));
         self.response.output.push(item);
     }
 }
@@ -174,14 +185,14 @@ impl ReplyWriter for DocumentWriter {
             Part::Text(text) => self.text(TextKind::Message, text),
             Part::Reasoning(text) => self.text(TextKind::Reasoning, text),
             Part::Call(call) => {
-                self.close();
+                self.close("completed");
                 let id = self.response.item_id("fc");
                 self.response.output.push(call_item(&id, "completed", &call));
             }
             Part::CallStart { .. } | Part::CallDelta { .. } | Part::CallEnd { .. } => {}
             Part::Notice(notice) => self.response.notices.push(notice.clone()),
             Part::Finish { reason, usage } => {
-                self.close();
+                self.close(final_status(reason));
                 let document = self.response.finished(reason, usage);
                 out.extend_from_slice(document.to_string().as_bytes());
             }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::output::{Response, TextKind, call_item, text_item, text_part};
+use super::output::{Response, TextKind, call_item, final_status, text_item, text_part};
 use crate::proxy::{
     chat::ReplyHead,
     error::ApiError,
@@ -74,7 +74,7 @@ impl StreamWriter {
 
     fn text(&mut self, kind: TextKind, text: &str, out: &mut Vec<u8>) {
         if self.open.as_ref().is_none_or(|open| open.kind != kind) {
-            self.close(out);
+            self.close("completed", out);
             let prefix = if kind == TextKind::Message { "msg" } else { "rs" };
             let item = self.added(prefix, |id| text_item(kind, id, "in_progress", None), out);
             if kind == TextKind::Message {
@@ -109,8 +109,8 @@ impl StreamWriter {
         self.response.output[index] = item;
     }
 
-    /// End the item that is open.
-    fn close(&mut self, out: &mut Vec<u8>) {
+    /// End the item with text that is open.
+    fn close(&mut self, status: &str, out: &mut Vec<u8>) {
         let Some(OpenText { kind, item, text }) = self.open.take() else { return };
         let part = text_part(kind, &text);
         let more = match kind {
@@ -123,11 +123,11 @@ impl StreamWriter {
             let fields = of_part(&item, json!({"part": part}));
             self.event("response.content_part.done", fields, out);
         }
-        self.done(item.index, text_item(kind, &item.id, "completed", Some(&part)), out);
+        self.done(item.index, text_item(kind, &item.id, status, Some(&part)), out);
     }
 
     fn call_start(&mut self, index: usize, id: &str, name: &str, out: &mut Vec<u8>) {
-        self.close(out);
+        self.close("completed", out);
         let call = Call { index, id, name, arguments: "" };
         let item = self.added("fc", |item| call_item(item, "in_progress", &call), out);
         let (id, name) = (id.to_owned(), name.to_owned());
@@ -187,7 +187,7 @@ impl ReplyWriter for StreamWriter {
             Part::CallDelta { index, fragment } => self.call_delta(index, fragment, out),
             Part::CallEnd { index, is_complete } => self.call_end(index, is_complete, out),
             Part::Finish { reason, usage } => {
-                self.close(out);
+                self.close(final_status(reason), out);
                 let response = self.response.finished(reason, usage);
                 let name = match response["status"].as_str() {
                     Some("incomplete") => "response.incomplete",
@@ -201,8 +201,9 @@ impl ReplyWriter for StreamWriter {
     fn fail(&mut self, error: &ApiError, out: &mut Vec<u8>) {
         self.response.output.retain(|item| item["status"] != "in_progress");
         let mut response = self.response.document("failed");
-        let code = error.code.as_deref().unwrap_or("server_error");
-        response["error"] = json!({"code": code, "message": error.message});
+        // The API has a closed set of codes.
+        let code = if error.status == 429 { "rate_limit_exceeded" } else { "server_error" };
+        response["error"] = json!({"code": code, "message": error.message, "type": error.code});
         self.event("response.failed", json!({"response": response}), out);
     }
 }
