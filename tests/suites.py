@@ -68,6 +68,7 @@ LITELLM = tuple(
     AREAS / "models" / f"test_{part}.py"
     for part in ("conformance", "failures", "litellm", "llmock")
 )
+SERVE_LITELLM = TESTS / "serve/test_litellm.py"
 
 # A candidate prints its version and path if it is a CPython that can make environments.
 PROBE = """
@@ -204,11 +205,12 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
         yield Suite("page and foreign clients", here, page, "full", alone)
         # The newest litellm and other packages require different clients of OpenAI.
         inside = environment("litellm", pythons[last], wheel, "test-litellm")
-        yield Suite("litellm", inside, LITELLM, "full", ("-k", "litellm"))
+        yield Suite("litellm", inside, (*LITELLM, SERVE_LITELLM), "full", ("-k", "litellm"))
         inside = environment("serve", pythons[last], wheel, "test-serve")
         # Frameworks leave connections open when their event loop ends.
         lenient = ("-W", "ignore::pytest.PytestUnraisableExceptionWarning")
-        yield Suite("clients of toolweave serve", inside, (TESTS / "serve",), "full", lenient)
+        options = (*lenient, *ignored(SERVE_LITELLM))
+        yield Suite("clients of toolweave serve", inside, (TESTS / "serve",), "full", options)
     else:
         yield Suite("page and foreign clients", here, page, "full", (*alone, *ignored(*SLOW)))
 
