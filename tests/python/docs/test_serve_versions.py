@@ -22,6 +22,7 @@ CLIENTS = {
     "LangChain, `ChatAnthropic`": ["langchain-anthropic"],
     "pydantic-ai": ["pydantic-ai-slim"],
     "openai-agents": ["openai-agents"],
+    "LiteLLM": ["litellm"],
     "`opencode-ai`": ["npm:opencode-ai"],
     "`@qwen-code/qwen-code`": ["npm:@qwen-code/qwen-code"],
 }
@@ -29,15 +30,17 @@ CLIENTS = {
 
 
 def pinned() -> dict[str, str]:
-    """Return the versions of all clients: those of the lock file, and the pins of `test-serve`."""
+    """Return the versions of all clients: those of the lock file, and the pins of their groups."""
     lock = json.loads((ROOT / "tests/serve/package-lock.json").read_text("utf-8"))
     versions = {
         f"npm:{name}": lock["packages"][f"node_modules/{name}"]["version"]
         for name in lock["packages"][""]["dependencies"]
     }
     project = (ROOT / "pyproject.toml").read_text("utf-8")
-    group = project.partition("\ntest-serve = [\n")[2].partition("\n]\n")[0]
-    return versions | dict(re.findall(r'"([\w-]+)(?:\[[\w,]+\])?==([\d.]+)"', group))
+    for name in ("test-serve", "test-litellm"):
+        group = project.partition(f"\n{name} = [\n")[2].partition("\n]\n")[0]
+        versions |= dict(re.findall(r'"([\w-]+)(?:\[[\w,]+\])?==([\d.]+)"', group))
+    return versions
 
 
 def rows() -> list[list[str]]:
