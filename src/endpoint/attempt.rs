@@ -161,17 +161,7 @@ async fn status_failure(
     deadline: Option<Instant>,
     timer: &mut RequestTimer,
 ) -> Failure {
-    let mut body = BytesMut::new();
-    while body.len() < MAX_ERROR_BODY {
-        match timer.until(deadline, TimeoutKind::FirstByte, response.chunk()).await {
-            Ok(Ok(Some(bytes))) => {
-                let room = MAX_ERROR_BODY - body.len();
-                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
-            }
-            // Use the part that has arrived.
-            _ => break,
-        }
-    }
+    let body = error_body(&mut response, deadline, timer).await;
     let status = response.status();
     let mut response_error = error_response::from_body(&String::from_utf8_lossy(&body));
     if body.is_empty() {
@@ -179,9 +169,28 @@ async fn status_failure(
     }
     Failure {
         retry_after: error_response::retry_after(response.headers()),
-        body: (!body.is_empty()).then(|| Box::new(body.freeze())),
+        body: (!body.is_empty()).then(|| Box::new(body)),
         ..response_error.failure(peer, Some(status.as_u16()))
     }
+}
+
+/// Read the body of an error, or as much of it as arrives and is of use.
+pub(super) async fn error_body(
+    response: &mut Response,
+    deadline: Option<Instant>,
+    timer: &mut RequestTimer,
+) -> Bytes {
+    let mut body = BytesMut::new();
+    while body.len() < MAX_ERROR_BODY {
+        match timer.until(deadline, TimeoutKind::FirstByte, response.chunk()).await {
+            Ok(Ok(Some(bytes))) => {
+                let room = MAX_ERROR_BODY - body.len();
+                body.extend_from_slice(&bytes[..bytes.len().min(room)]);
+            }
+            _ => break,
+        }
+    }
+    body.freeze()
 }
 
 /// Determine the format of a reply by its content type or, if that is inconclusive, by its first

@@ -122,7 +122,7 @@ impl Failure {
 }
 
 /// Return a body with all secrets redacted; without any, it is returned unchanged.
-fn redacted_body(body: Body, secrets: &Secrets) -> Body {
+pub(super) fn redacted_body(body: Body, secrets: &Secrets) -> Body {
     let hidden = match secrets.hide(&String::from_utf8_lossy(&body)) {
         std::borrow::Cow::Borrowed(_) => None,
         std::borrow::Cow::Owned(text) => Some(text),

@@ -1,4 +1,4 @@
-//! Replies that are passed on as they arrive, byte for byte.
+//! Replies that are passed on as they arrive, byte for byte; errors without keys.
 
 use bytes::Bytes;
 use reqwest::{Response, StatusCode, header::HeaderMap};
@@ -6,7 +6,7 @@ use reqwest::{Response, StatusCode, header::HeaderMap};
 use super::{
     attempt,
     client::Client,
-    failure::{Failure, FailureKind, TimeoutKind},
+    failure::{self, Failure, FailureKind, TimeoutKind},
     http_errors,
     peer::Peer,
     receive,
@@ -63,6 +63,15 @@ impl ForwardedReply<'_> {
     /// The headers of the response.
     pub fn headers(&self) -> &HeaderMap {
         self.response.headers()
+    }
+
+    /// Return the body of an error, with all keys redacted. Of a long body, or one that breaks off,
+    /// it is the beginning.
+    pub async fn error_body(&mut self) -> Bytes {
+        let Self { request, response, timer } = self;
+        let deadline = from_now(request.timeouts.idle);
+        let body = attempt::error_body(response, deadline, timer).await;
+        failure::redacted_body(body, &Secrets::of(request))
     }
 
     /// Return the next bytes of the body, or `None` at its end.

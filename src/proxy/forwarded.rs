@@ -51,6 +51,12 @@ pub(super) async fn run(
         head.status = Some(entry.status);
         head.headers = Some(passed_on(reply.headers()));
     });
+    if entry.status >= 400 {
+        let body = reply.error_body().await;
+        output.write(|out| out.extend_from_slice(&body));
+        entry.is_complete = true;
+        return Ok(());
+    }
     loop {
         match reply.chunk().await {
             Ok(Some(bytes)) => {
