@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader, ErrorKind, Read, Write},
-    net::{TcpListener, TcpStream},
+    net::{Shutdown, TcpListener, TcpStream},
     sync::{Arc, Mutex},
     thread::{self, JoinHandle},
     time::Duration,
@@ -69,19 +69,36 @@ pub(crate) type Script = Box<dyn FnMut(&mut Connection) + Send>;
 pub(crate) struct Server {
     port: u16,
     requests: Arc<Mutex<Vec<ReceivedRequest>>>,
+    /// All connections that there have been.
+    connections: Arc<Mutex<Vec<TcpStream>>>,
     thread: Option<JoinHandle<()>>,
     stop: Arc<Mutex<bool>>,
+}
+
+/// A connection that is closed when this is dropped, even if it is held elsewhere.
+struct Closing(TcpStream);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        let _ = self.0.shutdown(Shutdown::Both);
+    }
 }
 
 impl Server {
     /// Start a server. Each script answers one request; the last answers all further ones.
     pub(crate) fn new(scripts: Vec<Script>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::on(0, scripts)
+    }
+
+    /// Start a server on a port.
+    pub(crate) fn on(port: u16, scripts: Vec<Script>) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let requests = Arc::new(Mutex::new(Vec::new()));
         let stop = Arc::new(Mutex::new(false));
         let scripts: Arc<[_]> = scripts.into_iter().map(Mutex::new).collect();
-        let (log, halt) = (Arc::clone(&requests), Arc::clone(&stop));
+        let connections = Arc::<Mutex<Vec<TcpStream>>>::default();
+        let (log, halt, all) = (Arc::clone(&requests), Arc::clone(&stop), Arc::clone(&connections));
         let thread = thread::spawn(move || {
             for (number, stream) in listener.incoming().enumerate() {
                 if *halt.lock().unwrap() {
@@ -91,10 +108,26 @@ impl Server {
                 let stream = stream.unwrap();
                 stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
                 stream.set_nodelay(true).unwrap();
-                thread::spawn(move || serve(stream, number, &log, &scripts));
+                all.lock().unwrap().push(stream.try_clone().unwrap());
+                let closing = Closing(stream.try_clone().unwrap());
+                thread::spawn(move || {
+                    serve(stream, number, &log, &scripts);
+                    drop(closing);
+                });
             }
         });
-        Self { port, requests, thread: Some(thread), stop }
+        Self { port, requests, connections, thread: Some(thread), stop }
+    }
+
+    /// Close the port and all connections.
+    pub(crate) fn die(self) {
+        for connection in &*self.connections.lock().unwrap() {
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     pub(crate) fn url(&self) -> String {

@@ -7,12 +7,12 @@ use std::{
 };
 
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     CALL_TEXT, CHAT,
     client::{self, Answer},
-    end, natural, request, start, streams, text,
+    end, natural, requests, start, streams, text,
 };
 use crate::endpoint::server::{Connection, STREAM, TEST_TIMEOUT};
 
@@ -65,30 +65,6 @@ fn read(api: &str, answer: &Answer) -> (String, bool) {
     };
     assert!(is_finished != is_error, "{body}");
     (text, is_finished)
-}
-
-/// Return the requests of all APIs, with their paths.
-fn requests(stream: bool) -> [(&'static str, Value); 3] {
-    let chat = request(json!({"stream": stream}));
-    let tool = chat["tools"][0]["function"].clone();
-    let messages = chat["messages"].clone();
-    let anthropic = json!({"name": tool["name"], "input_schema": tool["parameters"]});
-    let mut function = tool;
-    function["type"] = "function".into();
-    [
-        (
-            "/v1/messages",
-            json!({
-                "model": "m", "max_tokens": 9, "stream": stream, "messages": messages,
-                "tools": [anthropic],
-            }),
-        ),
-        (
-            "/v1/responses",
-            json!({"model": "m", "stream": stream, "input": messages, "tools": [function]}),
-        ),
-        (CHAT, chat),
-    ]
 }
 
 #[test]

@@ -215,13 +215,13 @@ fn write(mut writer: impl ReplyWriter, parts: &[(&str, String)]) -> String {
 }
 
 /// Return the data of the events of a stream.
-fn data(events: &str) -> Vec<Value> {
+pub(super) fn data(events: &str) -> Vec<Value> {
     let lines = events.lines().filter_map(|line| line.strip_prefix("data: "));
     lines.filter(|data| *data != "[DONE]").map(|data| serde_json::from_str(data).unwrap()).collect()
 }
 
 /// Return the message that chunks add up to.
-fn chat_message(events: &str) -> Value {
+pub(super) fn chat_message(events: &str) -> Value {
     let (mut text, mut reasoning, mut calls) = (String::new(), String::new(), Vec::new());
     for chunk in data(events) {
         let delta = &chunk["choices"][0]["delta"];
@@ -247,7 +247,7 @@ fn chat_message(events: &str) -> Value {
 }
 
 /// Return the content blocks that events add up to.
-fn blocks(events: &str) -> Value {
+pub(super) fn blocks(events: &str) -> Value {
     let mut blocks: Vec<Value> = Vec::new();
     let mut open = false;
     for event in data(events) {

@@ -7,10 +7,18 @@ mod cuts;
 mod faults;
 mod golden;
 mod guards;
+#[cfg(target_os = "linux")]
+mod keys;
 mod laws;
 mod learning;
+mod leaving;
+mod order;
 mod recording;
 mod replies;
+#[cfg(target_os = "linux")]
+mod restarts;
+#[cfg(target_os = "linux")]
+mod serving;
 #[cfg(target_os = "linux")]
 mod unread;
 
@@ -54,10 +62,36 @@ fn request(more: Value) -> Value {
     request
 }
 
+/// Return the requests of all APIs, with their paths.
+fn requests(stream: bool) -> [(&'static str, Value); 3] {
+    let chat = request(json!({"stream": stream}));
+    let tool = chat["tools"][0]["function"].clone();
+    let messages = chat["messages"].clone();
+    let anthropic = json!({"name": tool["name"], "input_schema": tool["parameters"]});
+    let mut function = tool;
+    function["type"] = "function".into();
+    [
+        (
+            MESSAGES,
+            json!({
+                "model": "m", "max_tokens": 9, "stream": stream, "messages": messages,
+                "tools": [anthropic],
+            }),
+        ),
+        (
+            RESPONSES,
+            json!({"model": "m", "stream": stream, "input": messages, "tools": [function]}),
+        ),
+        (CHAT, chat),
+    ]
+}
+
 /// A call as models write it in text.
 const CALL_TEXT: &str = "<get_weather>{\"city\": \"Oslo\"}</get_weather>";
 
 const CHAT: &str = "/v1/chat/completions";
+const MESSAGES: &str = "/v1/messages";
+const RESPONSES: &str = "/v1/responses";
 
 fn ask(server: &Server, more: Value) -> Answer {
     post(server.address(), CHAT, &request(more).to_string())

@@ -1,10 +1,8 @@
 //! A thousand clients of the command `toolweave-serve` that never read.
 
 use std::{
-    fs,
-    io::{BufRead, BufReader, Read, Write},
+    io::{Read, Write},
     net::{SocketAddr, TcpStream},
-    process::{Child, Command, Stdio},
     sync::{Arc, Mutex},
     thread,
     time::{Duration, Instant},
@@ -16,7 +14,7 @@ use tokio::{
     runtime::{Builder, Runtime},
 };
 
-use super::{CHAT, client, request, text};
+use super::{CHAT, client, request, serving::Serving, text};
 use crate::endpoint::server::STREAM;
 
 /// The number of clients.
@@ -32,50 +30,6 @@ const STILL: Duration = Duration::from_secs(1);
 /// The memory that a stream may take while its client does not read, in KiB. A build for tests
 /// takes more than one for use.
 const MAX_KIB: usize = 160;
-
-/// A running command, which is killed at the end of a test.
-struct Serving {
-    process: Child,
-    address: SocketAddr,
-}
-
-impl Serving {
-    fn new(upstream: SocketAddr) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_toolweave-serve"))
-            .args(["--upstream", &format!("http://{upstream}/v1"), "--port", "0", "--quiet"])
-            .args(["--mode", "natural", "--max-concurrency", "2000", "--client-timeout", "300"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("serving http://").unwrap().replace("/v1", "");
-        Self { process, address: address.parse().unwrap() }
-    }
-
-    fn count(&self, directory: &str) -> usize {
-        fs::read_dir(format!("/proc/{}/{directory}", self.process.id())).unwrap().count()
-    }
-
-    /// Return the resident memory, in KiB.
-    fn memory(&self) -> usize {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse().unwrap()
-    }
-
-    fn has_in_flight(&self, count: usize) -> bool {
-        let metrics = client::get(self.address, "/metrics").text();
-        metrics.contains(&format!("toolweave_requests_in_flight {count}\n"))
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
 
 /// Send a request on a connection that takes only a few bytes of the response.
 fn ask(runtime: &Runtime, address: SocketAddr) -> TcpStream {
@@ -140,7 +94,11 @@ fn flood(connections: &Connections) -> usize {
 fn clients_that_never_read_take_little_and_leave_nothing() {
     let runtime = Builder::new_current_thread().enable_io().build().unwrap();
     let (upstream, connections) = accepting(&runtime);
-    let serving = Serving::new(upstream);
+    let serving = Serving::new(
+        &format!("http://{upstream}/v1"),
+        &["--mode", "natural", "--max-concurrency", "2000", "--client-timeout", "300", "--quiet"],
+        &[],
+    );
     // What is made once, such as the parser of these tools.
     let first = ask(&runtime, serving.address);
     client::eventually(|| connections.lock().unwrap().len() == 1);

@@ -1,0 +1,84 @@
+//! The command `toolweave-serve`, as a process.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read},
+    net::SocketAddr,
+    process::{Child, Command, Stdio},
+    thread::{self, JoinHandle},
+};
+
+use super::client;
+
+/// A running command, which is killed at the end of a test.
+pub(super) struct Serving {
+    process: Child,
+    pub(super) address: SocketAddr,
+    log: Option<JoinHandle<String>>,
+}
+
+impl Serving {
+    /// Run the command in front of an upstream, with further options and variables.
+    pub(super) fn new(upstream: &str, options: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_toolweave-serve"))
+            .args(["--upstream", upstream, "--port", "0"])
+            .args(options)
+            .envs(variables.iter().copied())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = process.stderr.take().unwrap();
+        let log = thread::spawn(move || {
+            let mut text = String::new();
+            log.read_to_string(&mut text).unwrap();
+            text
+        });
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("serving http://").unwrap().replace("/v1", "");
+        Self { process, address: address.parse().unwrap(), log: Some(log) }
+    }
+
+    /// Return the number of entries in a directory of the process below `/proc`.
+    pub(super) fn count(&self, directory: &str) -> usize {
+        fs::read_dir(format!("/proc/{}/{directory}", self.process.id())).unwrap().count()
+    }
+
+    /// Return the resident memory, in KiB.
+    pub(super) fn memory(&self) -> usize {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    pub(super) fn has_in_flight(&self, count: usize) -> bool {
+        let metrics = client::get(self.address, "/metrics").text();
+        metrics.contains(&format!("toolweave_requests_in_flight {count}\n"))
+    }
+
+    /// Send a signal by its name, such as `TERM`.
+    pub(super) fn signal(&self, name: &str) {
+        let pid = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+
+    /// Wait for the process to end. Return its exit code, and its log.
+    pub(super) fn wait(mut self) -> (Option<i32>, String) {
+        let code = self.process.wait().unwrap().code();
+        (code, self.log.take().unwrap().join().unwrap())
+    }
+
+    /// Kill the process, and return its log.
+    pub(super) fn kill(mut self) -> String {
+        self.process.kill().unwrap();
+        self.wait().1
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
