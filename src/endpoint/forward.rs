@@ -20,6 +20,7 @@ use super::{
 /// Dropping it closes the connection, unless the body has been read to its end.
 pub struct ForwardedReply<'r> {
     request: &'r Request,
+    peer: Peer<'r>,
     response: Response,
     timer: RequestTimer,
 }
@@ -42,10 +43,10 @@ pub async fn forward<'r>(
         let response =
             attempt::send(client, request, &request.url, &peer, deadline, &mut timer).await?;
         attempt::check_head(client, &peer, response.headers())?;
-        Ok(response)
+        Ok((peer, response))
     };
     match opened.await {
-        Ok(response) => Ok(ForwardedReply { request, response, timer }),
+        Ok((peer, response)) => Ok(ForwardedReply { request, peer, response, timer }),
         Err(failure) => Err(redacted(failure, request)),
     }
 }
@@ -68,7 +69,7 @@ impl ForwardedReply<'_> {
     /// Return the body of an error, with all keys redacted. Of a long body, or one that breaks off,
     /// it is the beginning.
     pub async fn error_body(&mut self) -> Bytes {
-        let Self { request, response, timer } = self;
+        let Self { request, response, timer, .. } = self;
         let deadline = from_now(request.timeouts.idle);
         let body = attempt::error_body(response, deadline, timer).await;
         failure::redacted_body(body, &Secrets::of(request))
@@ -79,12 +80,11 @@ impl ForwardedReply<'_> {
     /// # Errors
     /// Fails if the body breaks off, or if a timeout elapses.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, Failure> {
-        let Self { request, response, timer, .. } = self;
-        let peer = Peer::new(request, &request.url);
+        let Self { request, peer, response, timer } = self;
         let idle = from_now(request.timeouts.idle);
         let next = match timer.until(idle, TimeoutKind::Idle, response.chunk()).await {
-            Ok(next) => next.map_err(|err| http_errors::reply_failure(&peer, err)),
-            Err(wait) => Err(receive::timeout_failure(&peer, wait, &request.timeouts)),
+            Ok(next) => next.map_err(|err| http_errors::reply_failure(peer, err)),
+            Err(wait) => Err(receive::timeout_failure(peer, wait, &request.timeouts)),
         };
         next.map_err(|failure| redacted(failure, request))
     }
