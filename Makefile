@@ -48,7 +48,7 @@ unexport MAKEFLAGS MFLAGS
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo check test test-all build lint lint-rust lint-python types core page wheel release-check web client bench profile instructions docs site fuzz clean
+.PHONY: help demo check test test-all build lint lint-rust lint-python types core page wheel release-check web client bench profile instructions profile-serve docs site fuzz clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -133,6 +133,10 @@ profile: .venvs/bench/made ## where the instructions of a reply from an endpoint
 instructions: ## instructions of the parser, of all dialects at once beside one; needs valgrind
 	cargo build --locked --release --manifest-path benches/counting/Cargo.toml
 	$(PYTHON) benches/counts.py $(ARGS)
+
+profile-serve: ## instructions of toolweave-serve for each token and each request; needs valgrind
+	cargo build --locked --release --no-default-features --features proxy --bin toolweave-serve
+	cd benches && $(PYTHON) -m serve.instructions $(ARGS)
 
 docs: export RUSTDOCFLAGS := -D warnings
 docs: $(VENV)/uv ## the Rust documentation, bindings included, in target/doc

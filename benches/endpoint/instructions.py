@@ -32,6 +32,7 @@ PARTS = {
     "the endpoint around them": r"toolweave::endpoint|bytes",
     "parser, validation": r"toolweave::(parser|reply|calls|validation|repair|contracts|text)|jiter"
     r"|jsonschema",
+    "the proxy around the endpoint": r"toolweave::proxy",
     "queue, wakeup": r"toolweave::python::endpoint::(queue|wakeup)",
     "to Python objects": r"toolweave::python|pyo3|_core::",
     "Python: asyncio, in C": r"_asyncio|select|_socket",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import tempfile
 import time
 import urllib.request
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,10 +60,12 @@ class Proxy:
 
 
 @contextmanager
-def toolweave(upstream: int, mode: str) -> Generator[Proxy, None, None]:
-    """Run `toolweave-serve` with one thread."""
+def toolweave(
+    upstream: int, mode: str, *, under: Sequence[str] = (), program: Path = TOOLWEAVE
+) -> Generator[Proxy, None, None]:
+    """Run `toolweave-serve` with one thread, by the command `under` if there is one."""
     port = _free_port()
-    command = [str(TOOLWEAVE), "--upstream", f"http://127.0.0.1:{upstream}/v1"]
+    command = [*under, str(program), "--upstream", f"http://127.0.0.1:{upstream}/v1"]
     command += ["--port", str(port), "--mode", mode, "--max-concurrency", str(MAX_STREAMS)]
     with _running(command, port, "/healthz") as proxy:
         yield proxy
@@ -86,7 +89,7 @@ def litellm(upstream: int, mode: str) -> Generator[Proxy, None, None]:
 def _running(
     command: list[str], port: int, health: str, **environment: str
 ) -> Generator[Proxy, None, None]:
-    if not Path(command[0]).exists():
+    if shutil.which(command[0]) is None:
         message = f"there is no {command[0]}; `make bench` makes it"
         raise FileNotFoundError(message)
     # Compiled modules are kept, since LiteLLM takes more than a minute to start without them.
