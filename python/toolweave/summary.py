@@ -34,7 +34,7 @@ from .exceptions import ModelError
 from .kinds import FinishReason, Role
 from .models import as_messages, as_model, complete
 from .models._identity import identify
-from .natural._output import is_output_retry
+from .natural._output import is_hidden, is_output_retry
 from .protocols import ModelOptions
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ def _transcript_lines(message: Message) -> Iterable[str]:
     if _is_summary(message) and isinstance(message, TextMessage):
         yield f"Summary of what was before: {message.text.removeprefix(SUMMARY).strip()}"
     elif isinstance(message, TextMessage):
-        if message.text.strip() and not is_output_retry(message):
+        if message.text.strip() and not is_hidden(message):
             yield f"{message.role.value.capitalize()}: {message.text.strip()}"
     elif not isinstance(message, (ReasoningMessage, UsageMessage, UnknownMessage)):
         if isinstance(message, (ToolCallMessage, ToolAggregateMessage)):

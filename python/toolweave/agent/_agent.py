@@ -89,7 +89,7 @@ class Agent(AgentRunner[Deps, Output]):
         output_type: The type of the output: a type, a JSON Schema as a mapping, a function, whose
             return value is the output, or a list of these; text if not given. See
             docs/explanation/results.md. After a handover it stays that of the agent that began the
-            run.
+            run. With a type or validators, a run emits the text of an answer when it is accepted.
         output_mode: The way in which the model is asked for it. ``native``: the provider enforces
             the schema. ``prompted``: the instructions show it. ``auto``: both, where the provider
             can enforce it and there are no tools; otherwise ``prompted``.

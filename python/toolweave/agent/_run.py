@@ -25,6 +25,7 @@ from ..natural._reader import CUT_OFF
 from ..output._schema import Output
 from ..tools import RunContext
 from ..tools._run_context import Deps
+from ._answer import Answer
 from ._handoff import HandoffEvent, current_transfer
 from ._history import SentHistory
 from ._limits import LimitReached, RequestUsage, RunUsage
@@ -106,7 +107,9 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
         self._limit: LimitReached | None = None
         self._transfer: tuple[Target, str] | None = None
         self._loop = ReplyLoop(settings.max_iterations, settings.max_repeats)
+        self._holds_text = True
         self._reply: ReplyRun | None = None
+        self._answer: Answer | None = None
         self._stop, self._text = StopReason.CANCELLED, ""
         self._context = contextvars.copy_context()
         self._context.run(current_meter.set, self._usage)
@@ -125,7 +128,7 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
     @property
     def messages(self) -> tuple[Message, ...]:
         """The conversation so far. The calls of a reply are included when all have a result."""
-        so_far = () if self._reply is None else self._reply.messages
+        so_far = () if self._answer is None else self._answer.messages
         return (*self._messages, *so_far)
 
     @property
@@ -204,6 +207,8 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
                 yield value
 
     async def _output_texts(self) -> AsyncGenerator[tuple[PartialOutput, str], None]:
+        # What is yielded are values, and not texts of replies.
+        self._holds_text = False
         partial = self._output.partial()
         generation_id: str | None = None
         async for event in self:
@@ -343,22 +348,35 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             if reply is None:
                 self._stop = StopReason.CANCELLED if self._limit is None else self._limit.reason
                 return
-            async with self._consume(reply):
+            question: TextMessage | None = None
+            async with self._consume(reply) as answer:
                 async for event in reply:
-                    yield event
-            self._text = reply.text
-            stop = await self._stop_reason_of(reply, with_tools=with_tools)
+                    for each in answer.push(event):
+                        yield each
+                self._text = reply.text
+                stop = await self._stop_reason_of(reply, with_tools=with_tools)
+                empty = reply if self._loop.should_retry(reply) else None
+                answers = with_tools and self._settings.answer_at_limit
+                continues = stop in {None, StopReason.CANCELLED} or empty is not None
+                is_last = not continues and (stop is not StopReason.MAX_ITERATIONS or not answers)
+                try:
+                    question = await self._check_output(reply) if is_last else None
+                except Exception:
+                    for each in answer.refuse():
+                        yield each
+                    raise
+                is_output = is_last and question is None
+                for each in answer.accept() if is_output else answer.refuse():
+                    yield each
             if stop is StopReason.CANCELLED:
                 break
+            if question is not None:
+                self._messages.append(question)
             if self._transfer is not None and stop is not StopReason.DEFERRED:
                 yield await self._hand_over(*self._transfer)
-            empty = reply if self._loop.should_retry(reply) else None
-            if stop is None or empty is not None:
-                continue
-            answers = with_tools and self._settings.answer_at_limit
-            if stop is not StopReason.MAX_ITERATIONS or not answers:
-                if await self._has_output(reply):
-                    break
+            if is_output:
+                break
+            if is_last or continues:
                 continue
             # A request without tools, and another one if its reply is empty.
             with_tools = False
@@ -478,25 +496,27 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             self._options.deps,
             run_id=self.run_id,
             chat_id=self._chat_id,
-            messages=tuple(self._messages),
+            messages=self.messages,
             usage=self.usage,
             iterations=self._loop.iterations,
         )
 
     @asynccontextmanager
-    async def _consume(self, reply: ReplyRun) -> AsyncGenerator[None, None]:
+    async def _consume(self, reply: ReplyRun) -> AsyncGenerator[Answer, None]:
         """Add the messages and usage of a reply to the run, however the block ends."""
         self._reply = reply
+        answer = Answer(reply, checked=self._output.is_checked, hold=self._holds_text)
+        self._answer = answer
         self.generation_id = reply.generation_id
         try:
             async with reply:
-                yield
+                yield answer
         finally:
             self._close_request(reply)
             if not self._usage.holds_calls:
                 self._usage.start_calls(len(reply.calls))
-            self._messages += reply.messages
-            self._reply = None
+            self._messages += answer.messages
+            self._reply = self._answer = None
 
     async def _stop_reason_of(self, reply: ReplyRun, *, with_tools: bool) -> StopReason | None:
         """Return the reason why the run ends with this reply, or None if it continues."""
@@ -511,19 +531,16 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             stop = self._limit.reason
         return StopReason.CANCELLED if self._cancelled.is_set() else stop
 
-    async def _has_output(self, reply: ReplyRun) -> bool:
-        """Return False if the reply is not the output and the model has to be asked again."""
+    async def _check_output(self, reply: ReplyRun) -> TextMessage | None:
+        """Read the last reply as the output; return the message that asks again, if it is none."""
         if reply.aggregate is not None:
-            return True
-        retry = await self._output.check(
+            return None
+        return await self._output.check(
             reply.text,
             self._run_context(),
             truncated=reply.finish_reason in CUT_OFF,
             may_retry=self._loop.may_continue and self._limit is None,
         )
-        if retry is not None:
-            self._messages.append(retry)
-        return retry is None
 
     def _deferred(self) -> tuple[ToolDeferred, ...]:
         """Return the calls of the conversation with deferred results."""

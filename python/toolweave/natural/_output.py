@@ -19,7 +19,7 @@ from ..protocols import ModelOptions
 from ._partial_output import PartialOutput
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Iterable
 
     from .._core import Violation
     from .._messages import Message
@@ -33,6 +33,7 @@ OutputMode: TypeAlias = Literal["auto", "native", "prompted"]
 """The way in which a model is asked for an output; see `Agent`."""
 
 _OUTPUT_RETRY = "output_retry"
+_HIDDEN = "hidden"
 
 # Longer replies are read in a thread.
 _MAX_INLINE = 65_536
@@ -126,6 +127,24 @@ def is_output_retry(message: Message) -> bool:
     return _OUTPUT_RETRY in message.metadata
 
 
+def is_hidden(message: Message) -> bool:
+    """Return True if users do not see a message: an answer that is no output, or the next request.
+
+    The model reads both.
+    """
+    return _HIDDEN in message.metadata or is_output_retry(message)
+
+
+def hide_texts(messages: Iterable[Message]) -> tuple[Message, ...]:
+    """Return the messages of a reply that is not the output, with its texts hidden from users."""
+    return tuple(
+        message.__replace__(metadata={**message.metadata, _HIDDEN: True})
+        if isinstance(message, TextMessage)
+        else message
+        for message in messages
+    )
+
+
 class RunOutput:
     """The output of one run, of an agent or of scenes.
 
@@ -151,6 +170,11 @@ class RunOutput:
     def is_text(self) -> bool:
         """True if the text of any reply is an output."""
         return self._schema.is_text
+
+    @property
+    def is_checked(self) -> bool:
+        """True if an answer may turn out not to be an output."""
+        return not self._schema.is_text or bool(self._validators)
 
     @property
     def is_complete(self) -> bool:

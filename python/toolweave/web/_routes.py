@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from ..kinds import Outcome
-from ..natural._output import is_output_retry
+from ..natural._output import is_hidden
 from ._bodies import BodyReader, check_fields, flag_of, id_of, is_id, number_of, text_of
 from ._channels import ChatChannels
 from ._errors import HttpError
@@ -197,11 +197,11 @@ class ChatHandlers:
         page: list[dict[str, Any]] = []
         while missing:
             history = await self._store.load(chat.chat_id, after=after, limit=missing)
-            shown = [each for each in history.stored if not is_output_retry(each.message)]
+            shown = [each for each in history.stored if not is_hidden(each.message)]
             page += map(self._message_fields, shown)
             if len(shown) == len(history.stored):
                 break
-            # Questions to the model about its output do not count towards the limit.
+            # Hidden messages do not count towards the limit.
             after, missing = history.stored[-1].sequence_number, missing - len(shown)
         return JSONResponse({"messages": page})
 
