@@ -368,20 +368,20 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
                 is_output = is_last and question is None
                 for each in answer.accept() if is_output else answer.refuse():
                     yield each
+            self._stop = stop or self._stop
             if stop is StopReason.CANCELLED:
-                break
+                return
             if question is not None:
                 self._messages.append(question)
             if self._transfer is not None and stop is not StopReason.DEFERRED:
                 yield await self._hand_over(*self._transfer)
             if is_output:
-                break
+                return
             if is_last or continues:
                 continue
             # A request without tools, and another one if its reply is empty.
             with_tools = False
             self._loop.extend(2)
-        self._stop = stop
 
     async def _shorten(self, summarizer: Summarizer) -> None:
         """Replace old messages of the history with a summary, if it is long."""
