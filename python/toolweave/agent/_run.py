@@ -25,8 +25,8 @@ from ..natural._reader import CUT_OFF
 from ..output._schema import Output
 from ..tools import RunContext
 from ..tools._run_context import Deps
-from ._answer import Answer
 from ._handoff import HandoffEvent, current_transfer
+from ._held_reply import HeldReply
 from ._history import SentHistory
 from ._limits import LimitReached, RequestUsage, RunUsage
 from ._loop import ReplyLoop, merge_late_results, pending_calls
@@ -109,7 +109,7 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
         self._loop = ReplyLoop(settings.max_iterations, settings.max_repeats)
         self._holds_text = True
         self._reply: ReplyRun | None = None
-        self._answer: Answer | None = None
+        self._answer: HeldReply | None = None
         self._stop, self._text = StopReason.CANCELLED, ""
         self._context = contextvars.copy_context()
         self._context.run(current_meter.set, self._usage)
@@ -502,10 +502,10 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
         )
 
     @asynccontextmanager
-    async def _consume(self, reply: ReplyRun) -> AsyncGenerator[Answer, None]:
+    async def _consume(self, reply: ReplyRun) -> AsyncGenerator[HeldReply, None]:
         """Add the messages and usage of a reply to the run, however the block ends."""
         self._reply = reply
-        answer = Answer(reply, checked=self._output.is_checked, hold=self._holds_text)
+        answer = HeldReply(reply, checked=self._output.is_checked, hold=self._holds_text)
         self._answer = answer
         self.generation_id = reply.generation_id
         try:

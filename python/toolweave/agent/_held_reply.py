@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _PLAIN = (TextDelta, ReasoningDelta, Discarded, FabricatedResult, UsageMessage, FinishUpdate)
 
 
-class Answer:
+class HeldReply:
     """A reply whose text users see when it is known to be the output, or to have calls.
 
     Text around calls is addressed to the user, and is not read as the output. So the first event
