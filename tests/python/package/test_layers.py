@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -86,7 +87,12 @@ def cycle(found: Imports) -> list[str]:
 
 ORDER = layers(toolweave.__doc__ or "")
 MODULES = sources()
-IMPORTS: Imports = {name: imported(name, text, MODULES) for name, text in MODULES.items()}
+
+
+@cache
+def imports() -> Imports:
+    """Return what each module of the package imports."""
+    return {name: imported(name, text, MODULES) for name, text in MODULES.items()}
 
 
 def test_every_top_level_module_is_in_one_layer() -> None:
@@ -95,11 +101,11 @@ def test_every_top_level_module_is_in_one_layer() -> None:
 
 
 def test_modules_import_only_lower_layers() -> None:
-    assert list(upward(IMPORTS, ORDER)) == []
+    assert list(upward(imports(), ORDER)) == []
 
 
 def test_no_files_import_each_other() -> None:
-    assert cycle({name: targets for name, targets in IMPORTS.items() if name != ROOT}) == []
+    assert cycle({name: targets for name, targets in imports().items() if name != ROOT}) == []
 
 
 @pytest.mark.parametrize(
