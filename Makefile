@@ -34,12 +34,14 @@ unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Two cores: what cargo builds and what it does not go side by side, the Python suites after both.
+# Cargo locks what it builds, so the module waits for the page: until then, Clippy has the lock.
 ifneq ($(filter test check test-all,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 core: | lint-rust
 docs: | core
-types: | lint-python
-page: | types
+page: | lint-python
+types: | page
+$(VENV)/built: | page
 else
 .NOTPARALLEL:
 endif
