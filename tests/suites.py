@@ -59,6 +59,11 @@ NOT_IN_CHECK = (AREAS / "demo", AREAS / "docs", AREAS / "faults")
 """Areas that `check` leaves to `test`: killed processes, the playground, and documents."""
 SLOW = (TESTS / "frontend/test_page_pictures.py",)
 """Tests for releases: the pictures in the documentation."""
+SOURCE = tuple(
+    AREAS / "package" / f"test_{part}.py"
+    for part in ("benches", "layers", "loop_watchdog", "notices", "words")
+)
+"""Tests of the source folder and of the tests themselves, the same on every interpreter."""
 VERSIONED = tuple(
     AREAS / area
     for area in ("endpoint/test_lifetimes_exit.py", "executor", "message", "package", "tools")
@@ -196,9 +201,10 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
             elif version == last:
                 yield Suite(name, inside, (AREAS,), "normal")
             elif version == first:
-                yield Suite(name, inside, (AREAS,), options=ignored(*ONCE, *COMPILED))
+                yield Suite(name, inside, (AREAS,), options=ignored(*ONCE, *COMPILED, *SOURCE))
             else:
-                yield Suite(f"{name}, what depends on it", inside, VERSIONED)
+                title = f"{name}, what depends on it"
+                yield Suite(title, inside, VERSIONED, options=ignored(*SOURCE))
     # A page per worker at a time: its server and its browser serve a module.
     alone = ("--dist=loadfile",)
     if level == "all":
