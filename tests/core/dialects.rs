@@ -173,7 +173,7 @@ fn golden_cases_of_dialects() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Cut every golden reply short at every character, and read it in every dialect.
+/// Cut every golden reply short at every character (at every fourth for a change), and read it in every dialect.
 #[test]
 fn beginnings_of_replies_keep_the_laws() {
     for file in files() {
@@ -182,7 +182,8 @@ fn beginnings_of_replies_keep_the_laws() {
             for dialects in case["read_by"].as_array().unwrap() {
                 let mut reader = reader(options(dialects.as_str().unwrap()));
                 let what = format!("{file}: {}, read by {dialects}", case["name"]);
-                for (number, (at, _)) in reply.char_indices().enumerate() {
+                let heads = reply.char_indices().step_by(crate::step());
+                for (number, (at, _)) in heads.enumerate() {
                     let head = &reply[..at];
                     for (which, ending) in [Ending::Complete, Ending::Truncated].iter().enumerate()
                     {

@@ -32,3 +32,9 @@ mod selection;
 mod validator;
 mod validator_cost;
 mod validator_numbers;
+
+/// Return the step through the positions of a text: 1 with all cases, 4 with a quarter of them.
+fn step() -> usize {
+    let cases = effort::cases(256).cases;
+    usize::try_from((256 / cases).clamp(1, 4)).unwrap()
+}

@@ -70,6 +70,7 @@ fn read(api: &str, answer: &Answer) -> (String, bool) {
 #[test]
 fn a_reply_that_is_cut_anywhere_ends_and_keeps_its_text() {
     let (reply, texts) = reply();
+    let step = crate::step();
     for stream in [true, false] {
         for (path, body) in requests(stream) {
             let body = body.to_string();
@@ -78,11 +79,11 @@ fn a_reply_that_is_cut_anywhere_ends_and_keeps_its_text() {
             let cuts = move |connection: &mut Connection| {
                 let _ = connection.stream.write_all(&bytes[..cut]);
                 let _ = connection.stream.shutdown(Shutdown::Both);
-                cut += 1;
+                cut += step;
             };
             let (server, _upstream) = start(vec![Box::new(cuts)], natural);
             let mut ends = 0;
-            for cut in 0..=reply.len() {
+            for cut in (0..=reply.len()).step_by(step) {
                 let answer = client::post(server.address(), path, &body);
                 assert!(answer.is_whole, "{path}, {cut} bytes");
                 let arrived = texts.iter().filter(|(end, _)| *end <= cut).map(|(_, text)| *text);
