@@ -94,6 +94,24 @@ def test_the_client_of_the_page_approves_the_call() -> None:
     on_a_server(approve)(namespace["app"])
 
 
+@pytest.mark.usefixtures("folder")
+def test_the_line_of_the_page_that_denies_the_call_gives_the_model_the_reason() -> None:
+    page = DOCS / "tutorial/page.md"
+    text = page.read_text("utf-8")
+    [deny] = [block.code.strip() for block in blocks(text) if "approve(chat" in block.code][1:]
+    shop, client = examples(text.replace('client.approve(chat, event["key"])\n', f"{deny}\n", 1))
+    namespace, _ = shop.run(str(page))
+
+    async def refuse(app: Starlette) -> None:
+        async with serve(app) as server:
+            await asyncio.to_thread(printed_by, page, client, url=str(server.base_url))
+
+    on_a_server(refuse)(namespace["app"])
+    _, second = namespace["model"].requests
+    assert "We have enough bolts." in str(second)
+    assert "arrive on Friday" not in str(second)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
 def test_commands_of_a_page_have_the_options_that_it_gives_them(
     page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
