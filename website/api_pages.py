@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, cast
 
 import griffe
 
+import option_pages
 from docstrings import PackageDocstrings
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ with the modules that document them.
 SETTINGS = """\
 # Settings
 
-Every option with a default, of every public class and function, in the order of the modules. The
-options of commands are with the [commands](commands.md).
+Every option with a default, of every public class and function, in the order of the modules. Sets
+of options that several of them share follow at the end. The options of commands are with the
+[commands](commands.md).
 
 """
 ERRORS = """\
@@ -183,7 +185,19 @@ def settings_page(package: griffe.Module, modules: dict[str, griffe.Module]) -> 
                     *rows,
                     "",
                 ]
-    return "\n".join(lines)
+    return "\n".join([*lines, *shared_options(package, modules)])
+
+
+def shared_options(package: griffe.Module, modules: dict[str, griffe.Module]) -> Iterator[str]:
+    """Yield the lines of a section for each set of options that functions take by name."""
+    taken = option_pages.takers(modules | {"toolweave": package})
+    for path, users in sorted(taken.items(), key=lambda item: item[0].rpartition(".")[2]):
+        links = ", ".join(f"[`{name}`](api/{link})" for name, link in users)
+        yield from (f"## {path.rpartition('.')[2]}", "", f"Taken by {links}.", "")
+        yield from ("| option | default | |", "| --- | --- | --- |")
+        for name, default, text in option_pages.rows(package, path):
+            yield f"| `{name}` | {code(default) if default else ''} | {cell(text)} |"
+        yield ""
 
 
 def options_of(found: griffe.Object | griffe.Alias) -> Iterator[str]:

@@ -87,6 +87,37 @@ def test_every_command_error_and_setting_is_listed(generated: dict[str, str]) ->
     assert "## toolweave.Limits" in settings
 
 
+def test_options_that_functions_share_are_listed_with_their_defaults(
+    generated: dict[str, str],
+) -> None:
+    settings = generated["reference/settings.md"]
+    for options, row in {
+        "ClientOptions": "| `native_tools` | `True` | True if the model makes native calls. |",
+        "ExecutorOptions": "| `timeout` | `60.0` | Timeout of a call, in seconds. |",
+        "HandlerOptions": "| `max_response_bytes` | `",
+        "OpenArguments": "| `run_id` | `None` | The id of the run in its messages;",
+        "ParserOptions": "| `repair` | `'schema'` | Extent to which arguments are repaired. |",
+        "RequestOptions": "| `scene` | `None` | The scene to run. |",
+        "RoutingOptions": "| `cache` |  | Seconds for which the tool of a query is cached; 300",
+        "RunArguments": "| `history` | `()` | The earlier messages of the conversation. |",
+        "ToolOptions": "| `sequential` | `False` | If true, a call runs alone",
+        "ToolUseOptions": "| `approval_timeout` | `300.0` | Timeout of an approval, in seconds. |",
+    }.items():
+        _, _, section = settings.partition(f"\n## {options}\n")
+        assert row in section.partition("\n## ")[0], options
+    assert "[`Agent.run`](api/toolweave.agent.md#toolweave.agent.Agent)" in settings
+
+
+def test_every_set_of_options_of_a_public_function_has_defaults(package: griffe.Module) -> None:
+    field = package["agent._options.RunArguments"].members["user"]
+    docstring, field.docstring = field.docstring, None
+    try:
+        with pytest.raises(ValueError, match=r"RunArguments: user must have"):
+            api_pages.pages(package)
+    finally:
+        field.docstring = docstring
+
+
 def test_every_decision_is_in_the_index(generated: dict[str, str]) -> None:
     listed = re.findall(r"\]\((\S+)\) \|$", generated["decisions/index.md"], re.MULTILINE)
     assert listed == repository_pages.decisions()
