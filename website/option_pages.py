@@ -24,7 +24,7 @@ TAKEN_BY = {
 """The callable, or the mapping, that has the defaults of each set of options."""
 
 IN_TEXT = {"toolweave.nlweb._routing.RoutingOptions"}
-"""Sets of options whose docstrings name the defaults, which no signature has."""
+"""Names of the `TypedDict`s whose docstrings give the defaults, which no signature has."""
 
 
 def callables(found: griffe.Object | griffe.Alias) -> Iterator[griffe.Object | griffe.Alias]:
