@@ -2,30 +2,36 @@
 
 A reply is JSON that a model streams, and an application shows it as far as it is written.
 pydantic-ai and instructor parse the text again from its beginning for each value that they show, as
-partial-json-parser does; their parsers are measured here without what they do around them.
+partial-json-parser does. Their parsers are measured without what they do around them, and agents of
+toolweave and pydantic-ai whole, each with a model that writes the tokens.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import partial_json_parser
+import pydantic_ai
 import pydantic_core
 from instructor.dsl.partial import Partial
 from pydantic import BaseModel, TypeAdapter
+from pydantic_ai.models.function import FunctionModel
 
 from peers import Reparse
 from replies import CODE, cut, repeated
 from report import Section, Target
 from streaming import cell, growth_of
 from toolweave import JsonStream
+from toolweave.agent import Agent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from measure import Start, Timing
     from streaming import Effort
@@ -102,6 +108,80 @@ class Chunks:
             pass
 
 
+class AgentSession(ABC):
+    """Session of an agent whose model writes the tokens that are fed.
+
+    Each feed lasts until the agent has asked for the token after the last.
+    """
+
+    def __init__(self) -> None:
+        self.tokens: asyncio.Queue[str | None] = asyncio.Queue()
+        self.output: object = None
+        self.loop = asyncio.new_event_loop()
+        self.reading = self.loop.create_task(self._read())
+
+    @abstractmethod
+    async def _read(self) -> object:
+        """Read all values of the output, and return the last."""
+
+    async def _written(self) -> AsyncIterator[str]:
+        while (token := await self.tokens.get()) is not None:
+            yield token
+            self.tokens.task_done()
+
+    async def _all_read(self) -> None:
+        read = asyncio.ensure_future(self.tokens.join())
+        await asyncio.wait((read, self.reading), return_when=asyncio.FIRST_COMPLETED)
+        if self.reading.done():
+            raise RuntimeError("the agent ended early") from self.reading.exception()
+
+    def feed(self, tokens: Sequence[str]) -> None:
+        """Let the model write the tokens."""
+        for token in tokens:
+            self.tokens.put_nowait(token)
+        self.loop.run_until_complete(self._all_read())
+
+    def finish(self) -> None:
+        """End the reply, and check that the output is whole."""
+        self.tokens.put_nowait(None)
+        output = self.loop.run_until_complete(self.reading)
+        self.loop.close()
+        if not isinstance(output, Journey):
+            raise TypeError(f"the output should be a Journey, not {output!r:.100}")
+
+
+class OurAgent(AgentSession):
+    """Session of toolweave's agent."""
+
+    async def _read(self) -> object:
+        async def model(messages: object) -> AsyncIterator[str]:  # noqa: ARG001 - for any prompt
+            async for token in self._written():
+                yield token
+
+        agent = Agent(model, output_type=Journey, output_mode="prompted")
+        async with agent.open("Plan a journey.") as run:
+            async for partial in run.stream_output():
+                self.output = partial
+        return run.result.output
+
+
+class TheirAgent(AgentSession):
+    """Session of pydantic-ai's agent, which shows a value for each token as well."""
+
+    async def _read(self) -> object:
+        async def model(*_: object) -> AsyncIterator[str]:
+            async for token in self._written():
+                yield token
+
+        agent = pydantic_ai.Agent(
+            FunctionModel(stream_function=model), output_type=pydantic_ai.PromptedOutput(Journey)
+        )
+        async with agent.run_stream("Plan a journey.") as result:
+            async for partial in result.stream_output(debounce_by=None):
+                self.output = partial
+        return self.output
+
+
 @dataclass
 class Contestant:
     """Way to read a reply while it streams."""
@@ -146,6 +226,8 @@ CONTESTANTS = [
     Contestant("validate_json", "pydantic", lambda: Reparse(validated)),
     Contestant("Partial", "instructor", Chunks),
     Contestant("loads", "partial-json-parser", lambda: Reparse(parsed)),
+    Contestant("Agent", "toolweave", OurAgent),
+    Contestant("pydantic_ai.Agent", "pydantic-ai-slim", TheirAgent),
 ]
 
 
