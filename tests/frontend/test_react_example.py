@@ -39,9 +39,10 @@ class ReactApp:
         self.watch = watch
 
     def say(self, text: str) -> None:
-        """Type a message and send it."""
+        """Type a message, and send it once the answer before it has ended."""
         box = self.page.get_by_role("textbox", name="Message")
         box.fill(text)
+        expect(self.button("Send")).to_be_enabled()
         box.press("Enter")
 
     def button(self, name: str) -> Locator:
