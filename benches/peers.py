@@ -12,8 +12,9 @@ import json_repair
 import partial_json_parser
 import toolweave_floor
 
+from kept import CONTRACTS, LIMITS
 from replies import SCHEMAS, Reply
-from toolweave import FunctionContract, Parser, Validator, parse_stream
+from toolweave import Parser, Validator, parse_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from measure import Start
 
 ANYTHING = Validator({})
-CONTRACTS = [FunctionContract(name, parameters=schema) for name, schema in SCHEMAS.items()]
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class PulledStream:
 
     def finish(self) -> None:
         """Consume every event."""
-        for _ in parse_stream(self.chunks(self.tokens), CONTRACTS):
+        for _ in parse_stream(self.chunks(self.tokens), CONTRACTS, limits=LIMITS):
             pass
 
 
@@ -136,7 +136,7 @@ class Reparse:
 
 def push_parser(*, deltas: bool = True, repair: str = "schema") -> Push:
     """Return a session of toolweave's parser that uses `push`."""
-    parser = Parser(CONTRACTS, deltas=deltas, repair=repair)
+    parser = Parser(CONTRACTS, deltas=deltas, repair=repair, limits=LIMITS)
     return Push(parser.push, parser.finish)
 
 
@@ -151,7 +151,7 @@ FLOOR_EVENT = "floor (b): tuple of one event"
 PEERS = [
     Peer(PUSH, "toolweave", push_parser),
     Peer(PUSH_WITHOUT_DELTAS, "toolweave", lambda: push_parser(deltas=False)),
-    Peer(PUSH_MANY, "toolweave", lambda: PushMany(Parser(CONTRACTS))),
+    Peer(PUSH_MANY, "toolweave", lambda: PushMany(Parser(CONTRACTS, limits=LIMITS))),
     Peer(PARSE_LIST, "toolweave", PulledStream),
     Peer(PARSE_ITERATOR, "toolweave", lambda: PulledStream(iter)),
     Peer(FLOOR_NOTHING, "toolweave-floor", lambda: Push(toolweave_floor.Nothing().push)),
