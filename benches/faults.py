@@ -159,7 +159,7 @@ def streams(*, quick: bool = False) -> Section:
         figures = [
             f"{came.took:.0f}",
             f"{came.events / came.took:,.0f}",
-            f"{came.told / came.took:,.0f}",
+            f"{came.received / came.took:,.0f}",
             f"{came.results:,}",
             *(f"{seconds * 1000:,.0f}" for seconds in (came.p50, came.p99, came.longest)),
             f"{held:.0f}; {at_the_end:.0f}",
