@@ -89,7 +89,9 @@ function show(
   } else if (over) {
     shown.view.done = true;
   }
-  if (shown.view.unknown) shown.view.unknown = share(before?.unknown, shown.view.unknown);
+  const { metadata, unknown } = shown.view;
+  if (metadata) shown.view.metadata = share(before?.metadata, metadata);
+  if (unknown) shown.view.unknown = share(before?.unknown, unknown);
   shown.view = share(before, shown.view, 1);
   return shown;
 }

@@ -117,6 +117,23 @@ describe('sharing', () => {
     );
   });
 
+  test('a late event with equal metadata leaves its message unchanged', () => {
+    const reducer = new StreamReducer();
+    const update = (sequenceNumber: number, metadata?: Record<string, unknown>): StreamEvent => ({
+      kind: 'tools_call_update',
+      sequenceNumber,
+      messageId: 'calls',
+      ...(metadata && { metadata }),
+      toolCallUpdates: [],
+    });
+    reducer.push(update(1));
+    reducer.push(update(3, { city: ['Oslo'] }));
+    const before = reducer.snapshot();
+    reducer.push(update(2, { city: ['Oslo'] }));
+    const after = reducer.snapshot();
+    expect(after.messages[0]).toBe(before.messages[0]);
+  });
+
   test('a piece of text changes its message and no other', () => {
     const reducer = new StreamReducer();
     const text = (sequenceNumber: number, messageId: string): StreamEvent => ({
