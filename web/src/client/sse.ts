@@ -31,7 +31,9 @@ export class SseParser {
   retry: number | undefined;
 
   readonly #maxEventLength: number;
-  readonly #decoder = new TextDecoder();
+  // Node's decoder drops a second byte order mark too, if the first is split between chunks.
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  #atStart = true;
   /** Chunks of an incomplete line. */
   #line: string[] = [];
   #lineLength = 0;
@@ -52,6 +54,10 @@ export class SseParser {
     const text = this.#decoder.decode(bytes, { stream: true });
     const events: ServerSentEvent[] = [];
     let start = 0;
+    if (this.#atStart && text.length > 0) {
+      this.#atStart = false;
+      if (text.startsWith('\uFEFF')) start = 1;
+    }
     if (this.#afterCr && text.length > 0) {
       this.#afterCr = false;
       if (text.startsWith('\n')) start = 1;

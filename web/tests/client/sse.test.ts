@@ -89,6 +89,15 @@ describe('cases of the specification', () => {
     expect(parse('data: YHOO\ndata: +2\ndata: 10\n\n')).toEqual([message('YHOO\n+2\n10')]);
   });
 
+  test('one byte order mark is dropped, wherever it is split', () => {
+    const bytes = new TextEncoder().encode('\uFEFFdata: 1\n\n');
+    const twice = new TextEncoder().encode('\uFEFF\uFEFFdata: 1\n\n');
+    for (let end = 0; end <= twice.length; end++) {
+      expect(parse(bytes.slice(0, end), bytes.slice(end))).toEqual([message('1')]);
+      expect(parse(twice.slice(0, end), twice.slice(end))).toEqual([]);
+    }
+  });
+
   test('comments, ids and an id that is reset', () => {
     expect(parse(': test\n\ndata: first\nid: 1\n\ndata:second\nid\n\ndata:  third\n\n')).toEqual([
       message('first', '1'),
