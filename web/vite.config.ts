@@ -32,6 +32,7 @@ export default defineConfig({
   test: {
     // Long enough for machines that do much else; nothing waits for time to pass.
     testTimeout: 60_000,
+    setupFiles: ['tests/setup.ts'],
     projects: [
       {
         extends: true,
