@@ -195,7 +195,4 @@ def streams(*, quick: bool = False) -> Section:
 
 def machine() -> str:
     """Return the load of the machine before the benchmark."""
-    return (
-        f"Load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores, "
-        "other work going on."
-    )
+    return f"Load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores."
