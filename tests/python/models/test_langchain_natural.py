@@ -37,6 +37,15 @@ if TYPE_CHECKING:
 
 CALL = '<add>\n```json\n{"a": 15, "b": 27}\n```\n</add>'
 
+USAGE = {
+    "input_tokens": 11,
+    "output_tokens": 7,
+    "total_tokens": 18,
+    "input_token_details": {"cache_read": 0},
+    "output_token_details": {},
+}
+"""What the scripted endpoint reports, with the details that LangChain's own models have."""
+
 
 @tool
 def add(a: int, b: int) -> int:
@@ -75,7 +84,7 @@ def test_a_call_in_the_text_is_a_tool_call() -> None:
         (asked,) = endpoint.requests
     assert calls(reply) == [("add", {"a": 15, "b": 27})]
     assert reply.content == "Let me see.\n"
-    assert reply.usage_metadata == {"input_tokens": 11, "output_tokens": 7, "total_tokens": 18}
+    assert reply.usage_metadata == USAGE
     assert reply.response_metadata["finish_reason"] == "tool_calls"
     assert "tools" not in asked
     assert asked["stop"] == ["<tool_response"]
@@ -98,7 +107,7 @@ def test_arguments_stream_as_the_model_writes_them() -> None:
     whole = summed(iter(chunks))
     assert calls(whole) == [("add", {"a": 15, "b": 27})]
     assert whole.content == "Let me see.\n"
-    assert whole.usage_metadata == {"input_tokens": 11, "output_tokens": 7, "total_tokens": 18}
+    assert whole.usage_metadata == USAGE
     assert whole.response_metadata["finish_reason"] == "tool_calls"
     assert chunks[-1].chunk_position == "last"
 
@@ -254,6 +263,7 @@ def test_usage_that_grows_counts_once() -> None:
         "output_tokens": 1,
         "total_tokens": 6,
         "input_token_details": {"cache_read": 2},
+        "output_token_details": {},
     }
 
 

@@ -171,14 +171,14 @@ class ReplyBuilder:
         if self._usage is None:
             return None
         usage = self._usage
-        metadata: UsageMetadata = {
+        # With the details that are empty, as LangChain's own models give them.
+        return {
             "input_tokens": usage.input_tokens,
             "output_tokens": usage.output_tokens,
             "total_tokens": usage.input_tokens + usage.output_tokens,
+            "input_token_details": {"cache_read": usage.cached_input_tokens},
+            "output_token_details": {},
         }
-        if usage.cached_input_tokens:
-            metadata["input_token_details"] = {"cache_read": usage.cached_input_tokens}
-        return metadata
 
     def _metadata(self) -> dict[str, Any]:
         metadata: dict[str, Any] = {
