@@ -12,7 +12,9 @@ BIN := $(VENV)/bin
 CARGO_FUZZ := target/tools/bin/cargo-fuzz
 # uv takes seconds where pip takes half a minute; it trusts the certificates that the system does.
 UV := $(BIN)/python -m uv --quiet
-INSTALL := $(UV) pip install --python $(BIN)/python
+# The versions that a change is tested with; a release is tested with the newest ones, too.
+CONSTRAINTS := tests/constraints.txt
+INSTALL := $(UV) pip install --python $(BIN)/python --constraint $(CONSTRAINTS)
 export UV_SYSTEM_CERTS := 1
 CHECKED := target/checked-wheel
 
@@ -50,7 +52,7 @@ unexport MAKEFLAGS MFLAGS
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo check test test-all build lint lint-rust lint-python types core page wheel release-check web client bench profile instructions profile-serve docs site fuzz clean
+.PHONY: help demo check test test-all build lint lint-rust lint-python types core page wheel release-check web client bench profile instructions profile-serve docs site fuzz constraints clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -157,6 +159,13 @@ fuzz: $(CARGO_FUZZ) ## each fuzz target for FUZZ_SECONDS; see tests/fuzz
 			target/fuzz/corpus/$$target tests/fuzz/corpus/$$target -- $(FUZZ_FLAGS) || exit 1; \
 	done
 
+# One version of a package for all Pythons where there is one: the type checkers read the packages as
+# the oldest Python does.
+constraints: $(VENV)/uv ## the newest versions of the packages that changes are tested with
+	$(UV) pip compile --upgrade --universal --python-version 3.10 --fork-strategy fewest \
+		--group dev --group test-large --custom-compile-command 'make constraints' --no-annotate \
+		--output-file $(CONSTRAINTS) pyproject.toml
+
 clean: ## remove all that was built
 	rm -rf $(VENV) .venvs dist target web/node_modules tests/clients/node_modules tests/serve/node_modules examples/react/node_modules release/node_modules $(CLIENT) .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
@@ -168,21 +177,21 @@ $(VENV)/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and \
 		"toolweave needs Python 3.10 or newer; name one: make PYTHON=python3.12")'
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet 'uv>=0.9'
+	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) uv
 	@touch $@
 
-$(VENV)/maturin: pyproject.toml | $(VENV)/uv
+$(VENV)/maturin: pyproject.toml $(CONSTRAINTS) | $(VENV)/uv
 	$(INSTALL) --group build
 	@touch $@
 
-$(VENV)/dev: pyproject.toml | $(VENV)/maturin
+$(VENV)/dev: pyproject.toml $(CONSTRAINTS) | $(VENV)/maturin
 	$(INSTALL) --group dev
 	@touch $@
 
 # No `--features` here: they would replace those of pyproject.toml, not add to them. And a
 # `--group`, because maturin installs the group `dev` where it is given none.
 $(VENV)/built: $(CORE) pyproject.toml $(VENV)/maturin
-	$(BIN)/maturin develop --uv --locked --extras demo --group build
+	UV_CONSTRAINT=$(CONSTRAINTS) $(BIN)/maturin develop --uv --locked --extras demo --group build
 	@touch $@
 
 # Node comes with the group `dev`, and the packages by their lock files.

@@ -6,7 +6,8 @@
 
 The wheel is tested on the newest supported CPython of this machine; on the oldest without servers,
 databases and tests of the compiled core; and on those in between where the version matters. The
-interpreter of the development environment tests the source folder. Property tests
+interpreter of the development environment tests the source folder. A change is tested with the
+packages of `tests/constraints.txt`, a release with the newest ones. Property tests
 are derandomized, so one interpreter runs more examples than the others. Each interpreter has a
 virtual environment of its own, renewed when the wheel or the dependency groups change. Versions
 that are not installed are reported as skipped.
@@ -38,6 +39,7 @@ from xml.etree import ElementTree
 VERSIONS = ("3.10", "3.11", "3.12", "3.13")
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = Path("tests")
+CONSTRAINTS = ROOT / TESTS / "constraints.txt"
 ENVIRONMENTS = ROOT / ".venvs"
 WORKERS = 1 + (os.cpu_count() or 2)
 """Processes of a suite: one more than there are cores, as tests wait for servers and browsers."""
@@ -152,21 +154,29 @@ def interpreter(version: str) -> str | None:
     return None
 
 
-def environment(name: str, python: str | None, wheel: Path, group: str = "test") -> Path | None:
+def environment(
+    name: str,
+    python: str | None,
+    wheel: Path,
+    group: str = "test",
+    constraints: Path | None = None,
+) -> Path | None:
     """Python of an environment with the wheel and a dependency group, made if it is not current."""
     if python is None:
         return None
     home = ENVIRONMENTS / name
     inside = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     project = ROOT / "pyproject.toml"
-    made_for = hashlib.sha256(wheel.read_bytes() + project.read_bytes()).hexdigest()
+    sources = [wheel, project, *([constraints] if constraints else [])]
+    made_for = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     stamp = home / "made-for"
     if not stamp.exists() or stamp.read_text("utf-8") != made_for:
         uv = [sys.executable, "-m", "uv", "--quiet"]
         subprocess.run([*uv, "venv", "--clear", "--python", python, str(home)], check=True)
         install = [*uv, "pip", "install", "--python", str(inside)]
+        limits = ["--constraint", str(constraints)] if constraints else []
         groups = ["--group", f"{project}:{group}"]
-        subprocess.run([*install, *groups, f"{wheel}[cli]"], check=True)
+        subprocess.run([*install, *limits, *groups, f"{wheel}[cli]"], check=True)
         stamp.write_text(made_for, "utf-8")
     return inside
 
@@ -186,10 +196,10 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
     pythons = {version: interpreter(version) for version in VERSIONS}
     found = [version for version, python in pythons.items() if python is not None]
     first, last = found[0], found[-1]
-    group = "test-large" if level == "all" else "test"
+    group, constraints = ("test-large", None) if level == "all" else ("test", CONSTRAINTS)
     with ThreadPoolExecutor(max_workers=1) as pool:
         environments = {
-            version: pool.submit(environment, version, python, wheel, group)
+            version: pool.submit(environment, version, python, wheel, group, constraints)
             for version, python in pythons.items()
         }
         for version, made in environments.items():
