@@ -44,7 +44,7 @@ USAGE = {
     "input_token_details": {"cache_read": 0},
     "output_token_details": {},
 }
-"""What the scripted endpoint reports, with the details that LangChain's own models have."""
+"""The usage that the endpoint reports, with the details that LangChain's own models have."""
 
 
 @tool
