@@ -147,6 +147,10 @@
 #[cfg(test)]
 mod effort;
 
+// The CPU time of a test.
+#[cfg(test)]
+mod cpu_time;
+
 // Layer 0: plain data.
 
 // Messages and tool calls, which all other modules use.

@@ -7,6 +7,8 @@ mod calls;
 mod consolidate;
 mod consolidate_streams;
 mod contract;
+#[path = "../../src/cpu_time.rs"]
+mod cpu_time;
 mod dialects;
 #[path = "../../src/effort.rs"]
 mod effort;

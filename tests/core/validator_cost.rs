@@ -3,14 +3,12 @@
 //! The unit is the time of parsing the same text, so that neither the machine nor the build profile
 //! matters.
 
-use std::{
-    fmt::Write,
-    fs,
-    time::{Duration, Instant},
-};
+use std::{fmt::Write, time::Duration};
 
 use serde_json::{Value, json};
 use toolweave::validator::Validator;
+
+use crate::cpu_time::cpu_time;
 
 /// Length of a value's text.
 const BYTES: usize = 6_000;
@@ -24,25 +22,6 @@ const EXPLANATION: Duration = Duration::from_millis(500);
 const TRIES: usize = 4;
 /// Number of failing pairs of schema and value that are shown.
 const SHOWN: usize = 5;
-
-/// Return the CPU time of this thread, or the wall time if the system does not provide it.
-fn now() -> Duration {
-    let reported = fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanos = reported.and_then(|text| text.split_whitespace().next()?.parse().ok());
-    nanos.map_or_else(
-        || {
-            static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-            START.get_or_init(Instant::now).elapsed()
-        },
-        Duration::from_nanos,
-    )
-}
-
-fn time<T>(run: impl FnOnce() -> T) -> (Duration, T) {
-    let start = now();
-    let result = run();
-    (now().saturating_sub(start), result)
-}
 
 /// Return an array of about [`BYTES`] bytes, with unique items.
 fn items(item: impl Fn(usize) -> String) -> String {
@@ -183,8 +162,8 @@ fn validation_cost_is_linear_in_the_bytes() {
     let schemas: Vec<_> =
         keywords().into_iter().map(|schema| (Validator::new(&schema).unwrap(), schema)).collect();
     for (name, text) in shapes() {
-        let (parse, value) = time(|| serde_json::from_str::<Value>(&text).unwrap());
-        let parse = parse.min(time(|| serde_json::from_str::<Value>(&text).unwrap()).0);
+        let (parse, value) = cpu_time(|| serde_json::from_str::<Value>(&text).unwrap());
+        let parse = parse.min(cpu_time(|| serde_json::from_str::<Value>(&text).unwrap()).0);
         for (validator, schema) in &schemas {
             if over.len() == SHOWN {
                 break;
@@ -192,7 +171,7 @@ fn validation_cost_is_linear_in_the_bytes() {
             let limit = CONSTANT + parse * FACTOR;
             let mut is_valid = true;
             let verdict = within_limit(limit, || {
-                let (used, verdict) = time(|| validator.is_valid(&value));
+                let (used, verdict) = cpu_time(|| validator.is_valid(&value));
                 is_valid = verdict;
                 used
             });
@@ -200,7 +179,9 @@ fn validation_cost_is_linear_in_the_bytes() {
                 over.push(format!("{used:?} instead of {limit:?}: {name}, {schema}"));
             } else if !is_valid {
                 let limit = limit + EXPLANATION;
-                if let Err(used) = within_limit(limit, || time(|| validator.violations(&value)).0) {
+                if let Err(used) =
+                    within_limit(limit, || cpu_time(|| validator.violations(&value)).0)
+                {
                     over.push(format!("{used:?} to explain: {name}, {schema}"));
                 }
             }
