@@ -85,7 +85,6 @@ class Session:
 @pytest.fixture
 def session(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
     monkeypatch.delenv("CI", raising=False)
-    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
     return Session(pytester, monkeypatch)
 
 
