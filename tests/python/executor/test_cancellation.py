@@ -346,10 +346,11 @@ def test_a_nested_call_ends_with_its_parent() -> None:
 
 
 def test_a_tool_in_a_thread_sees_its_cancellation_and_is_not_awaited() -> None:
-    cancelled, allowed, ended = threading.Event(), threading.Event(), threading.Event()
+    started, cancelled, allowed, ended = (threading.Event() for _ in range(4))
 
     @tool
     def poll(context: ToolContext) -> None:
+        started.set()
         while not context.cancelled:
             threading.Event().wait(0.005)
         cancelled.set()
@@ -358,7 +359,7 @@ def test_a_tool_in_a_thread_sees_its_cancellation_and_is_not_awaited() -> None:
 
     async def main() -> None:
         task = asyncio.create_task(ToolExecutor([poll]).execute([call("poll")]))
-        await asyncio.sleep(0.03)
+        assert await asyncio.to_thread(started.wait, 5)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
