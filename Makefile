@@ -47,6 +47,10 @@ $(VENV)/built: | page
 else
 .NOTPARALLEL:
 endif
+# What is built once needs no record of what to build again.
+ifdef CI
+export CARGO_INCREMENTAL := 0
+endif
 # Of no use to cargo, which would take it for an offer to share the jobs.
 unexport MAKEFLAGS MFLAGS
 

@@ -63,9 +63,10 @@ SLOW = (TESTS / "frontend/test_page_pictures.py",)
 """Tests for releases: the pictures in the documentation."""
 SOURCE = tuple(
     AREAS / "package" / f"test_{part}.py"
-    for part in ("benches", "layers", "loop_watchdog", "notices", "words")
+    for part in ("benches", "layers", "loop_laws", "loop_watchdog", "notices", "words")
 )
-"""Tests of the source folder and of the tests themselves, the same on every interpreter."""
+"""Tests of the source folder, of the tests themselves and of how long the core takes for large
+inputs: the same on every interpreter."""
 VERSIONED = tuple(
     AREAS / area
     for area in ("endpoint/test_lifetimes_exit.py", "executor", "message", "package", "tools")
