@@ -125,27 +125,44 @@ def type_name(hint: Any) -> str:
 _MODULES = re.compile(r"\b(?:[A-Za-z_]\w*\.)+(?=[A-Za-z_])")
 
 
-def nested_unions(output_type: Any) -> Iterator[Any]:
-    """Yield the unions inside lists, dicts and other containers of an output type."""
+def nested_unions(output_type: Any, seen: frozenset[int] = frozenset()) -> Iterator[Any]:
+    """Yield the unions inside lists, dicts and other containers of an output type.
+
+    Args:
+        output_type: The output type.
+        seen: Ids of the aliases around it, since an alias may contain itself.
+    """
+    if _is_alias(output_type):
+        if id(output_type) in seen:
+            return
+        seen |= {id(output_type)}
     for given in _alternatives(output_type):
         if get_origin(given) in (None, Literal, Annotated):
             continue
         for each in get_args(given):
-            if is_union(each):
+            if len(_alternatives(each)) > 1:
                 yield each
-            yield from nested_unions(each)
+            yield from nested_unions(each, seen)
 
 
 def _alternatives(output_type: Any) -> list[Any]:
     """Return the types of a union or a sequence, without further unions among them."""
-    if type(output_type).__name__ == "TypeAliasType":
-        return _alternatives(output_type.__value__)
+    if _is_alias(output_type):
+        found = _alternatives(output_type.__value__)
+        # Pydantic knows the module in which an alias of text was made.
+        text = any(isinstance(each, (str, typing.ForwardRef)) for each in found)
+        return [output_type] if text else found
     if is_union(output_type):
         return [found for each in get_args(output_type) for found in _alternatives(each)]
     if isinstance(output_type, (list, tuple)):
         items = cast("Sequence[Any]", output_type)
         return [found for each in items for found in _alternatives(each)]
     return [output_type]
+
+
+def _is_alias(hint: Any) -> bool:
+    # That of `typing_extensions` is another class on some versions of Python.
+    return type(hint).__name__ == "TypeAliasType"
 
 
 def _is_hint(given: Any) -> bool:

@@ -101,9 +101,7 @@ class Shape:
 
 def are_distinct(first: Shape, second: Shape) -> bool:
     """Return True if values of two schemas can be distinguished."""
-    return all(
-        _is_pair_distinct(one, other) for one in first.alternatives for other in second.alternatives
-    )
+    return _Comparison().are_distinct(first, second)
 
 
 def types_of(schema: Any) -> frozenset[str]:
@@ -114,32 +112,57 @@ def types_of(schema: Any) -> frozenset[str]:
     return found
 
 
-def _is_pair_distinct(one: Shape, other: Shape) -> bool:
-    common = one.types & other.types
-    if not common:
-        return True
-    if one.values is not None and other.values is not None:
-        return not {_key(value) for value in one.values} & {_key(value) for value in other.values}
-    if max(one.depth, other.depth) > _MAX_DEPTH:
-        return False
-    tests = {"array": _are_arrays_distinct, "object": _are_objects_distinct}
-    return all(name in tests and tests[name](one, other) for name in common)
+class _Comparison:
+    """The comparison of two schemas, which compares two of their parts once.
 
+    Types that contain themselves have exponentially many paths to the same parts.
+    """
 
-def _are_arrays_distinct(one: Shape, other: Shape) -> bool:
-    # Both are equal where they are empty.
-    return are_distinct(one.inner(one.schema.get("items")), other.inner(other.schema.get("items")))
+    def __init__(self) -> None:
+        # With the parts, so that their ids stay theirs.
+        self._known: dict[tuple[int, int], tuple[Shape, Shape, bool]] = {}
 
+    def are_distinct(self, first: Shape, second: Shape) -> bool:
+        """Return True if values of two schemas can be distinguished."""
+        return all(
+            self._is_pair_distinct(one, other)
+            for one in first.alternatives
+            for other in second.alternatives
+        )
 
-def _are_objects_distinct(one: Shape, other: Shape) -> bool:
-    return any(_distinguishing(one, other)) or any(_distinguishing(other, one))
+    def _is_pair_distinct(self, one: Shape, other: Shape) -> bool:
+        key = id(one.schema), id(other.schema)
+        if key not in self._known:
+            # What distinguishes two types is not found inside them in the same two types.
+            self._known[key] = one, other, False
+            self._known[key] = one, other, self._compare(one, other)
+        return self._known[key][2]
 
+    def _compare(self, one: Shape, other: Shape) -> bool:
+        common = one.types & other.types
+        if not common:
+            return True
+        if one.values is not None and other.values is not None:
+            values = {_key(value) for value in one.values}
+            return values.isdisjoint(_key(value) for value in other.values)
+        if max(one.depth, other.depth) > _MAX_DEPTH:
+            return False
+        tests = {"array": self._are_arrays_distinct, "object": self._are_objects_distinct}
+        return all(name in tests and tests[name](one, other) for name in common)
 
-def _distinguishing(one: Shape, other: Shape) -> Iterator[bool]:
-    """Yield, for each property that `one` requires, true if it distinguishes the two."""
-    for name in one.required:
-        mine, found = one.member(name), other.member(name)
-        yield found is None or (mine is not None and are_distinct(mine, found))
+    def _are_arrays_distinct(self, one: Shape, other: Shape) -> bool:
+        # Both are equal where they are empty.
+        first, second = (each.inner(each.schema.get("items")) for each in (one, other))
+        return self.are_distinct(first, second)
+
+    def _are_objects_distinct(self, one: Shape, other: Shape) -> bool:
+        return any(self._distinguishing(one, other)) or any(self._distinguishing(other, one))
+
+    def _distinguishing(self, one: Shape, other: Shape) -> Iterator[bool]:
+        """Yield, for each property that `one` requires, true if it distinguishes the two."""
+        for name in one.required:
+            mine, found = one.member(name), other.member(name)
+            yield found is None or (mine is not None and self.are_distinct(mine, found))
 
 
 def _type_of(value: Any) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import sys
 from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
 import pytest
-from pydantic import BaseModel
-from typing_extensions import TypedDict
+from pydantic import BaseModel, create_model
+from typing_extensions import TypeAliasType, TypedDict
 
 from output_types import City, Colour, Leg, Refusal, Trip
 from toolweave.exceptions import OutputTypeError, ToolDefinitionError
@@ -33,6 +34,16 @@ class Call(BaseModel):
 class Node(BaseModel):
     value: int
     children: list[Node] = []
+
+
+Places = TypeAliasType("Places", City | Leg)
+Anyone = TypeAliasType("Anyone", City | Person)
+Numbers = TypeAliasType("Numbers", "list[Numbers] | int")
+# The same as a statement, whose parts are evaluated later.
+if sys.version_info >= (3, 12):
+    exec("type Deep = list[Deep] | int")
+else:
+    Deep = Numbers
 
 
 def find_city(city: str, days: int = 2) -> str:
@@ -81,6 +92,12 @@ def violations(output_type: Any, text: str, **options: Any) -> list[str]:
         ([City, Leg], '{"result": {"name": "Oslo"}}', City(name="Oslo")),
         (Node, '{"value": 1, "children": [{"value": "2"}]}',
          Node(value=1, children=[Node(value=2)])),
+        (Places, '{"name": "Oslo"}', City(name="Oslo")),
+        (list[Places], '[{"name": "Oslo"}]', [City(name="Oslo")]),
+        (Numbers, '[1, ["2", []]]', [1, [2, []]]),
+        (Deep, '[1, ["2", []]]', [1, [2, []]]),
+        (dict[str, Deep] | City, '{"name": "Oslo"}', City(name="Oslo")),
+        (list[Deep], "[[1], 2]", [[1], 2]),
         (find_city, '{"city": "Oslo"}', {"city": "Oslo"}),
         ({"type": "array", "items": {"type": "integer"}}, '["1"]', [1]),
         ({"type": "array", "items": {"$ref": "#/definitions/n"},
@@ -154,6 +171,8 @@ class TestRefused:
             (datetime.date | str, "date", "str"),
             (list[City] | list[Person], "list[City]", "list[Person]"),
             (list[City | Person], "City", "Person"),
+            (Anyone, "City", "Person"),
+            (list[Anyone], "City", "Person"),
             (dict[str, str] | City, "dict[str, str]", "City"),
             (Any | City, "Any", "City"),
             ([find_city, TypedDict("Place", {"city": str})], "find_city", "Place"),
@@ -183,6 +202,15 @@ class TestRefused:
     )
     def test_unions_that_can_be_distinguished(self, output_type: Any) -> None:
         OutputSchema(output_type)
+
+    def test_large_recursive_types_are_compared_once(self) -> None:
+        # Along every path through the fields, it would take years.
+        first, second = (
+            create_model(name, **{f"part_{n}": (f"{name} | None", ...) for n in range(20)})
+            for name in ("First", "Second")
+        )
+        with pytest.raises(OutputTypeError, match="First and Second"):
+            OutputSchema(first | second)
 
     def test_functions_that_cannot_be_called_by_name(self) -> None:
         with pytest.raises(ToolDefinitionError, match=r"output function '_take'.*positional-only"):
