@@ -15,13 +15,14 @@ Example:
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import math
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
 _LONGEST = 60
 _PLAIN = (str, int, float, bool, type(None))
@@ -209,9 +210,29 @@ def check_items(
     return items
 
 
-def check_known(given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise if an option is unknown; the error lists the known ones."""
-    names = sorted(known)
+def check_known(
+    given: Iterable[str], known: Collection[str], of: Callable[..., object] | None = None
+) -> None:
+    """Raise if an option is unknown; the error names the nearest known one, or lists them all.
+
+    Args:
+        given: The names of the options.
+        known: The known names.
+        of: The function that takes the options, whose own parameters the error names as well.
+    """
     for each in given:
-        if each not in names:
-            raise TypeError(f"an option must be one of {', '.join(names)}, got {each!r}")
+        if each in known:
+            continue
+        names = sorted({*known, *_parameters_of(of)})
+        nearest = difflib.get_close_matches(each, names, 1)
+        hint = f"did you mean {nearest[0]!r}?" if nearest else f"the options are {', '.join(names)}"
+        raise TypeError(f"unknown option {each!r}; {hint}")
+
+
+def _parameters_of(function: Callable[..., object] | None) -> list[str]:
+    """Return the names of the parameters that a function declares one by one."""
+    if function is None:
+        return []
+    parameters = inspect.signature(function).parameters.values()
+    named = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
+    return [name for name in named if name != "self"]

@@ -19,7 +19,7 @@ from ..costs._spending import budget_of, check_priced, prices_of
 from ..executor._defaults import RUN_TIMEOUT
 from ..models import as_model
 from ..natural import NaturalToolUse
-from ..natural._options import resolve_profile
+from ..natural._options import check_options, resolve_profile
 from ..natural._output import OutputSettings, output_schema
 from ..natural._preparation import checked_instructions
 from ..output._functions import CheckedValidator
@@ -195,6 +195,7 @@ class Agent(AgentRunner[Deps, Output]):
         reminder: bool | str | None = None,
         **more: Unpack[ToolUseOptions],
     ) -> None:
+        check_options(more, Agent)
         check_deps_type(deps_type)
         check_count("max_iterations", max_iterations, 1)
         check_count("max_repeats", max_repeats, 2, none=True)

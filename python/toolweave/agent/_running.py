@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Generic, cast, overload
 from typing_extensions import TypeVar
 
 from .._aio.runs import check_no_loop, iterate_sync
+from .._checks import check_known
 from ..output._schema import Output
 from ..tools._deps_type import check_deps
 from ..tools._run_context import Deps
-from ._options import RunOptions
+from ._options import OpenArguments, RunOptions
 from ._result import AgentResult
 from ._run import AgentRun
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ..natural import NaturalToolUse
     from ..output import OutputType
     from ..protocols import Messages
-    from ._options import AgentSettings, OpenArguments, RunArguments
+    from ._options import AgentSettings, RunArguments
     from ._result import RunnableAgent
     from ._run import AgentEvent
 
@@ -102,7 +103,7 @@ class AgentRunner(Generic[Deps, Output]):
             TypeError: The dependencies are not of the type of the agent's.
             ValueError: Input and history are both empty.
         """
-        return await self._open(input, RunOptions(deps, output_type=output_type, **options)).wait()
+        return await self._open(input, _run_options(deps, output_type, options)).wait()
 
     @overload
     def stream(
@@ -163,7 +164,7 @@ class AgentRunner(Generic[Deps, Output]):
         Raises:
             Exception: Any exception of `run`.
         """
-        options_of_run = RunOptions(deps, output_type=output_type, **options)
+        options_of_run = _run_options(deps, output_type, options)
         async with aclosing(self._stream(input, options_of_run)) as events:
             async for event in events:
                 yield event
@@ -232,9 +233,7 @@ class AgentRunner(Generic[Deps, Output]):
             Exception: Any exception of `run`.
         """
         check_no_loop("agent")
-        return asyncio.run(
-            self._open(input, RunOptions(deps, output_type=output_type, **options)).wait()
-        )
+        return asyncio.run(self._open(input, _run_options(deps, output_type, options)).wait())
 
     @overload
     def run_stream_sync(
@@ -298,9 +297,7 @@ class AgentRunner(Generic[Deps, Output]):
             Exception: Any exception of `run`.
         """
         check_no_loop("agent", "stream")
-        return iterate_sync(
-            self._stream(input, RunOptions(deps, output_type=output_type, **options))
-        )
+        return iterate_sync(self._stream(input, _run_options(deps, output_type, options)))
 
     @overload
     def open(
@@ -358,7 +355,7 @@ class AgentRunner(Generic[Deps, Output]):
                 agent's.
             ValueError: Input and history are both empty.
         """
-        return self._open(input, RunOptions(deps, output_type=output_type, **options))
+        return self._open(input, _run_options(deps, output_type, options))
 
     def _open(
         self,
@@ -426,3 +423,13 @@ class AgentRunner(Generic[Deps, Output]):
         history = paused.messages if isinstance(paused, AgentResult) else paused
         options = RunOptions(deps, history=history, chat_id=chat_id, output_type=output_type)
         return await self._open(None, options).wait()
+
+
+def _run_options(deps: Deps, output_type: Any, options: RunArguments) -> RunOptions[Deps]:
+    """Return the options of a run.
+
+    Raises:
+        TypeError: One is unknown, or has the wrong type.
+    """
+    check_known(options, OpenArguments.__optional_keys__, AgentRunner.run)
+    return RunOptions(deps, output_type=output_type, **options)

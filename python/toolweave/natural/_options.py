@@ -79,19 +79,27 @@ ProfileOption: TypeAlias = 'Profile | Literal["auto"] | None'
 """A profile; ``auto`` for the one that ships for the model, by its name; None for none."""
 
 _PARSER_OPTIONS = frozenset(ParserOptions.__annotations__)
-_EXECUTOR_OPTIONS = frozenset(ExecutorOptions.__annotations__)
+EXECUTOR_OPTIONS = frozenset(ExecutorOptions.__annotations__)
+"""Names of the options of an executor."""
 
 
-def split_options(options: ToolUseOptions) -> tuple[ParserOptions, ExecutorOptions]:
-    """Split options into those of the parser and those of the executor.
+def check_options(options: ToolUseOptions, of: Callable[..., object]) -> None:
+    """Raise if an option is unknown; see `check_known`."""
+    check_known(options, _PARSER_OPTIONS | EXECUTOR_OPTIONS, of)
+
+
+def split_options(
+    options: ToolUseOptions, of: Callable[..., object]
+) -> tuple[ParserOptions, ExecutorOptions]:
+    """Split options of a function into those of the parser and those of the executor.
 
     Raises:
         TypeError: An option is unknown.
     """
-    check_known(options, _PARSER_OPTIONS | _EXECUTOR_OPTIONS)
+    check_options(options, of)
     parser_options: Any = {key: value for key, value in options.items() if key in _PARSER_OPTIONS}
     executor_options: Any = {
-        key: value for key, value in options.items() if key in _EXECUTOR_OPTIONS
+        key: value for key, value in options.items() if key in EXECUTOR_OPTIONS
     }
     return parser_options, executor_options
 
@@ -140,7 +148,6 @@ def resolve_executor(
         ValueError: An executor is given together with tools, handlers or options.
     """
     check_type("executor", executor, ToolExecutor, "a ToolExecutor", none=True)
-    check_known(options, _EXECUTOR_OPTIONS)
     if executor is None:
         return ToolExecutor(tools, handlers=handlers, **options)
     # The id factory also applies to calls in the text.

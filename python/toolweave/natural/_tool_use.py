@@ -7,7 +7,7 @@ import uuid
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypedDict, cast, overload
 
-from .._checks import check_callable, check_text
+from .._checks import check_callable, check_known, check_text
 from .._core import FinishUpdate
 from ..exceptions import OutputError
 from ..executor._journal import check_journal
@@ -16,7 +16,7 @@ from ..output._schema import Output
 from ..tools import RunContext
 from ..tools._run_context import Deps
 from ..tools._toolset import NO_TOOLS
-from ._options import resolve_executor, split_options
+from ._options import EXECUTOR_OPTIONS, resolve_executor, split_options
 from ._output import OutputSettings, RunOutput, output_schema
 from ._parser import NaturalToolUseParser
 from ._parts import ReplyEnvelope
@@ -93,6 +93,7 @@ class FunctionCalling(Generic[Deps]):
         prepare_tools: PrepareTools[Deps] | None = None,
         **options: Unpack[ExecutorOptions],
     ) -> None:
+        check_known(options, EXECUTOR_OPTIONS, FunctionCalling)
         if not isinstance(model, NaturalToolUseParser):
             model = NaturalToolUseParser(model, tool_mode="native")
         check_text("name", name, none=True)
@@ -376,7 +377,7 @@ class NaturalToolUse(FunctionCalling[Deps], Generic[Deps, Output]):
         **options: Unpack[ToolUseOptions],
     ) -> None:
         model = as_model(model)
-        parser_options, executor_options = split_options(options)
+        parser_options, executor_options = split_options(options, NaturalToolUse)
         executor = resolve_executor(tools, handlers, executor, executor_options)
         parser = NaturalToolUseParser(
             model,

@@ -220,7 +220,7 @@ class SceneManager(SceneRuns[SceneDeps, Output]):
     ) -> None:
         check_deps_type(deps_type)
         self._deps_type = deps_type
-        parser_options, _ = split_options(more)
+        parser_options, _ = split_options(more, SceneManager)
 
         profile, tool_mode = resolve_profile(
             profile, tool_mode, model, dialect=dialect, template=template, default="auto"

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Generic, overload
 from typing_extensions import TypeVar
 
 from .._aio.runs import check_no_loop
+from .._checks import check_known
 from ..executor._journal import check_journal
 from ..output._schema import Output
 from ..tools._deps_type import check_deps
 from ..tools._run_context import SceneDeps
-from ._request import SceneRequest
+from ._request import RequestOptions, SceneRequest
 from ._run import SceneRun
 from ._state import RunState
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from ..output import OutputType
     from ..protocols import Journal, Messages
-    from ._request import RequestOptions
     from ._settings import ManagerSettings
     from ._steps import SceneResult, SceneStep
 
@@ -396,6 +396,7 @@ class SceneRuns(Generic[SceneDeps, Output]):
                 raise ValueError(f"fields must be set on the SceneRequest, got {', '.join(fields)}")
             scene_request: SceneRequest[Any] = request
         else:
+            check_known(more, RequestOptions.__optional_keys__, SceneRuns.run)
             scene_request = SceneRequest(request, deps=deps, **more)
         check_deps(scene_request.deps, self._deps_type, self._settings.name)
         if not len(self._settings.scenes):

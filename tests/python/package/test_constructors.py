@@ -30,6 +30,7 @@ from toolweave.evaluation import ReplyFile
 from toolweave.limits import RateLimit
 from toolweave.models._clients import ClientOptions
 from toolweave.models.recording import RecordedReply
+from toolweave.natural import FunctionCalling, NaturalToolUse
 from toolweave.natural._options import ExecutorOptions, ToolUseOptions
 from toolweave.scenes import SceneManager
 from toolweave.store import MessageStore
@@ -412,7 +413,11 @@ STORE = MessageStore("sqlite://")
         ),
         (
             lambda: Agent(model, [add], timout=3),
-            "an option must be one of accept, approval_timeout, approver, cache, ",
+            "unknown option 'timout'; did you mean 'timeout'?",
+        ),
+        (
+            lambda: Agent(model, [add], system_prompt="Be brief."),
+            "unknown option 'system_prompt'; the options are accept, answer_at_limit, approval_",
         ),
         (
             lambda: toolweave.ToolExecutor([], timeout="60"),
@@ -428,6 +433,27 @@ def test_a_mistake_raises_where_it_is_made(make: Callable[[], object], error: st
     with pytest.raises((TypeError, ValueError)) as caught:
         make()
     assert str(caught.value).startswith(error)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        Agent,
+        FunctionCalling,
+        NaturalToolUse,
+        SceneManager,
+        Agent(model).run_sync,
+        SceneManager(model).run_sync,
+    ],
+    ids=lambda function: function.__qualname__,
+)
+def test_a_misspelled_option_is_named_with_the_right_one(function: Callable[..., Any]) -> None:
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is not parameter.KEYWORD_ONLY:
+            continue
+        with pytest.raises(TypeError) as caught:
+            function(model, **{name[0] + name: None})
+        assert str(caught.value) == f"unknown option '{name[0]}{name}'; did you mean {name!r}?"
 
 
 def test_a_page_may_be_named_by_a_string(tmp_path: Path) -> None:
