@@ -73,6 +73,20 @@ async def outputs() -> None:
     async def check_with_context(context: RunContext, trip: Trip) -> Trip:
         return trip if context.run_id else Trip("Oslo")
 
+    def check_number(number: int) -> int:
+        return number
+
+    def check_name(trip: Trip) -> str:
+        return trip.city
+
+    def check_for_others(context: RunContext[str], trip: Trip) -> Trip:
+        return trip if context.deps else Trip("Oslo")
+
+    text.output_validator(str.strip)
+    trips.output_validator(check_number)  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue,reportArgumentType]
+    trips.output_validator(check_name)  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue,reportArgumentType]
+    for_users.output_validator(check_for_others)  # type: ignore[arg-type]  # pyright: ignore[reportCallIssue,reportArgumentType]
+
     assert_type(check(Trip("Oslo")), Trip)
     assert_type(await check_with_context(RunContext(None), Trip("Oslo")), Trip)
     assert_type(OutputSchema(Trip).schema["type"], Any)

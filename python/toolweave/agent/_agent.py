@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, cast
-
-from typing_extensions import TypeVar
+from typing import TYPE_CHECKING, Any, cast, overload
 
 from .._checks import (
     check_count,
@@ -59,14 +57,17 @@ if TYPE_CHECKING:
     from ..natural._preparation import Instructions, PrepareTools
     from ..natural._style import HistoryForm, PromptStyle, Tag
     from ..output import OutputType
+    from ..output._functions import (
+        AsyncContextValidator,
+        AsyncValidator,
+        ContextValidator,
+        Validator,
+    )
     from ..protocols import ChatModel, Model
     from ..tools import Tool, ToolOptions
     from ..tools._toolset import Handlers, ToolFor
     from ._history import HistoryProcessor
     from ._result import RunnableAgent
-
-T = TypeVar("T", default=Any)
-Validator = TypeVar("Validator", bound="Callable[..., Any]")
 
 
 class Agent(AgentRunner[Deps, Output]):
@@ -351,7 +352,19 @@ class Agent(AgentRunner[Deps, Output]):
         models += [each.model for each in summarizers if isinstance(each, Summarizer)]
         check_priced(models, self._settings.budget, prices_of(self._settings.prices))
 
-    def output_validator(self, validator: Validator) -> Validator:
+    @overload
+    def output_validator(self, validator: Validator[Output]) -> Validator[Output]: ...
+    @overload
+    def output_validator(
+        self, validator: ContextValidator[Deps, Output]
+    ) -> ContextValidator[Deps, Output]: ...
+    @overload
+    def output_validator(self, validator: AsyncValidator[Output]) -> AsyncValidator[Output]: ...
+    @overload
+    def output_validator(
+        self, validator: AsyncContextValidator[Deps, Output]
+    ) -> AsyncContextValidator[Deps, Output]: ...
+    def output_validator(self, validator: Callable[..., Any]) -> Callable[..., Any]:
         """Add a function that checks each output; use it as a decorator.
 
         Validators run in the order of addition, each with what the one before returned. One that

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from ..tools import RunContext
     from ._reading import ReadOutput
 
-    T = TypeVar("T")
+    T = TypeVar("T", default=Any)
 
-OutputValidator: TypeAlias = (
-    "Callable[[T], T | Awaitable[T]] | Callable[[RunContext[Deps], T], T | Awaitable[T]]"
-)
-"""A function that checks an output, and returns it or another one. It may be async, may take the
-`RunContext` first, and may raise `ModelRetry`."""
+# Functions that check an output, and return it or another one; they may raise `ModelRetry`.
+Validator: TypeAlias = "Callable[[T], T]"
+ContextValidator: TypeAlias = "Callable[[RunContext[Deps], T], T]"
+AsyncValidator: TypeAlias = "Callable[[T], Awaitable[T]]"
+AsyncContextValidator: TypeAlias = "Callable[[RunContext[Deps], T], Awaitable[T]]"
 
 
 class CheckedValidator(Generic[Deps]):

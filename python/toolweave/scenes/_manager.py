@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, cast, overload
 
 from .._checks import check_methods
 from ..conversations._store import store_of
@@ -39,13 +39,17 @@ if TYPE_CHECKING:
     from ..natural._options import ProfileOption
     from ..natural._output import OutputMode
     from ..output import OutputType
+    from ..output._functions import (
+        AsyncContextValidator,
+        AsyncValidator,
+        ContextValidator,
+        Validator,
+    )
     from ..protocols import ChatModel, Model, ModelOptions
     from ..summary import Summarizer
     from ._actors import Actor
     from ._hooks import AfterScene, Authorize, Before, OnTerminal
     from ._request import SceneMode, SceneRequest
-
-    V = TypeVar("V", bound=Callable[..., Any])
 
 
 class Scene(BaseScene, Generic[SceneDeps]):
@@ -350,7 +354,19 @@ class SceneManager(SceneRuns[SceneDeps, Output]):
         self._settings.hooks.on_terminal.append(checked_hook(hook))
         return hook
 
-    def output_validator(self, validator: V) -> V:
+    @overload
+    def output_validator(self, validator: Validator[Output]) -> Validator[Output]: ...
+    @overload
+    def output_validator(
+        self, validator: ContextValidator[SceneDeps, Output]
+    ) -> ContextValidator[SceneDeps, Output]: ...
+    @overload
+    def output_validator(self, validator: AsyncValidator[Output]) -> AsyncValidator[Output]: ...
+    @overload
+    def output_validator(
+        self, validator: AsyncContextValidator[SceneDeps, Output]
+    ) -> AsyncContextValidator[SceneDeps, Output]: ...
+    def output_validator(self, validator: Callable[..., Any]) -> Callable[..., Any]:
         """Add a function that checks each output, as that of `Agent.output_validator` does."""
         self._settings.output.validators.append(CheckedValidator(validator))
         return validator
