@@ -63,7 +63,10 @@ def expect_calls(
     assigned = assign_any_order(wanted, made) if any_order else assign_in_order(wanted, made)
     if None in assigned or not (at_least or len(made) == len(wanted)):
         how = [", in any order" * any_order, ", among others" * at_least]
-        heading = f"expected {_count(len(wanted))}{''.join(how)}, but {_count(len(made))} made"
+        heading = f"expected {_count(len(wanted))}{''.join(how)}, got {_count(len(made))}"
+        if wanted and made:
+            right = len(wanted) - assigned.count(None)
+            heading += f", {right or 'none'} of them as expected"
         raise AssertionError("\n".join([heading, *_report(wanted, made, assigned, at_least)]))
     return tuple(made[at] for at in assigned if at is not None)
 

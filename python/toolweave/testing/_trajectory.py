@@ -174,11 +174,11 @@ def _check_order(calls: Sequence[MadeCall], order: Sequence[str]) -> Iterator[st
         before = [call for call in calls if call.name == earlier]
         done = [call.request for call in before if not call.is_error and call.request is not None]
         if not done or done[0] >= first:
-            state = f"first in request {done[0]}" if done else "never with success"
-            state = state if before else "never"
+            state = f"first called in request {done[0]}" if done else "never called with success"
+            state = state if before else "never called"
             yield (
                 f"order: {earlier!r} must be called before {name!r}, which was called in request "
-                f"{first}; it was called {state}"
+                f"{first}; it was {state}"
             )
 
 

@@ -102,13 +102,19 @@ def test_true_is_not_one() -> None:
 
 def test_no_calls_are_expected() -> None:
     assert expect_calls([TextMessage("Hi")]) == ()
-    assert failure(BOOK).startswith("expected no calls, but 1 call made\n")
+    assert failure(BOOK).startswith("expected no calls, got 1 call\n")
+
+
+def test_another_call_than_the_expected_one_is_not_counted_as_it() -> None:
+    text = failure(BOOK, call("book", city="Bergen"))
+    assert text.startswith("expected 1 call, got 1 call, none of them as expected\n")
+    assert failure([TextMessage("Hi")], "book").startswith("expected 1 call, got no calls\n")
 
 
 def test_a_failure_shows_both_sides() -> None:
     made = messages(("find", {"q": "x"}), ("book", {"city": "Oslo"}), ("find", {"q": "y"}))
     assert failure(made, call("find", q="x"), call("book", city="Bergen")) == (
-        "expected 2 calls, but 3 calls made\n"
+        "expected 2 calls, got 3 calls, 1 of them as expected\n"
         "  (- expected, + made)\n"
         "    find(q='x') -> 'ok'\n"
         "  - book(city='Bergen')\n"

@@ -73,7 +73,7 @@ def test_a_failure_shows_all_conditions_that_do_not_hold_and_the_trajectory() ->
         "- requests: expected 2, got 3\n"
         "- requests: expected at most 2, got 3\n"
         "- order: 'search' must be called before 'book', which was called in request 1; it was "
-        "called first in request 2\n"
+        "first called in request 2\n"
         "- corrected: no call of 'book' failed\n"
         "- errors: expected 1, got 0\n"
         "- text: expected 'All booked.', got 'Done.'\n"
@@ -88,13 +88,15 @@ def test_a_failure_shows_all_conditions_that_do_not_hold_and_the_trajectory() ->
 
 
 def test_calls_of_one_reply_are_in_no_order() -> None:
-    assert "first in request 1" in failure(run([SEARCH, BOOK], DONE), order=["search", "book"])
+    assert "first called in request 1" in failure(
+        run([SEARCH, BOOK], DONE), order=["search", "book"]
+    )
 
 
 def test_a_tool_before_another_must_have_succeeded() -> None:
     result = run([LONG], [SEARCH], DONE)
-    assert "it was called never with success" in failure(result, order=["book", "search"])
-    assert "it was called never\n" in failure(run([BOOK], DONE), order=["search", "book"])
+    assert "it was never called with success" in failure(result, order=["book", "search"])
+    assert "it was never called\n" in failure(run([BOOK], DONE), order=["search", "book"])
     expect_trajectory(run([SEARCH], DONE), order=["search", "book"])
     expect_trajectory(run(DONE), order=["search", "book"])
 
