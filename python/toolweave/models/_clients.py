@@ -93,7 +93,7 @@ class ProviderModel(ABC):
         self.native_tools = native_tools
         """True if the model makes native calls."""
         self.structured_output = True
-        """True, since requests have the schema of the reply if there is one."""
+        """True unless the server has rejected the schema of a reply; others are sent with one."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._model!r}, provider={self.provider!r})"

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_OPTIONAL = ("stream_options", "stop", "max_tokens", "response_format")
+SCHEMA_FIELD = "response_format"
+"""Parameter with the schema of the reply."""
+
+_OPTIONAL = ("stream_options", "stop", "max_tokens", SCHEMA_FIELD)
 """Parameters that some servers reject, and that a request can omit."""
 
 # Number of characters of a result that take as long to serialize as one argument.
@@ -79,7 +82,7 @@ def option_fields(options: ModelOptions, *, strict: bool) -> dict[str, Any]:
         fields["stop"] = list(options.stop)
     if options.response_schema is not None:
         schema = {"name": "reply", "schema": dict(options.response_schema), "strict": strict}
-        fields["response_format"] = {"type": "json_schema", "json_schema": schema}
+        fields[SCHEMA_FIELD] = {"type": "json_schema", "json_schema": schema}
     return fields
 
 

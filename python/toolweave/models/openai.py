@@ -20,7 +20,13 @@ from .._core import ChunkReader
 from .._extras import require
 from ._clients import ClientModel, ClientOptions, Stream, checked_key, client_settings, items
 from ._errors import failure, provider_for_url
-from ._requests import build_request, log_unsupported, unsupported_parameter, without_parameters
+from ._requests import (
+    SCHEMA_FIELD,
+    build_request,
+    log_unsupported,
+    unsupported_parameter,
+    without_parameters,
+)
 from ._streaming import read_reply
 
 if TYPE_CHECKING:
@@ -166,4 +172,5 @@ class OpenAIModel(ClientModel["AsyncOpenAI"]):
         if unsupported:
             log_unsupported(self.name, unsupported)
             self._unsupported |= unsupported
+            self.structured_output = self.structured_output and SCHEMA_FIELD not in unsupported
         return cast("Stream", chunks)

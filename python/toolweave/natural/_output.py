@@ -161,6 +161,8 @@ class RunOutput:
         self.use = use
         """The model with its tools, which changes when the run goes on with other tools."""
         self._enforced = False
+        # True if the instructions of the last request show the form of the output.
+        self._shown = True
         self._with_tools = False
         self._value: Any = _MISSING
         self._json: Any = _MISSING
@@ -197,9 +199,8 @@ class RunOutput:
         if self._enforced:
             schema = self._schema.response_schema
             options = replace(options or ModelOptions(), response_schema=schema)
-            if self._mode == "native":
-                return options, ""
-        return options, self._form()
+        self._shown = not (self._enforced and self._mode == "native" and self._is_supported())
+        return options, self._form() if self._shown else ""
 
     async def check(
         self, text: str, context: RunContext[Any], *, truncated: bool, may_retry: bool
@@ -230,6 +231,9 @@ class RunOutput:
             )
         else:
             read = self._schema.read(text, truncated=truncated, tools=names)
+        if not self._shown and not self._is_supported():
+            # The server has rejected the schema, so the model has not seen what it is asked for.
+            self._retries += 1
         may_retry = may_retry and self._retries > 0
         if isinstance(read, InvalidOutput):
             problems = read.violations
@@ -295,7 +299,11 @@ class RunOutput:
             return False
         if self._with_tools:
             return self._mode == "native" and self.use.parser.native
-        return self._mode == "native" or identify(self.use.parser.model).structured_output
+        return self._mode == "native" or self._is_supported()
+
+    def _is_supported(self) -> bool:
+        """Return True if the adapter sends the schema, and the server has not rejected it."""
+        return identify(self.use.parser.model).structured_output
 
     def _form(self) -> str:
         return self._schema.instructions(enforced=self._enforced, with_tools=self._with_tools)

@@ -124,3 +124,17 @@ async def test_a_server_that_rejects_schemas_is_asked_without(make: Any) -> None
     assert result.output == City(name="Oslo", people=700000)
     first, second = (request["body"] for request in served.requests)
     assert (schema_of(first), schema_of(second)) == (SCHEMA, None)
+
+
+@pytest.mark.parametrize("make", [openai, http])
+@on_a_loop
+async def test_a_model_reads_the_form_that_a_server_does_not_enforce(make: Any) -> None:
+    refusal = {"error": {"message": "response_format is not supported", "param": None}}
+    refused = Answer([json.dumps(refusal).encode()], status=400, kind="application/json")
+    answers = [Answer(openai_text([text])) for text in ("In Oslo.", OSLO, OSLO)]
+    async with serving(refused, *answers) as served, in_use(make(served.url)) as model:
+        agent = Agent(model, output_type=City, output_mode="native", output_retries=0)
+        outputs = [(await agent.run("Where?")).output for _ in range(2)]
+    assert outputs == [City(name="Oslo", people=700000)] * 2
+    asked = ["Answer with JSON only" in prompt_of(each["body"]) for each in served.requests]
+    assert asked == [False, False, True, True]

@@ -19,7 +19,7 @@ from ..._checks import (
 )
 from ..._core import FinishUpdate, HttpClient, HttpLargeEvents, __version__
 from .._errors import provider_for_url, server_label
-from .._requests import check_tools, checked_extra, serialize_request
+from .._requests import SCHEMA_FIELD, check_tools, checked_extra, serialize_request
 from .._streaming import ClosedAtExit, warn_if_missing
 from ._endpoint import HttpEndpoint, chat_url, check_options, encode_json
 from ._wakeup import open_wakeup
@@ -164,7 +164,7 @@ class HttpModel(ClosedAtExit):
         self.native_tools = native_tools
         """True if the model makes native calls."""
         self.structured_output = True
-        """True, since requests have the schema of the reply if there is one."""
+        """True unless the server has rejected the schema of a reply; others are sent with one."""
         self.endpoint = HttpEndpoint(
             client=HttpClient(
                 server_label(url),
@@ -329,6 +329,7 @@ class HttpModel(ClosedAtExit):
                     partial(endpoint.body, request, omitted), messages, tools
                 )
             endpoint.remember_unsupported(omitted)
+            self.structured_output = self.structured_output and SCHEMA_FIELD not in omitted
             if isinstance(last, FinishUpdate):
                 warn_if_missing(last.reason, self.name, reply.unknown_reason)
         finally:
