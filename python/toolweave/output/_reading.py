@@ -221,6 +221,23 @@ def _words(text: str) -> Iterator[str]:
             yield bare[label.end() :].strip("`*_\"' \t")
 
 
+def has_several_objects(text: str) -> bool:
+    """Return True if a text has a JSON object, and another one after it."""
+    at = 0
+    for _ in range(2):
+        at = text.find("{", at)
+        if at < 0:
+            return False
+        try:
+            at = _DECODER.raw_decode(text, at)[1]
+        except (ValueError, RecursionError):
+            return False
+    return True
+
+
+_DECODER = json.JSONDecoder()
+
+
 def parsed(json_text: str) -> Any:
     """Return the value of a JSON text; None if it is nested too deep."""
     try:

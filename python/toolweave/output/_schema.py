@@ -21,6 +21,7 @@ from ._reading import (
     ReadOutput,
     best,
     candidates,
+    has_several_objects,
     parsed,
     wrapped_schema,
 )
@@ -157,7 +158,11 @@ class OutputSchema:
                 break
         if truncated:
             return _invalid("truncated", "the answer was cut off before its end")
-        return failed or _invalid("invalid_json", "the answer has no JSON that can be read")
+        if failed is not None:
+            return failed
+        several = has_several_objects(text)
+        problem = "more than one JSON object" if several else "no JSON that can be read"
+        return _invalid("invalid_json", f"the answer has {problem}")
 
     def _read_value(
         self, json_text: str, value: Any, repairs: Any, *, is_word: bool

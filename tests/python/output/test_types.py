@@ -115,6 +115,9 @@ def test_a_reply_is_read_as_a_value_of_the_type(output_type: Any, text: str, exp
     ("output_type", "text", "expected"),
     [
         (City, "I do not know.", "the answer has no JSON that can be read"),
+        (City, '{"name": "Oslo"} {"name": "Rome"}', "the answer has more than one JSON object"),
+        (City, '{"name": "Oslo"} {name}', "the answer has no JSON that can be read"),
+        (City, "{" * 9000 + '{"name": 1}', "the answer has no JSON that can be read"),
         (City, "[1]", "the value: [1] is not an object"),
         (City, '{"people": "many"}', "/name: missing; a string is required"),
         (list[City], '[{"name": "Oslo"}, 5]', "/1: 5 is not an object"),
