@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, cast
 
 from ..costs import Cost
-from ..natural._output import MissingOutput, output_of
+from ..natural._output import output_of, short_output
 from ..output._schema import Output
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..kinds import StopReason
     from ..protocols import Messages
     from ._options import RunArguments
-
-_MAX_SHOWN = 60
 
 
 class RunnableAgent(Protocol):
@@ -146,14 +144,9 @@ class AgentResult(Generic[Output]):
         return {**self.__dict__, "_last_agent": None}
 
     def __repr__(self) -> str:
-        if isinstance(self._output, (str, MissingOutput)):
-            text = self.text
-            shown = f"text={text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + '…'!r}"
-        else:
-            output = repr(self._output)
-            shown = f"output={output if len(output) <= _MAX_SHOWN else output[:_MAX_SHOWN] + '…'}"
         tokens = self.usage.input_tokens + self.usage.output_tokens
         return (
-            f"AgentResult({shown}, stop_reason={self.stop_reason.value!r}, "
-            f"iterations={self.iterations}, tokens={tokens})"
+            f"AgentResult({short_output(self._output, self.text)}, "
+            f"stop_reason={self.stop_reason.value!r}, iterations={self.iterations}, "
+            f"tokens={tokens})"
         )

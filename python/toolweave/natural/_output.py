@@ -37,6 +37,8 @@ _HIDDEN = "hidden"
 
 # Longer replies are read in a thread.
 _MAX_INLINE = 65_536
+# Longest text in a short repr.
+_MAX_SHOWN = 60
 _MISSING: Any = object()
 
 _PLAIN_TEXT = OutputSchema(str)
@@ -342,6 +344,14 @@ def output_of(value: Any) -> Any:
     if isinstance(value, MissingOutput):
         raise value.error
     return value
+
+
+def short_output(value: Any, text: str) -> str:
+    """Return an output that is `RunOutput.result`, or the text if it is that, for a short repr."""
+    if isinstance(value, (str, MissingOutput)):
+        return f"text={text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + '…'!r}"
+    output = repr(value)
+    return f"output={output if len(output) <= _MAX_SHOWN else output[:_MAX_SHOWN] + '…'}"
 
 
 def _sentence(problems: tuple[Violation, ...]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 
 from ..executor._results import to_json_value
 from ..kinds import SceneStatus, SceneStopReason
-from ..natural._output import output_of
+from ..natural._output import output_of, short_output
 from ..output._schema import Output
 
 if TYPE_CHECKING:
@@ -114,9 +114,9 @@ class ExecutedTool:
     """True if the call failed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SceneResult(Generic[Output]):
-    """The result of a run."""
+    """The result of a run. Its repr is one line, with the text shortened and without messages."""
 
     text: str
     """The final text: the answer of the last scene."""
@@ -128,9 +128,9 @@ class SceneResult(Generic[Output]):
     """The scenes in the order in which they were entered."""
     executed: tuple[ExecutedTool, ...]
     """The calls in order of execution."""
-    messages: tuple[Message, ...] = field(repr=False)
+    messages: tuple[Message, ...]
     """All messages of the conversation, without texts of actors."""
-    new_messages: tuple[Message, ...] = field(repr=False)
+    new_messages: tuple[Message, ...]
     """The messages that this run added."""
     input_tokens: int
     """Tokens of all prompts of the run."""
@@ -155,7 +155,7 @@ class SceneResult(Generic[Output]):
     repairs: tuple[Repair, ...] = ()
     """The repairs of plans and decisions of the model, in order."""
 
-    _output: Any = field(default=None, repr=False)
+    _output: Any = None
 
     @property
     def output(self) -> Output:
@@ -165,3 +165,10 @@ class SceneResult(Generic[Output]):
             OutputError: The run ended without a valid output.
         """
         return cast("Output", output_of(self._output))
+
+    def __repr__(self) -> str:
+        return (
+            f"SceneResult({short_output(self._output, self.text)}, "
+            f"stop_reason={self.stop_reason.value!r}, scenes={self.scenes}, "
+            f"iterations={self.iterations}, tokens={self.input_tokens + self.output_tokens})"
+        )

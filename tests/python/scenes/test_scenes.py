@@ -112,6 +112,19 @@ async def test_a_result_describes_the_whole_run() -> None:
     assert result.messages == result.new_messages
 
 
+def test_the_repr_of_a_result_is_one_line() -> None:
+    manager = SceneManager(ScriptedModel("x" * 100, "[1]"))
+    manager.scene("Maps").actor("Be brief.")
+    text = repr(manager.run_sync("Hi!", scene="Maps"))
+    assert text.startswith(
+        f"SceneResult(text='{'x' * 59}…', stop_reason='completed', scenes=('Maps',)"
+    )
+    assert "\n" not in text
+    assert len(text) < 160
+    typed = manager.run_sync("Hi!", scene="Maps", output_type=list[int])
+    assert repr(typed).startswith("SceneResult(output=[1], stop_reason='completed', ")
+
+
 @on_a_loop
 async def test_an_answer_without_a_scene_is_the_answer() -> None:
     steps = await steps_of(manager_of("Hello!"), "Hi!")
