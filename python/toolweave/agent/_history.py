@@ -76,7 +76,7 @@ class SentHistory:
         history = SentHistory(processors)
         filtered = self._filter(messages)
         if input_filter is not None:
-            filtered = await process_history(input_filter, filtered, context)
+            filtered = await process_history(input_filter, filtered, context, "input filter")
         history._filtered, history._replaced = list(filtered), len(messages)
         return history
 
@@ -88,8 +88,15 @@ async def process_history(
     processor: HistoryProcessor | _SummaryProcessor,
     messages: Sequence[Message],
     context: RunContext[Any],
+    kind: str = "history processor",
 ) -> list[Message]:
     """Return the messages that a history processor returns, once they are checked.
+
+    Args:
+        processor: The processor.
+        messages: The messages that it gets.
+        context: The context of the run.
+        kind: The kind of function, for errors.
 
     Raises:
         MessageError: A result is separated from its call, or a call from its result.
@@ -101,12 +108,12 @@ async def process_history(
     returned = function(context, given) if _takes_context(processor) else function(given)
     if inspect.isawaitable(returned):
         returned = await returned
-    name = _name_of(processor)
+    name = f"{kind} {_name_of(processor)!r}"
     if cast("object", returned) is None:
-        raise TypeError(f"history processor {name!r} must return messages, got None")
-    processed = as_messages(returned, f"the result of {name!r}")
+        raise TypeError(f"{name} must return messages, got None")
+    processed = as_messages(returned, f"the result of {name}")
     if messages and not processed:
-        raise ValueError(f"history processor {name!r} must keep a message, got none")
+        raise ValueError(f"{name} must keep a message, got none")
     _check_calls(name, messages, processed)
     return processed
 
@@ -189,7 +196,7 @@ def _check_calls(name: str, before: Sequence[Message], after: Sequence[Message])
             call_id = result.tool_call_id
             if call_id not in known and call_id not in was_alone:
                 raise MessageError(
-                    f"history processor {name!r} must keep calls with their results, got the "
+                    f"{name} must keep calls with their results, got the "
                     f"result of {result.name!r} ({call_id}) in message {index} without its call",
                     index,
                 )
@@ -197,7 +204,7 @@ def _check_calls(name: str, before: Sequence[Message], after: Sequence[Message])
     for call_id, (index, called) in unanswered.items():
         if call_id in had_result:
             raise MessageError(
-                f"history processor {name!r} must keep calls with their results, got the call of "
+                f"{name} must keep calls with their results, got the call of "
                 f"{called!r} ({call_id}) in message {index} without its result",
                 index,
             )

@@ -84,7 +84,7 @@ async def test_a_filter_must_keep_calls_with_their_results() -> None:
 
     triage = Agent(ScriptedModel(TO_BILLING), handoffs=[Handoff(billing, input_filter=cut)])
     with pytest.raises(
-        MessageError, match=r"'cut' must keep calls .* got the call of 'transfer_to"
+        MessageError, match=r"^input filter 'cut' must keep calls .* got the call of 'transfer_to"
     ):
         await triage.run("Hi!")
 

@@ -86,7 +86,7 @@ async def test_a_call_whose_result_is_deferred_may_stay_alone() -> None:
     [
         (None, TypeError, "'<lambda>' must return messages, got None"),
         ([], ValueError, "'<lambda>' must keep a message, got none"),
-        (7, TypeError, "the result of '<lambda>'"),
+        (7, TypeError, "the result of history processor '<lambda>'"),
     ],
 )
 @on_a_loop
