@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .._core import (
@@ -203,9 +204,12 @@ def _array(text: str) -> tuple[str, tuple[Repair, ...]] | None:
 
 def _repaired(text: str) -> tuple[str, tuple[Repair, ...]] | None:
     try:
-        return repair_json(text)
+        found = repair_json(text)
     except InvalidJSONError:
         return None
+    quotes = any(each.kind == "inner_quote" for each in found[1])
+    # Between two values there is no string of the first one, with quotes in it.
+    return None if quotes and has_several(text, "{[") else found
 
 
 def _words(text: str) -> Iterator[str]:
@@ -221,11 +225,15 @@ def _words(text: str) -> Iterator[str]:
             yield bare[label.end() :].strip("`*_\"' \t")
 
 
-def has_several_objects(text: str) -> bool:
-    """Return True if a text has a JSON object, and another one after it."""
+def has_several(text: str, brackets: str) -> bool:
+    """Return True if a text has two JSON values in a row that begin with one of the brackets."""
+    return any(map(partial(_has_two, text), brackets))
+
+
+def _has_two(text: str, bracket: str) -> bool:
     at = 0
     for _ in range(2):
-        at = text.find("{", at)
+        at = text.find(bracket, at)
         if at < 0:
             return False
         try:

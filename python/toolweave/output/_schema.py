@@ -21,7 +21,7 @@ from ._reading import (
     ReadOutput,
     best,
     candidates,
-    has_several_objects,
+    has_several,
     parsed,
     wrapped_schema,
 )
@@ -160,8 +160,8 @@ class OutputSchema:
             return _invalid("truncated", "the answer was cut off before its end")
         if failed is not None:
             return failed
-        several = has_several_objects(text)
-        problem = "more than one JSON object" if several else "no JSON that can be read"
+        several = has_several(text, "{[" if arrays else "{")
+        problem = "more than one JSON value" if several else "no JSON that can be read"
         return _invalid("invalid_json", f"the answer has {problem}")
 
     def _read_value(

@@ -115,7 +115,9 @@ def test_a_reply_is_read_as_a_value_of_the_type(output_type: Any, text: str, exp
     ("output_type", "text", "expected"),
     [
         (City, "I do not know.", "the answer has no JSON that can be read"),
-        (City, '{"name": "Oslo"} {"name": "Rome"}', "the answer has more than one JSON object"),
+        (City, '{"name": "Oslo"} {"name": "Rome"}', "the answer has more than one JSON value"),
+        (City, 'Not {"name": "Oslo"}. It is {"name": "Rome", "people": 3}', "more than one JSON"),
+        (list[str], 'Not ["Oslo"]. It is ["Rome"]', "more than one JSON"),
         (City, '{"name": "Oslo"} {name}', "the answer has no JSON that can be read"),
         (City, "{" * 9000 + '{"name": 1}', "the answer has no JSON that can be read"),
         (City, "[1]", "the value: [1] is not an object"),
