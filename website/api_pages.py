@@ -10,6 +10,7 @@ import contextlib
 import io
 import os
 import pkgutil
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -70,6 +71,12 @@ The command `toolweave` comes with the package. Exit codes: 0 for success, 1 if 
 failed, 2 for invalid usage or input.
 
 """
+DESCRIBING = (griffe.DocstringSectionKind.parameters, griffe.DocstringSectionKind.attributes)
+"""Sections of a docstring with a text for each parameter or attribute."""
+EMPTY = re.compile(r"^(dict|list)\[.*\]\(\)$")
+"""A field that begins as an empty dict or list."""
+LINK = re.compile(r"\]\(\.\./\.\./([a-z/-]+)\.html\)")
+"""A link in a docstring to a page of the documentation, as `PackageDocstrings` writes it."""
 
 
 def load() -> griffe.Module:
@@ -171,7 +178,7 @@ def settings_page(package: griffe.Module, modules: dict[str, griffe.Module]) -> 
     for path, module in (*modules.items(), ("toolweave", package)):
         for name in exports(module):
             found = module[name]
-            has_options = found.is_function or (found.is_class and not is_error(found))
+            has_options = found.is_function or (found.is_class and is_made_by_users(found))
             rows = list(options_of(found)) if has_options else []
             if rows and found.canonical_path not in seen:
                 seen.add(found.canonical_path)
@@ -180,7 +187,7 @@ def settings_page(package: griffe.Module, modules: dict[str, griffe.Module]) -> 
                     "",
                     f"[`{name}`](api/{path}.md#{path}.{name}): {first_sentence(found)}",
                     "",
-                    "| option | default | |",
+                    "| option | default | meaning |",
                     "| --- | --- | --- |",
                     *rows,
                     "",
@@ -194,40 +201,69 @@ def shared_options(package: griffe.Module, modules: dict[str, griffe.Module]) ->
     for path, users in sorted(taken.items(), key=lambda item: item[0].rpartition(".")[2]):
         links = ", ".join(f"[`{name}`](api/{link})" for name, link in users)
         yield from (f"## {path.rpartition('.')[2]}", "", f"Taken by {links}.", "")
-        yield from ("| option | default | |", "| --- | --- | --- |")
+        yield from ("| option | default | meaning |", "| --- | --- | --- |")
         for name, default, text in option_pages.rows(package, path):
             yield f"| `{name}` | {code(default) if default else ''} | {cell(text)} |"
         yield ""
 
 
 def options_of(found: griffe.Object | griffe.Alias) -> Iterator[str]:
-    """Yield a row for each parameter of a class or function that has a default."""
+    """Yield a row for each parameter of a class or function that has a default.
+
+    Raises:
+        ValueError: A parameter has no text.
+    """
     texts = described(found)
     for parameter in found.parameters:  # type: ignore[union-attr]
-        if parameter.default is None or parameter.name.startswith("_"):
+        if (
+            parameter.default is None
+            or parameter.name.startswith("_")
+            or parameter.kind is griffe.ParameterKind.var_keyword
+        ):
             continue
-        attribute = found.members.get(parameter.name)
-        text = texts.get(parameter.name, "")
-        if not text and attribute is not None and attribute.docstring:
-            text = attribute.docstring.value
-        yield f"| `{parameter.name}` | {code(str(parameter.default))} | {cell(text)} |"
+        if not texts.get(parameter.name):
+            raise ValueError(f"{found.path}: {parameter.name} must have a docstring")
+        default, text = default_of(parameter, found.package), cell(texts[parameter.name])
+        yield f"| `{parameter.name}` | {code(default) if default else ''} | {text} |"
+
+
+def default_of(parameter: griffe.Parameter, package: griffe.Module) -> str:
+    """Return the default of a parameter: of a constant its value, or nothing if that is long."""
+    value = parameter.default
+    while isinstance(value, griffe.ExprName) and value.canonical_path.startswith("toolweave."):
+        named = package[value.canonical_path.removeprefix("toolweave.")]
+        if not named.is_attribute or named.value is None:
+            return ""
+        value = named.value
+    written = EMPTY.sub(lambda made: "{}" if made[1] == "dict" else "[]", str(value))
+    return "" if len(written) > 60 or "__file__" in written else written
 
 
 def described(found: griffe.Object | griffe.Alias) -> dict[str, str]:
-    """Return the texts about parameters in the docstrings of a class and of its `__init__`."""
+    """Return the texts about the parameters and attributes of a function, or a class."""
     texts: dict[str, str] = {}
-    for documented in (found, found.members.get("__init__")):
-        if documented is None or not documented.docstring:
-            continue
-        for section in documented.docstring.parse("google", warnings=False):
-            if section.kind is griffe.DocstringSectionKind.parameters:
-                texts.update({item.name.lstrip("*"): item.description for item in section.value})
+    classes = [*reversed(found.mro()), found] if found.is_class else [found]
+    for documented in classes:
+        texts.update(
+            (name, attribute.docstring.value)
+            for name, attribute in documented.members.items()
+            if attribute.docstring
+        )
+        for described_in in (documented, documented.members.get("__init__")):
+            if described_in is None or not described_in.docstring:
+                continue
+            for section in described_in.docstring.parse("google", warnings=False):
+                if section.kind in DESCRIBING:
+                    texts.update(
+                        (item.name.lstrip("*"), item.description) for item in section.value
+                    )
     return texts
 
 
-def is_error(found: griffe.Object | griffe.Alias) -> bool:
-    """Return whether a class is an exception of the package."""
-    return found.canonical_path.startswith("toolweave.exceptions.")
+def is_made_by_users(found: griffe.Object | griffe.Alias) -> bool:
+    """Return whether a class is neither an exception nor one that only the package instantiates."""
+    is_error = found.canonical_path.startswith("toolweave.exceptions.")
+    return not is_error and "Created by `" not in (found.docstring.value if found.docstring else "")
 
 
 def errors_page(package: griffe.Module, modules: dict[str, griffe.Module]) -> str:
@@ -319,8 +355,9 @@ def first_sentence(found: griffe.Object | griffe.Alias) -> str:
 
 
 def cell(text: str) -> str:
-    """Return a text as the cell of a table."""
-    return " ".join(text.partition("\n\n")[0].split()).replace("|", "\\|")
+    """Return a text as the cell of a table of a page in ``reference``."""
+    linked = LINK.sub(r"](../\1.md)", text.partition("\n\n")[0])
+    return " ".join(linked.split()).replace("|", "\\|")
 
 
 def code(text: str) -> str:

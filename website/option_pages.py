@@ -67,9 +67,7 @@ def takers(modules: dict[str, griffe.Module]) -> dict[str, list[tuple[str, str]]
                 method = "" if each.name == name else f".{each.name}"
                 if options is not None and each.canonical_path + method not in seen:
                     seen.add(each.canonical_path + method)
-                    # The reference shows an inherited method with the class that defines it.
-                    shown = method if method[1:] in module[name].members else ""
-                    link = f"{path}.md#{path}.{name}{shown}"
+                    link = f"{path}.md#{path}.{name}{method}"
                     taken.setdefault(options, []).append((f"{name}{method}", link))
     return taken
 

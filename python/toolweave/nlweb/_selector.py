@@ -177,6 +177,12 @@ def configure(
 
     Arguments that are not given revert to NLWeb's defaults.
 
+    Args:
+        registry: The registry; None for the ``tools.xml`` of the running NLWeb.
+        scorer: The scorer; None for NLWeb's own model.
+        policy: The policy; None for that of NLWeb, which makes one call for each tool.
+        **options: See `RoutingOptions`.
+
     Raises:
         TypeError: An argument is of the wrong type, or an option is unknown.
         ValueError: A timeout is not above 0.

@@ -50,7 +50,9 @@ class MessageCollector:
     item_type: str
     site: str | None
     query: str = ""
+    """The user's query."""
     query_params: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Parameters of the query's URL, as NLWeb's handlers have them."""
     messages: list[Any] = field(default_factory=list[Any])
     """Messages in the order in which they were sent."""
 

@@ -33,6 +33,12 @@ use crate::{
 /// behind the later one, to the beginning of the next text.
 ///
 /// The arguments become the envelope of every message. Safe to share between threads.
+///
+/// Args:
+///     from_agent: The agent that wrote the reply.
+///     generation_id: The id that all messages of the reply share.
+///     run_id: The run in which the reply was written.
+///     chat_id: The chat of the run.
 #[pyclass(name = "Joiner", module = "toolweave", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyJoiner(Mutex<State>);

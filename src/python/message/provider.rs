@@ -64,6 +64,10 @@ pub(crate) fn from_openai<'py>(messages: &Bound<'py, PyAny>) -> PyResult<Bound<'
 /// part of the system prompt. Blank texts, and reasoning without a signature in its metadata, are
 /// omitted, because the API rejects them. Call ids are made unique and conform to the API's format.
 ///
+/// Args:
+///     messages: A conversation.
+///     dangling: The treatment of a call without a result, as in `to_openai`.
+///
 /// Returns:
 ///     The system prompt and the messages, as dicts.
 ///
@@ -90,6 +94,10 @@ pub(crate) fn to_anthropic<'py>(
 /// `generation_id` is the id of the reply; for a reply without an id that continues after its
 /// calls, it is derived from the id of the first call. Everything that only that API knows is kept
 /// in ``metadata["anthropic"]``.
+///
+/// Args:
+///     messages: Messages and responses as that client has them.
+///     system: The system prompt of the request, which becomes the first message.
 ///
 /// Raises:
 ///     MessageError: A part is missing, invalid or unknown; the error names the message and the

@@ -87,6 +87,32 @@ def test_every_command_error_and_setting_is_listed(generated: dict[str, str]) ->
     assert "## toolweave.Limits" in settings
 
 
+def test_a_setting_has_the_value_and_the_text_of_its_default(
+    package: griffe.Module, generated: dict[str, str]
+) -> None:
+    settings = generated["reference/settings.md"]
+    for row in (
+        "| `max_concurrency` | `16` | ",
+        "| `max_message_bytes` | `16 * 1024 * 1024` | ",
+        "| `max_tag_bytes` | `512` | Maximum size of a tag, ",
+        "| `role` | `'user'` | The role of the author. |",
+        "| `links` | `{}` | ",
+    ):
+        assert row in settings
+    stale = package["web.Page"].members["links"]
+    docstring, stale.docstring = stale.docstring, None
+    try:
+        with pytest.raises(ValueError, match=r"web\.Page: links must have a docstring"):
+            api_pages.pages(package)
+    finally:
+        stale.docstring = docstring
+
+
+def test_docstrings_link_to_the_pages_that_they_name(generated: dict[str, str]) -> None:
+    assert "[Typed results](../explanation/results.md)" in generated["reference/settings.md"]
+    assert "docs/" not in generated["reference/settings.md"]
+
+
 def test_options_that_functions_share_are_listed_with_their_defaults(
     generated: dict[str, str],
 ) -> None:
@@ -105,7 +131,7 @@ def test_options_that_functions_share_are_listed_with_their_defaults(
     }.items():
         _, _, section = settings.partition(f"\n## {options}\n")
         assert row in section.partition("\n## ")[0], options
-    assert "[`Agent.run`](api/toolweave.agent.md#toolweave.agent.Agent)" in settings
+    assert "[`Agent.run`](api/toolweave.agent.md#toolweave.agent.Agent.run)" in settings
 
 
 def test_every_set_of_options_of_a_public_function_has_defaults(package: griffe.Module) -> None:

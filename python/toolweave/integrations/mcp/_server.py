@@ -55,7 +55,7 @@ def mcp_server(
     Args:
         tools: Tools, or an executor with tools, which may be shared.
         name: Name of the server.
-        version: Version of the server.
+        version: Version of the server; by default, that of toolweave.
         instructions: Instructions for the use of the tools, for clients.
     """
     check_text("name", name)
