@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import inspect
 import io
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,7 @@ from toolweave import cli
 
 # Pages with tests of their own.
 APART = {"testing.md", "deployment.md"}
+SAVED = re.compile(r"(?s)as `([\w./]+)`:\n\n```(?:html|js|json|xml)\n(.*?)```\n")
 LESSONS = [DOCS / "index.md"] + [
     page for page in PAGES if page.parent.name in ("tutorial", "how-to") and page.name not in APART
 ]
@@ -55,6 +57,11 @@ def output_of(page: Path, example: Example, **given: Any) -> str:
     return printed_by(page, example, **given).removeprefix(before)
 
 
+def saved_files(page: Path) -> list[tuple[str, str]]:
+    """Return the names and texts of the files other than programs that a page lets readers save."""
+    return SAVED.findall(page.read_text("utf-8"))
+
+
 def lessons() -> Iterator[Any]:
     for page in LESSONS:
         for example in examples(page.read_text("utf-8")):
@@ -71,9 +78,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(("page", "example"), list(lessons()))
 def test_a_block_prints_what_its_page_shows(page: Path, example: Example, folder: Path) -> None:
-    for block in blocks(page.read_text("utf-8")):
-        if block.language == "xml":
-            (folder / "tools.xml").write_text(block.code, "utf-8")
+    for name, text in saved_files(page):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
     printed = output_of(page, example)
     shown = shown_output(page, example)
     if shown is not None:
