@@ -26,6 +26,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SKIPPED = r"(?ms:^```.*?^```[ ]*$)|`[^`\n]+`"
 LINK = re.compile(rf"{SKIPPED}|(?P<text>!?\[(?:[^][]|`[^`]*`)*\]\()(?P<path>[^)\s#:]+)(?=[)#])")
 
+DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
 
 def absolute(markdown: str, repository: str, ref: str) -> str:
     """Return a page at the root of a repository with absolute links and images."""
@@ -86,15 +88,19 @@ def notes(version: str) -> str:
     """Return the text of a version's section in the changelog.
 
     Raises:
-        ValueError: There is no such section.
+        ValueError: There is no such section, or it has no date yet.
     """
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
     section = re.search(
-        rf"^## {re.escape(version)}\b[^\n]*\n(.*?)(?=^## |\Z)", changelog, re.MULTILINE | re.DOTALL
+        rf"^## {re.escape(version)}\b([^\n]*)\n(.*?)(?=^## |\Z)",
+        changelog,
+        re.MULTILINE | re.DOTALL,
     )
     if section is None:
         raise ValueError(f"CHANGELOG.md has no section for {version}")
-    return section[1].strip() + "\n"
+    if not DATE.search(section[1]):
+        raise ValueError(f"CHANGELOG.md has no date for {version}")
+    return section[2].strip() + "\n"
 
 
 def write_address(repository: str, ref: str) -> None:

@@ -42,6 +42,12 @@ def test_the_readme_is_short() -> None:
     assert len(README.read_bytes()) <= 7 * 1024
 
 
+def test_the_readme_ends_with_five_links() -> None:
+    _, _, read_on = README.read_text("utf-8").partition("## Read on\n")
+    assert len(re.findall(r"^- \[[^]]+\]\(", read_on, re.MULTILINE)) == 5
+    assert read_on.partition("\n\nMIT license")[0].count("](") == 5
+
+
 def test_the_tests_of_guarantees_exist() -> None:
     rows = GUARANTEES.read_text("utf-8")
     named = re.findall(r"\[([^]]+)\]\(\.\./\.\./(tests/python/[a-z_/]+\.py)\)", rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -33,7 +34,7 @@ def test_the_readme_of_a_package_has_only_absolute_links() -> None:
     text = prepare.absolute(README.read_text("utf-8"), ADDRESS, "v1")
     outside = re.sub(r"(?ms)^```.*?^```$|`[^`\n]+`", "", text)
     links = re.findall(r"(!?)\[[^]]*\]\(([^)]+)\)", outside)
-    assert len(links) > 20
+    assert len(links) > 15
     for image, link in links:
         found = re.fullmatch(rf"{ADDRESS}/(blob|raw)/v1/([^#]+)(#.*)?", link)
         assert found is not None, link
@@ -64,6 +65,20 @@ def test_addresses_are_added_once() -> None:
 def test_a_tag_of_another_version_is_refused() -> None:
     with pytest.raises(ValueError, match=r"Cargo.toml has version .*, the tag is v99.0.0"):
         prepare.version_of("v99.0.0")
+
+
+def test_notes_are_those_of_a_version_with_a_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepare, "ROOT", tmp_path)
+    changelog = tmp_path / "CHANGELOG.md"
+    changelog.write_text("# Changelog\n\n## 1.2.0, not yet released\n\nNew.\n\n## 1.1.0\n", "utf-8")
+    with pytest.raises(ValueError, match=r"no section for 1\.3\.0"):
+        prepare.notes("1.3.0")
+    with pytest.raises(ValueError, match=r"no date for 1\.2\.0"):
+        prepare.notes("1.2.0")
+    changelog.write_text("# Changelog\n\n## 1.2.0, 2026-12-01\n\nNew.\n\n## 1.1.0\n", "utf-8")
+    assert prepare.notes("1.2.0") == "New.\n"
 
 
 def complete() -> set[str]:
