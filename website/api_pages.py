@@ -11,6 +11,7 @@ import io
 import os
 import pkgutil
 import re
+import runpy
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -59,10 +60,23 @@ ERRORS = """\
 # Errors
 
 Every exception of the package is a `ToolweaveError`. Errors of the programmer, such as an argument
-out of range, are Python's own `TypeError` and `ValueError`.
+out of range, are Python's own `TypeError` and `ValueError`. The [reasons why a run
+stops](../explanation/agents.md#stop-reasons), the [diagnostics of
+registries](../explanation/registry.md#diagnostics), and what [`toolweave
+serve`](../explanation/serve.md#promises) answers to a call that stays invalid are no exceptions.
 
 | exception | also a | cause | raised by |
 | --- | --- | --- | --- |
+"""
+HTTP_ERRORS = """
+
+## Errors of chats over HTTP
+
+The server answers with `{"error": {"code", "message"}}`. Clients in Python raise a
+`ChatRequestError` with both.
+
+| status | code | cause |
+| --- | --- | --- |
 """
 COMMANDS = """\
 # Commands
@@ -279,7 +293,22 @@ def errors_page(package: griffe.Module, modules: dict[str, griffe.Module]) -> st
             f"| [`{name}`](api/toolweave.exceptions.md#toolweave.exceptions.{name}) "
             f"| {', '.join(bases)} | {cell(found.docstring.value)} | {where} |"
         )
-    return ERRORS + "\n".join(lines) + "\n"
+    return ERRORS + "\n".join(lines) + HTTP_ERRORS + "\n".join(http_errors()) + "\n"
+
+
+def http_errors() -> Iterator[str]:
+    """Yield a row for each error of the chat server."""
+    # The file imports the standard library only, unlike its package.
+    values = runpy.run_path(str(PACKAGE / "web/_openapi/_error_replies.py"))
+    kind = values["ErrorReply"]
+    replies: set[tuple[int, str, str]] = set()
+    for value in values.values():
+        if isinstance(value, kind):
+            replies.add(value)
+        elif isinstance(value, tuple):
+            replies.update(each for each in value if isinstance(each, kind))
+    for status, error_code, reason in sorted(replies):
+        yield f"| {status} | `{error_code}` | {cell(reason)} |"
 
 
 def raisers(modules: dict[str, griffe.Module]) -> dict[str, list[tuple[str, str]]]:
@@ -293,8 +322,9 @@ def raisers(modules: dict[str, griffe.Module]) -> dict[str, list[tuple[str, str]
             if exported.kind is griffe.Kind.CLASS:
                 inner += [
                     each
-                    for key, each in exported.members.items()
-                    if not each.is_alias and (key == "__init__" or not key.startswith("_"))
+                    for key, each in exported.all_members.items()
+                    if (each.inherited or not each.is_alias)
+                    and (key == "__init__" or not key.startswith("_"))
                 ]
             for each in inner:
                 if not each.docstring or each.canonical_path in seen:
