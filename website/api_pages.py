@@ -318,6 +318,8 @@ def raisers(modules: dict[str, griffe.Module]) -> dict[str, list[tuple[str, str]
     for path, module in modules.items():
         for name in exports(module):
             exported = module[name]
+            if exported.is_alias:  # the members of an alias are aliases
+                exported = exported.final_target
             inner = [exported]
             if exported.kind is griffe.Kind.CLASS:
                 inner += [

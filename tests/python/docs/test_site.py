@@ -82,6 +82,8 @@ def test_every_command_error_and_setting_is_listed(generated: dict[str, str]) ->
         assert f"| [`{name}`](api/toolweave.exceptions.md#toolweave.exceptions.{name})" in errors
     [row] = [line for line in errors.splitlines() if line.startswith("| [`OutputError`]")]
     assert "[`Agent.run`](api/toolweave.agent.md#toolweave.agent.Agent.run)" in row
+    [row] = [line for line in errors.splitlines() if line.startswith("| [`RegistryError`]")]
+    assert "#toolweave.registry.ToolRegistry.load)" in row
     assert "| 409 | `chat_busy` | A run is active in the chat. |" in errors
     assert "| 401 | `unauthorized` | The request is unauthenticated. |" in errors
     settings = generated["reference/settings.md"]
