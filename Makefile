@@ -180,12 +180,12 @@ $(VENV)/uv:
 	@command -v cargo >/dev/null || { echo "toolweave needs Rust: https://rustup.rs"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and \
 		"toolweave needs Python 3.10 or newer; name one: make PYTHON=python3.12")'
-	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) uv
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS) uv
 	@touch $@
 
 $(VENV)/maturin: pyproject.toml $(CONSTRAINTS) | $(VENV)/uv
-	$(INSTALL) --group build
+	@$(INSTALL) --group build
 	@touch $@
 
 $(VENV)/dev: pyproject.toml $(CONSTRAINTS) | $(VENV)/maturin
@@ -193,9 +193,12 @@ $(VENV)/dev: pyproject.toml $(CONSTRAINTS) | $(VENV)/maturin
 	@touch $@
 
 # No `--features` here: they would replace those of pyproject.toml, not add to them. And a
-# `--group`, because maturin installs the group `dev` where it is given none.
+# `--group`, because maturin installs the group `dev` where it is given none. What maturin, uv and
+# cargo print is shown if they fail.
 $(VENV)/built: $(CORE) pyproject.toml $(VENV)/maturin
-	UV_CONSTRAINT=$(CONSTRAINTS) $(BIN)/maturin develop --uv --locked --extras demo --group build
+	@echo "building the package for development, which takes two minutes the first time"
+	@UV_CONSTRAINT=$(CONSTRAINTS) $(BIN)/maturin develop --quiet --uv --locked --extras demo --group build \
+		>$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log >&2; exit 1; }
 	@touch $@
 
 # Node comes with the group `dev`, and the packages by their lock files.
