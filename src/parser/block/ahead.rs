@@ -54,8 +54,3 @@ pub(super) fn starts(mut bytes: &[u8], parts: &[&[u8]]) -> Option<bool> {
 pub(super) fn count(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|&&byte| is(byte)).count()
 }
-
-/// Return true if the byte may be part of a tool's name in markup.
-pub(super) fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':' | b'/') || byte >= 0x80
-}

@@ -2,8 +2,8 @@
 
 use memchr::memchr3;
 
-use super::{ahead::is_name_byte, step::Input};
-use crate::parser::work;
+use super::step::Input;
+use crate::parser::{dialect::names::is_name_byte, work};
 
 /// A scanner of the arguments of one call.
 #[derive(Clone, Debug)]

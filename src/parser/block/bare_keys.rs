@@ -13,12 +13,12 @@ use memchr::memchr3;
 
 use super::{
     Excess, Outcome, Syntax,
-    ahead::{Ahead, ahead, count, is_name_byte, starts},
+    ahead::{Ahead, ahead, count, starts},
     read::Read,
     step::{Input, Step},
 };
 use crate::parser::{
-    dialect::{Block, Evidence},
+    dialect::{Block, Evidence, names::is_name_byte},
     machine::Ending,
     work,
 };

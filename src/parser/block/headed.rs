@@ -9,7 +9,7 @@ use super::{
     step::{Input, Step},
 };
 use crate::parser::{
-    dialect::{Block, Evidence},
+    dialect::{Block, Evidence, names::is_name_byte},
     grammar::Grammar,
     literal::{Literal, LiteralMatch},
 };
@@ -147,7 +147,8 @@ impl Reader {
 
     pub(super) fn begins(block: Block, body: Headed, bytes: &[u8]) -> Option<bool> {
         let lead = Marks { inner: body.marks, close: block.close }.lead();
-        let begins = is_name(*bytes.first()?) || !body.opened && lead == bytes.first().copied();
+        let begins =
+            is_name_byte(*bytes.first()?) || !body.opened && lead == bytes.first().copied();
         match body.header {
             Header::Typed if block.evidence == Evidence::Marked => {
                 Some(begins && begins_with_type(body, bytes)?)
@@ -239,7 +240,7 @@ impl Reader {
                 let ends_line = byte == b'\n' && matches!(part, Part::Name { .. });
                 if byte.is_ascii_whitespace() && !(ends_line && word.from.is_some()) {
                     word.to = word.to.or(word.from.map(|_| at));
-                } else if is_name(byte) && word.to.is_none() {
+                } else if is_name_byte(byte) && word.to.is_none() {
                     word.from.get_or_insert(at);
                 } else {
                     let span = word.span(at);
@@ -256,7 +257,7 @@ impl Reader {
     /// Return true if a header may begin with this byte, without a mark before it.
     fn begins_header(&self, byte: u8) -> bool {
         let stripped = self.block.evidence == Evidence::Stripped;
-        is_name(byte)
+        is_name_byte(byte)
             && (self.ended == 0
                 || stripped
                     && self.block.open.iter().any(|open| open.as_bytes().first() == Some(&byte)))
@@ -376,11 +377,6 @@ fn name_span(part: Part, word: Option<(usize, usize)>) -> Option<(usize, usize)>
         Part::Name { typed } => Some(word.unwrap_or(typed)),
         Part::Id { name } => Some(name),
     }
-}
-
-/// Return true if a name may contain this byte.
-fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':' | b'/' | 0x80..)
 }
 
 /// Return the place of the name in an id such as `functions.NAME:0`, and true if it is such an id.

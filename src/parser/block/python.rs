@@ -7,13 +7,16 @@ use std::collections::VecDeque;
 
 use super::{
     Excess, Outcome, Syntax,
-    ahead::{Ahead, ahead, count, is_name_byte},
+    ahead::{Ahead, ahead, count},
     arguments::{Arguments, Scan},
     read::Read,
     step::{Input, Step},
 };
 use crate::parser::{
-    dialect::{Block, Evidence},
+    dialect::{
+        Block, Evidence,
+        names::{begins_name, is_name_byte},
+    },
     machine::Ending,
 };
 
@@ -289,8 +292,4 @@ enum Token {
 /// Return true if the shape of the block is the evidence.
 fn is_exact(block: Block) -> bool {
     block.evidence != Evidence::Marked
-}
-
-fn begins_name(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
 }

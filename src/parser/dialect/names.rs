@@ -4,21 +4,34 @@
 pub(in crate::parser) fn written<'n>(dialect: &str, name: &'n str) -> Option<&'n str> {
     let is_python =
         |name: &str| name.split('.').all(|part| !part.is_empty() && part.chars().all(is_word));
+    let is_plain = name.bytes().all(is_name_byte);
     match dialect {
         "pythonic" | "lfm2" => {
             (is_python(name) && !name.starts_with(|ch: char| ch.is_ascii_digit())).then_some(name)
         }
-        // The name ends with a brace or a parenthesis.
-        "gemma4" | "functiongemma" => (!name.contains(['{', '}', '(', ')'])).then_some(name),
+        "gemma4" | "functiongemma" | "hunyuan" | "mistral_v11" => is_plain.then_some(name),
+        "glm45" | "glm47" => {
+            (is_plain && name.bytes().next().is_some_and(begins_name)).then_some(name)
+        }
         // The name is what follows the last colon, or stands before it.
-        "kimi_k2" => (!name.contains(['{', '}', ':', '|']))
+        "kimi_k2" => (is_plain && !name.contains(':'))
             .then(|| name.strip_prefix("functions.").unwrap_or(name)),
         "harmony" => (!name.contains(['{', '}', '|']))
             .then(|| name.strip_prefix("functions.").unwrap_or(name)),
-        "mistral_v11" => (!name.contains(['{', '[', ']'])).then_some(name),
-        "deepseek_v3" | "deepseek_v31" => (!name.contains(['{', '}', '\u{ff5c}'])).then_some(name),
+        "deepseek_v3" | "deepseek_v31" => (is_plain && !name.contains('\u{ff5c}')).then_some(name),
         _ => Some(name),
     }
+}
+
+/// Return true if the name of a tool may contain the byte where neither a quote nor a tag encloses
+/// it.
+pub(in crate::parser) fn is_name_byte(byte: u8) -> bool {
+    begins_name(byte) || byte.is_ascii_digit() || matches!(byte, b'-' | b'.' | b':' | b'/')
+}
+
+/// Return true if such a name may begin with the byte, where only that shows that it is one.
+pub(in crate::parser) fn begins_name(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
 }
 
 fn is_word(ch: char) -> bool {

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toolweave as tw
+from dialect_cases import FILES, TOOLS, read
 from paths import CASES, SHARED
 from toolweave import Dialect
 
@@ -107,6 +108,35 @@ def test_a_dialect_knows_which_tools_it_can_name() -> None:
         assert Dialect.named(name).can_name("get_weather")
     assert Dialect.named("natural").can_name("get-weather")
     assert not Dialect.named("pythonic").can_name("get-weather")
+
+
+def one_call(dialect: str) -> dict[str, Any]:
+    """Return the first golden case of a dialect with a single call."""
+    return next(
+        case
+        for case in FILES[dialect]
+        if len(case["calls"]) == 1 and dialect in case["read_by"] and "options" not in case
+    )
+
+
+ONE_CALL = {dialect: one_call(dialect) for dialect in FILES if dialect != "reasoning"}
+
+
+@given(name=st.text(st.characters(exclude_categories=["Z", "C"]) | st.sampled_from("aZ5_-.:/")))
+@pytest.mark.parametrize("dialect", ONE_CALL)
+def test_a_tool_is_called_or_its_name_is_refused(dialect: str, name: str) -> None:
+    case = ONE_CALL[dialect]
+    [call] = case["calls"]
+    tools = [{**tool, "name": name} for tool in TOOLS if tool["name"] == call["name"]]
+    try:
+        parser = tw.Parser(tools, dialects=(dialect,))
+    except tw.ContractError:
+        return
+    seen = read(parser, [case["reply"].replace(call["name"], name)])
+    expected = {**call, "name": name}
+    if "id" in call:
+        expected["id"] = call["id"].replace(call["name"], name)
+    assert (seen.calls, seen.invalid) == ([expected], [])
 
 
 def test_an_unknown_dialect_is_answered_with_the_known_ones() -> None:

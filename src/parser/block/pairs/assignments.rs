@@ -4,10 +4,13 @@
 //! follows, since the quote after it may be missing.
 
 use super::{Arguments, IMPLICIT, Reader, State, Tag};
-use crate::parser::block::{
-    Outcome,
-    ahead::{Ahead, is_name_byte},
-    step::{Input, Step},
+use crate::parser::{
+    block::{
+        Outcome,
+        ahead::Ahead,
+        step::{Input, Step},
+    },
+    dialect::names::is_name_byte,
 };
 
 /// The quotes of assignments. They count directly after an equals sign.

@@ -20,15 +20,20 @@ use std::collections::VecDeque;
 
 use self::{
     assignments::Quoting,
-    tags::{TAGS, Tag, begins_body, begins_name, is_suffix_byte},
+    tags::{TAGS, Tag, begins_body, is_suffix_byte},
 };
 use super::{
     Excess, Outcome, Syntax,
-    ahead::{Ahead, ahead, is_name_byte},
+    ahead::{Ahead, ahead},
     read::Read,
     step::{Input, Step},
 };
-use crate::parser::{json::Json, machine::Ending, search::contains};
+use crate::parser::{
+    dialect::names::{begins_name, is_name_byte},
+    json::Json,
+    machine::Ending,
+    search::contains,
+};
 
 /// The layout of such calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,10 @@
 //! The tags of calls with a tag for each key and one for each value, and the beginnings of such calls.
 
 use super::Pairs;
-use crate::parser::block::ahead::{count, is_name_byte, starts};
+use crate::parser::{
+    block::ahead::{count, starts},
+    dialect::names::{begins_name, is_name_byte},
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag {
@@ -107,10 +110,6 @@ pub(super) fn begins_call(bytes: &[u8], suffix: [&[u8]; 2]) -> Option<bool> {
 pub(super) fn assigns(bytes: &[u8]) -> Option<bool> {
     let rest = bytes.trim_ascii_start();
     Some(*rest.first()? == b'=' && *rest.get(1)? != b'=')
-}
-
-pub(super) fn begins_name(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80
 }
 
 pub(super) fn is_suffix_byte(byte: u8) -> bool {
