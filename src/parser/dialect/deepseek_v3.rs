@@ -8,8 +8,8 @@
 //! ````
 
 use super::{
-    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, ResultContent, ResultMarkup,
-    Several, Teaching, Writing,
+    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, ResultMarkup, Several, Teaching,
+    Writing,
 };
 use crate::parser::block::{Body, Boundary, Headed, Header, Mark};
 
@@ -70,24 +70,24 @@ const WRITING: Writing = Writing {
     },
     results: ResultMarkup {
         open: "<｜tool▁outputs▁begin｜>",
-        before: "<｜tool▁output▁begin｜>",
-        content: ResultContent::Text,
-        after: "<｜tool▁output▁end｜>",
-        separator: "\n",
         close: "<｜tool▁outputs▁end｜>",
+        ..ResultMarkup::lines("<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>")
     },
     ids: IdForm::None,
-    markers: &[
-        "<｜tool▁calls▁",
-        "<｜tool▁call▁",
-        "<｜tool▁sep｜>",
-        "<｜tool▁outputs▁",
-        "<｜tool▁output▁",
-        "<｜begin▁of▁sentence｜>",
-        "<｜end▁of▁sentence｜>",
-        "<｜User｜>",
-        "<｜Assistant｜>",
-    ],
+    markers: MARKERS,
 };
+
+/// The markers of both versions.
+pub(super) const MARKERS: &[&str] = &[
+    "<｜tool▁calls▁",
+    "<｜tool▁call▁",
+    "<｜tool▁sep｜>",
+    "<｜tool▁outputs▁",
+    "<｜tool▁output▁",
+    "<｜begin▁of▁sentence｜>",
+    "<｜end▁of▁sentence｜>",
+    "<｜User｜>",
+    "<｜Assistant｜>",
+];
 
 const TEACHING: Teaching = Teaching { several: Several::OneBlock, ..Teaching::DEFAULT };

@@ -5,8 +5,8 @@
 //! ```
 
 use super::{
-    ArgumentMarkup, Block, CallMarkup, Dialect, IdForm, ResultContent, ResultMarkup, Several,
-    Teaching, ToolList, Writing, deepseek_v3,
+    ArgumentMarkup, Block, CallMarkup, Dialect, IdForm, ResultMarkup, Several, Teaching, ToolList,
+    Writing, deepseek_v3,
 };
 use crate::parser::block::Header;
 
@@ -34,26 +34,9 @@ const WRITING: Writing = Writing {
         separator: "",
         close: "<｜tool▁calls▁end｜>",
     },
-    results: ResultMarkup {
-        open: "",
-        before: "<｜tool▁output▁begin｜>",
-        content: ResultContent::Text,
-        after: "<｜tool▁output▁end｜>",
-        separator: "",
-        close: "",
-    },
+    results: ResultMarkup::joined("<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>"),
     ids: IdForm::None,
-    markers: &[
-        "<｜tool▁calls▁",
-        "<｜tool▁call▁",
-        "<｜tool▁sep｜>",
-        "<｜tool▁outputs▁",
-        "<｜tool▁output▁",
-        "<｜begin▁of▁sentence｜>",
-        "<｜end▁of▁sentence｜>",
-        "<｜User｜>",
-        "<｜Assistant｜>",
-    ],
+    markers: deepseek_v3::MARKERS,
 };
 
 const TEACHING: Teaching =

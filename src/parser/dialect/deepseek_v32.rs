@@ -12,8 +12,7 @@
 
 use super::{
     ArgumentMarkup, Block, CallMarkup, Dialect, Entry, Evidence, IdForm, JsonLayout, JsonList,
-    MemberMarkup, ResultContent, ResultMarkup, Several, Teaching, ToolList, Values, Writing,
-    anthropic_xml,
+    MemberMarkup, ResultMarkup, Several, Teaching, ToolList, Values, Writing, anthropic_xml,
 };
 use crate::parser::block::{Body, CallTags, Parameters};
 
@@ -90,11 +89,8 @@ const WRITING: Writing = Writing {
     },
     results: ResultMarkup {
         open: "<function_results>\n",
-        before: "<result>",
-        content: ResultContent::Text,
-        after: "</result>",
-        separator: "\n",
         close: "\n</function_results>",
+        ..ResultMarkup::lines("<result>", "</result>")
     },
     ids: IdForm::None,
     markers: &[

@@ -8,8 +8,8 @@
 //! that models write them as well.
 
 use super::{
-    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, ResultContent, ResultMarkup,
-    Teaching, ToolList, Values, Writing,
+    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, ResultMarkup, Teaching, ToolList,
+    Values, Writing,
 };
 use crate::parser::block::{BareKeys, Body};
 
@@ -56,14 +56,10 @@ const WRITING: Writing = Writing {
         separator: "",
         close: "",
     },
-    results: ResultMarkup {
-        open: "",
-        before: "<|tool_response>response:{name}{value:<|\"|>",
-        content: ResultContent::Text,
-        after: "<|\"|>}<tool_response|>",
-        separator: "",
-        close: "",
-    },
+    results: ResultMarkup::joined(
+        "<|tool_response>response:{name}{value:<|\"|>",
+        "<|\"|>}<tool_response|>",
+    ),
     ids: IdForm::None,
     markers: &[
         "<|tool_call>",

@@ -10,8 +10,8 @@
 //! The form of [`glm47`](super::glm47), without newlines, is read as well.
 
 use super::{
-    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, MemberMarkup, ResultContent,
-    ResultMarkup, Teaching, Values, Writing,
+    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, MemberMarkup, ResultMarkup,
+    Teaching, Values, Writing,
 };
 use crate::parser::block::{Body, Envelopes, Pairs};
 
@@ -48,32 +48,28 @@ const WRITING: Writing = Writing {
         separator: "\n",
         close: "",
     },
-    results: ResultMarkup {
-        open: "",
-        before: "<tool_response>\n",
-        content: ResultContent::Text,
-        after: "\n</tool_response>",
-        separator: "\n",
-        close: "",
-    },
+    results: ResultMarkup::lines("<tool_response>\n", "\n</tool_response>"),
     ids: IdForm::None,
-    markers: &[
-        "<tool_call",
-        "</tool_call",
-        "<tool_response",
-        "</tool_response",
-        "<arg_key",
-        "</arg_key",
-        "<arg_value",
-        "</arg_value",
-        "<|system|>",
-        "<|user|>",
-        "<|assistant|>",
-        "<|observation|>",
-        "<|endoftext|>",
-        "[gMASK]",
-        "<sop>",
-    ],
+    markers: MARKERS,
 };
 
-const TEACHING: Teaching = Teaching { values: Values::Text, ..Teaching::DEFAULT };
+/// The markers of all versions.
+pub(super) const MARKERS: &[&str] = &[
+    "<tool_call",
+    "</tool_call",
+    "<tool_response",
+    "</tool_response",
+    "<arg_key",
+    "</arg_key",
+    "<arg_value",
+    "</arg_value",
+    "<|system|>",
+    "<|user|>",
+    "<|assistant|>",
+    "<|observation|>",
+    "<|endoftext|>",
+    "[gMASK]",
+    "<sop>",
+];
+
+pub(super) const TEACHING: Teaching = Teaching { values: Values::Text, ..Teaching::DEFAULT };

@@ -7,8 +7,7 @@
 //! The form of [`glm45`], with newlines, is read as well.
 
 use super::{
-    ArgumentMarkup, CallMarkup, Dialect, IdForm, MemberMarkup, ResultContent, ResultMarkup,
-    Teaching, Values, Writing, glm45,
+    ArgumentMarkup, CallMarkup, Dialect, IdForm, MemberMarkup, ResultMarkup, Writing, glm45,
 };
 
 pub(super) const DIALECT: Dialect = Dialect {
@@ -17,7 +16,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     blocks: &glm45::BLOCKS,
     response: Some("tool_response"),
     writing: Some(&WRITING),
-    teaching: Some(&TEACHING),
+    teaching: Some(&glm45::TEACHING),
 };
 
 const WRITING: Writing = Writing {
@@ -34,32 +33,7 @@ const WRITING: Writing = Writing {
         separator: "",
         close: "",
     },
-    results: ResultMarkup {
-        open: "",
-        before: "<tool_response>",
-        content: ResultContent::Text,
-        after: "</tool_response>",
-        separator: "",
-        close: "",
-    },
+    results: ResultMarkup::joined("<tool_response>", "</tool_response>"),
     ids: IdForm::None,
-    markers: &[
-        "<tool_call",
-        "</tool_call",
-        "<tool_response",
-        "</tool_response",
-        "<arg_key",
-        "</arg_key",
-        "<arg_value",
-        "</arg_value",
-        "<|system|>",
-        "<|user|>",
-        "<|assistant|>",
-        "<|observation|>",
-        "<|endoftext|>",
-        "[gMASK]",
-        "<sop>",
-    ],
+    markers: glm45::MARKERS,
 };
-
-const TEACHING: Teaching = Teaching { values: Values::Text, ..Teaching::DEFAULT };

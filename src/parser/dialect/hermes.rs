@@ -8,8 +8,7 @@
 //! ```
 
 use super::{
-    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, ResultContent, ResultMarkup,
-    Teaching, Writing,
+    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, ResultMarkup, Teaching, Writing,
 };
 use crate::parser::block::{Body, Envelopes};
 
@@ -56,14 +55,7 @@ const WRITING: Writing = Writing {
         separator: "\n",
         close: "",
     },
-    results: ResultMarkup {
-        open: "",
-        before: "<tool_response>\n",
-        content: ResultContent::Text,
-        after: "\n</tool_response>",
-        separator: "\n",
-        close: "",
-    },
+    results: ResultMarkup::lines("<tool_response>\n", "\n</tool_response>"),
     ids: IdForm::None,
     markers: &[
         "<tool_call",

@@ -6,8 +6,8 @@
 //! ```
 
 use super::{
-    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, JsonList, ResultContent,
-    ResultMarkup, Several, Teaching, ToolList, Writing,
+    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, JsonList, ResultMarkup, Several,
+    Teaching, ToolList, Writing,
 };
 use crate::parser::block::{Body, Boundary, Headed, Header, Mark};
 
@@ -57,14 +57,7 @@ const WRITING: Writing = Writing {
         separator: "",
         close: "<|tool_calls_section_end|>",
     },
-    results: ResultMarkup {
-        open: "",
-        before: "## Return of {id}\n",
-        content: ResultContent::Text,
-        after: "",
-        separator: "\n",
-        close: "",
-    },
+    results: ResultMarkup::lines("## Return of {id}\n", ""),
     ids: IdForm::Counted,
     markers: &[
         "<|tool_calls_section_",

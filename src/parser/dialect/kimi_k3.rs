@@ -12,7 +12,7 @@
 
 use super::{
     ArgumentMarkup, Block, CallMarkup, Dialect, Entry, Evidence, IdForm, JsonLayout, JsonList,
-    MemberMarkup, ResultContent, ResultMarkup, Several, Teaching, ToolList, Values, Writing,
+    MemberMarkup, ResultMarkup, Several, Teaching, ToolList, Values, Writing,
 };
 use crate::parser::block::{Body, Boundary, CallName, CallTags, Parameters};
 
@@ -75,14 +75,10 @@ const WRITING: Writing = Writing {
         separator: "",
         close: "<|close|>tools<|sep|>",
     },
-    results: ResultMarkup {
-        open: "",
-        before: "<|open|>message role=\"tool\" tool=\"{name}\" index=\"{id}\"<|sep|>",
-        content: ResultContent::Text,
-        after: "<|close|>message<|sep|>",
-        separator: "",
-        close: "",
-    },
+    results: ResultMarkup::joined(
+        "<|open|>message role=\"tool\" tool=\"{name}\" index=\"{id}\"<|sep|>",
+        "<|close|>message<|sep|>",
+    ),
     ids: IdForm::Position,
     markers: &["<|open|>", "<|close|>", "<|sep|>", "<|end_of_msg|>", "[BOS]", "[EOS]"],
 };

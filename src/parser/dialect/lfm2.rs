@@ -5,8 +5,8 @@
 //! ```
 
 use super::{
-    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, JsonList, ResultContent,
-    ResultMarkup, Several, Teaching, ToolList, Writing,
+    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, JsonList, ResultMarkup, Several,
+    Teaching, ToolList, Writing,
 };
 use crate::parser::block::{Body, Envelopes, Python};
 
@@ -48,14 +48,7 @@ const WRITING: Writing = Writing {
         separator: ", ",
         close: "]<|tool_call_end|>",
     },
-    results: ResultMarkup {
-        open: "",
-        before: "<|tool_response_start|>",
-        content: ResultContent::Text,
-        after: "<|tool_response_end|>",
-        separator: "\n",
-        close: "",
-    },
+    results: ResultMarkup::lines("<|tool_response_start|>", "<|tool_response_end|>"),
     ids: IdForm::None,
     markers: &[
         "<|tool_call_",

@@ -44,14 +44,7 @@ const WRITING: Writing = Writing {
         separator: "; ",
         close: "",
     },
-    results: ResultMarkup {
-        open: "",
-        before: "",
-        content: ResultContent::JsonString,
-        after: "",
-        separator: "\n",
-        close: "",
-    },
+    results: RESULTS,
     ids: IdForm::None,
     markers: &[
         "<|python_tag|>",
@@ -69,6 +62,10 @@ const WRITING: Writing = Writing {
         "<|end_of_text|>",
     ],
 };
+
+/// The markup of results of all versions.
+pub(super) const RESULTS: ResultMarkup =
+    ResultMarkup { content: ResultContent::JsonString, ..ResultMarkup::lines("", "") };
 
 const TEACHING: Teaching = Teaching {
     tools: ToolList::Json(JsonList::INDENTED),

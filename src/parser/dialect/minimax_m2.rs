@@ -10,8 +10,7 @@
 
 use super::{
     ArgumentMarkup, Block, CallMarkup, Dialect, Entry, Evidence, IdForm, JsonLayout, JsonList,
-    MemberMarkup, ResultContent, ResultMarkup, Several, Teaching, ToolList, Values, Writing,
-    anthropic_xml,
+    MemberMarkup, ResultMarkup, Several, Teaching, ToolList, Values, Writing, anthropic_xml,
 };
 use crate::parser::block::{Body, Parameters};
 
@@ -47,14 +46,7 @@ const WRITING: Writing = Writing {
         separator: "",
         close: "</minimax:tool_call>",
     },
-    results: ResultMarkup {
-        open: "",
-        before: "<response>",
-        content: ResultContent::Text,
-        after: "</response>",
-        separator: "\n",
-        close: "",
-    },
+    results: ResultMarkup::lines("<response>", "</response>"),
     ids: IdForm::None,
     markers: &[
         "<minimax:tool_call",

@@ -69,8 +69,9 @@ const WRITING: Writing = Writing {
     ],
 };
 
-const TEACHING: Teaching = Teaching {
-    tools: ToolList::Json(JsonList::array("[AVAILABLE_TOOLS][", "][/AVAILABLE_TOOLS]")),
-    several: Several::OneList,
-    ..Teaching::DEFAULT
-};
+/// The list of tools in the prompts of all versions.
+pub(super) const TOOLS: ToolList =
+    ToolList::Json(JsonList::array("[AVAILABLE_TOOLS][", "][/AVAILABLE_TOOLS]"));
+
+const TEACHING: Teaching =
+    Teaching { tools: TOOLS, several: Several::OneList, ..Teaching::DEFAULT };

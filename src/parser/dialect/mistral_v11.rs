@@ -5,8 +5,8 @@
 //! ```
 
 use super::{
-    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, JsonList, ResultContent,
-    ResultMarkup, Teaching, ToolList, Writing,
+    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, ResultMarkup, Teaching, Writing,
+    mistral,
 };
 use crate::parser::block::{Body, Headed, Header, Mark};
 
@@ -40,14 +40,7 @@ const WRITING: Writing = Writing {
         separator: "",
         close: "",
     },
-    results: ResultMarkup {
-        open: "",
-        before: "[TOOL_RESULTS]",
-        content: ResultContent::Text,
-        after: "[/TOOL_RESULTS]",
-        separator: "",
-        close: "",
-    },
+    results: ResultMarkup::joined("[TOOL_RESULTS]", "[/TOOL_RESULTS]"),
     ids: IdForm::None,
     markers: &[
         "[ARGS]",
@@ -70,7 +63,4 @@ const WRITING: Writing = Writing {
     ],
 };
 
-const TEACHING: Teaching = Teaching {
-    tools: ToolList::Json(JsonList::array("[AVAILABLE_TOOLS][", "][/AVAILABLE_TOOLS]")),
-    ..Teaching::DEFAULT
-};
+const TEACHING: Teaching = Teaching { tools: mistral::TOOLS, ..Teaching::DEFAULT };

@@ -12,8 +12,8 @@
 //! Llama 3.3 writes one after `<|python_tag|>`.
 
 use super::{
-    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, JsonList, ResultContent,
-    ResultMarkup, Several, Teaching, ToolList, Writing,
+    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, JsonList, Several, Teaching,
+    ToolList, Writing, llama3_json,
 };
 use crate::parser::block::{Body, Python};
 
@@ -61,14 +61,7 @@ const WRITING: Writing = Writing {
         separator: ", ",
         close: "]",
     },
-    results: ResultMarkup {
-        open: "",
-        before: "",
-        content: ResultContent::JsonString,
-        after: "",
-        separator: "\n",
-        close: "",
-    },
+    results: llama3_json::RESULTS,
     ids: IdForm::None,
     markers: &[
         "<function_calls",

@@ -11,8 +11,8 @@
 //! ```
 
 use super::{
-    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, MemberMarkup, ResultContent,
-    ResultMarkup, Teaching, ToolList, Values, Writing,
+    ArgumentMarkup, Block, CallMarkup, Dialect, Evidence, IdForm, MemberMarkup, ResultMarkup,
+    Teaching, ToolList, Values, Writing,
 };
 use crate::parser::block::{Body, CallName, CallTags, Parameters};
 
@@ -83,14 +83,7 @@ const WRITING: Writing = Writing {
         separator: "\n",
         close: "",
     },
-    results: ResultMarkup {
-        open: "",
-        before: "<tool_response>\n",
-        content: ResultContent::Text,
-        after: "\n</tool_response>",
-        separator: "\n",
-        close: "",
-    },
+    results: ResultMarkup::lines("<tool_response>\n", "\n</tool_response>"),
     ids: IdForm::None,
     markers: &[
         "<tool_call",

@@ -81,6 +81,19 @@ pub struct ResultMarkup {
     pub close: &'static str,
 }
 
+impl ResultMarkup {
+    /// Return the markup of results that are texts, each on lines of its own.
+    pub(super) const fn lines(before: &'static str, after: &'static str) -> Self {
+        Self { separator: "\n", ..Self::joined(before, after) }
+    }
+
+    /// Return the markup of results that are texts and follow each other directly.
+    pub(super) const fn joined(before: &'static str, after: &'static str) -> Self {
+        let content = ResultContent::Text;
+        Self { open: "", before, content, after, separator: "", close: "" }
+    }
+}
+
 /// The content of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultContent {
