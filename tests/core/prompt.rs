@@ -115,40 +115,20 @@ fn contracts_of_real_questions_have_valid_examples() {
     assert!(seen.len() > 400);
 }
 
-/// Generate texts of markup, and any others.
-fn text() -> impl Strategy<Value = String> {
-    let marked = prop::collection::vec(
-        prop_oneof![
-            prop::sample::select(vec![
-                "<tools>",
-                "</tools>",
-                "</description>",
-                "<|\"|>",
-                "<tool|>",
-                "\n",
-                "\"",
-                "\\",
-                "[/AVAILABLE_TOOLS]",
-                "# Tools\n\n",
-                "If no tool fits, answer in plain text.",
-                "<\u{ff5c}User\u{ff5c}>",
-            ])
-            .prop_map(str::to_owned),
-            any::<char>().prop_map(String::from),
-        ],
-        0..8,
-    );
-    marked.prop_map(|parts| parts.concat())
-}
+/// Texts of prompts with tools, and any others.
+const TEXT: &str = concat!(
+    "(</?tools>|</description>|<tool\\|>|\\[/AVAILABLE_TOOLS\\]|<｜User｜>|",
+    "# Tools\n\n|If no tool fits, answer in plain text\\.|[\"\\\\\n]|(?s:.)){0,8}"
+);
 
 proptest! {
     #![proptest_config(crate::effort::cases(24))]
 
     #[test]
     fn a_section_is_found_again_whatever_its_tools_say(
-        description in text(),
-        value in text(),
-        before in text(),
+        description in TEXT,
+        value in TEXT,
+        before in TEXT,
     ) {
         let schema = json!({
             "type": "object",

@@ -72,37 +72,15 @@ fn every_dialect_that_is_taught_is_written() {
     }
 }
 
-/// Generate texts of markup, and any others.
-fn text() -> impl Strategy<Value = String> {
-    let marked = prop::collection::vec(
-        prop_oneof![
-            prop::sample::select(vec![
-                "<tools>",
-                "</tools>",
-                "</description>",
-                "<|\"|>",
-                "<tool|>",
-                "\n",
-                "\"",
-                "\\",
-                "[/AVAILABLE_TOOLS]",
-                "# Tools\n\n",
-                "If no tool fits, answer in plain text.",
-                "<\u{ff5c}User\u{ff5c}>",
-            ])
-            .prop_map(str::to_owned),
-            any::<char>().prop_map(String::from),
-        ],
-        0..8,
-    );
-    marked.prop_map(|parts| parts.concat())
-}
+/// Texts of markup, and any others.
+const TEXT: &str =
+    r#"(</tools>|<\|"\|>|<tool\|>|\[/AVAILABLE_TOOLS\]|<｜User｜>|["\\\n]|(?s:.)){0,8}"#;
 
 proptest! {
     #![proptest_config(crate::effort::cases(200))]
 
     #[test]
-    fn json_is_neutralized_without_a_change_of_its_value(text in text()) {
+    fn json_is_neutralized_without_a_change_of_its_value(text in TEXT) {
         let value = json!({&text: [text]});
         let neutral = neutral::json(&value.to_string());
         prop_assert_eq!(serde_json::from_str::<Value>(&neutral).unwrap(), value);
@@ -112,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn neutral_lines_contain_no_marker(text in text()) {
+    fn neutral_lines_contain_no_marker(text in TEXT) {
         let line = neutral::line(&text);
         prop_assert_eq!(neutral::line(&line), line.clone());
         for marker in ["</tools>", "<|", "<tool|>", "[/AVAILABLE_TOOLS]", "<\u{ff5c}", "\n"] {
