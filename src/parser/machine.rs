@@ -59,6 +59,9 @@ pub(super) struct Machine {
     /// Position after a quoted marker and white space, where a marker is quoted as well;
     /// [`NOWHERE`](Self::NOWHERE) if there is none.
     pub(super) quoted_at: usize,
+    /// The texts that would close the quoted block at the current position. All markers in it are
+    /// quoted.
+    pub(super) quoted_until: &'static [&'static str],
     /// Position after the marks that may close the open fence; [`NOWHERE`](Self::NOWHERE) if there
     /// are none.
     pub(super) fence_end: usize,
@@ -206,6 +209,7 @@ impl Machine {
             acted: false,
             line_from: 0,
             quoted_at: Self::NOWHERE,
+            quoted_until: &[],
             fence_end: Self::NOWHERE,
             quotation: false,
             dialect: None,

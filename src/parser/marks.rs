@@ -90,6 +90,7 @@ impl<S: Sink> Pass<'_, S> {
         let before = self.window.before(start);
         self.machine.markdown.quoted
             || self.machine.quoted_at == start
+            || !self.machine.quoted_until.is_empty()
             // What ends directly before it may be a call, which is no text.
             || !self.machine.markdown.begins_text(start)
                 && if before.is_empty() {

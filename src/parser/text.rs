@@ -125,7 +125,13 @@ impl<S: Sink> Pass<'_, S> {
         match rest.first() {
             Some(b'/') if self.machine.orphan.is_some() => true,
             // Without a block before it, a text that closes one is text.
-            Some(b'/') if self.machine.left.is_empty() && !tags.opens_with_slash => false,
+            Some(b'/')
+                if self.machine.left.is_empty()
+                    && self.machine.quoted_until.is_empty()
+                    && !tags.opens_with_slash =>
+            {
+                false
+            }
             _ => tags.may_begin(rest),
         }
     }
@@ -315,8 +321,13 @@ impl<S: Sink> Pass<'_, S> {
         }
     }
 
-    /// Discard a text that would close the block that has just been left; others are text.
+    /// Discard a text that would close the block that has just been left; others are text, of which
+    /// one may end a quoted block.
     fn closer(&mut self, tag: TagMatch, text: &str, self_closing: bool) -> Flow {
+        if self.machine.quoted_until.contains(&text) && !self_closing {
+            self.machine.quoted_until = &[];
+            return self.quoted_mark(tag);
+        }
         let start = if is_prefixed(text) { self.mark_start(tag) } else { tag.start };
         let is_stray = self.machine.left.contains(&text)
             && self.machine.markdown.begins_text(start)

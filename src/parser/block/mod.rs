@@ -212,6 +212,17 @@ impl<S: Sink> Pass<'_, S> {
     pub(super) fn block(&mut self, mut block: Box<OpenBlock>) -> Flow {
         if block.reading.is_none() {
             match self.decide(&mut block) {
+                Decision::Form(OpenedBlock { block: form, .. })
+                    if block.quoted && !matches!(form.body, Body::Boundary(_)) =>
+                {
+                    if form.close.is_empty() {
+                        self.machine.markdown.quoted = true;
+                    } else if !self.machine.markdown.quoted {
+                        self.machine.quoted_until = form.close;
+                    }
+                    return self.quoted_mark(block.tag);
+                }
+                Decision::None if block.quoted => return self.quoted_mark(block.tag),
                 Decision::Form(form) => {
                     let depth = self.grammar.limits().max_depth;
                     block.reading = Some((form, Reader::new(form.block, depth)));

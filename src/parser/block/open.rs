@@ -27,12 +27,12 @@ impl<S: Sink> Pass<'_, S> {
         };
         let in_code = self.machine.markdown.in_code();
         let quoted = in_code || self.is_quoted(start);
-        if quoted && !self.may_end_message(opener) {
-            return if in_code { self.not_a_mark(tag) } else { self.quoted_mark(tag) };
+        if in_code && !self.may_end_message(opener) {
+            return self.not_a_mark(tag);
         }
         let of_react = |form: &OpenedBlock| matches!(form.block.body, Body::React(_));
         if found.blocks.iter().any(of_react) && *found.text != *React::CALL {
-            return self.react_line(opener, tag);
+            return if quoted { self.quoted_mark(tag) } else { self.react_line(opener, tag) };
         }
         let block = OpenBlock {
             opener,

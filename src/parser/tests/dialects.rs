@@ -154,7 +154,18 @@ fn quoted_markers_are_text() {
         check(&[Dialect::NATURAL, MANY], &reply, &reply, &[]);
         let reply = format!("x\n{before}<|begin|>\n <tool_call>{GET}</tool_call>{after}");
         check(&[MANY], &reply, &reply, &[]);
+        let reply = format!("x\n{before}{call} {call}{after}");
+        check(&[MANY], &reply, &reply, &[]);
     }
+    let lines = format!("\"<tool_call>\n{GET}\n</tool_call>\n{call}\n");
+    check(&[MANY], &format!("{lines}{call}\""), &format!("{lines}{call}\""), &[]);
+    check(&[MANY], &format!("{lines}\"\n{call}"), &format!("{lines}\"\n"), &["Get{\"a\": 1}"]);
+    check(
+        &[MANY],
+        &format!("a \"<tool_call>\": {call}"),
+        "a \"<tool_call>\": ",
+        &["Get{\"a\": 1}"],
+    );
     check(&[MANY], &format!("> x\n{call}"), "> x\n", &["Get{\"a\": 1}"]);
     check(&[MANY], &format!("\"x\" {call}"), "\"x\" ", &["Get{\"a\": 1}"]);
     check(&[Dialect::NATURAL, MANY], "> <Get>{}</Get>", "> ", &["Get{}"]);
