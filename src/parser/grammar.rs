@@ -10,7 +10,7 @@ use super::{
     html,
     limits::LimitError,
     markdown::{LineStart, Markdown},
-    markers::{Lead, Markers, Opener, PREFIX, Places},
+    markers::{Lead, Markers, NAME, Opener, PREFIX, Places},
     reasoning::Reasoning,
 };
 use crate::contract::{self, ContractError};
@@ -283,6 +283,16 @@ impl Grammar {
 
     pub(super) fn opener(&self, index: usize) -> &Opener {
         &self.places.openers[index]
+    }
+
+    /// Return true if an opener, in which [`NAME`] stands for any tool, may begin with this byte.
+    pub(super) fn begins(&self, opener: &str, byte: u8) -> bool {
+        let begins = |text: &str| text.as_bytes().first() == Some(&byte);
+        if opener.starts_with(NAME) {
+            self.tools.iter().any(|name| begins(name))
+        } else {
+            begins(opener)
+        }
     }
 
     /// Return true if a byte before a `<` may belong to a marker.

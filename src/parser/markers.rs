@@ -312,9 +312,11 @@ fn blocks(options: &Options) -> impl Iterator<Item = (&'static str, Block)> {
     own.chain(dialects.into_iter().flat_map(move |dialect| of(dialect, dialect.also())))
 }
 
-/// Return the texts that `text` stands for: with `{name}`, one for each tool.
+/// The place of a tool's name in an opener.
+pub(super) const NAME: &str = "{name}";
+
+/// Return the texts that `text` stands for: with [`NAME`], one for each tool.
 fn with_names(text: &str, tools: &[String]) -> Vec<String> {
-    const NAME: &str = "{name}";
     if text.contains(NAME) {
         tools.iter().map(|name| text.replace(NAME, name)).collect()
     } else {

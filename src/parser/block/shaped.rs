@@ -1,6 +1,6 @@
 //! Blocks without a marker, which are calls as a whole or not at all.
 
-use super::{Body, Flow, OpenBlock, Pass, Sink, State, Step};
+use super::{Body, Evidence, Flow, OpenBlock, Pass, Sink, State, Step};
 use crate::parser::{markdown::Fence, markers::PREFIX};
 
 /// The text between a block and the end of its line, or of the fence around it.
@@ -20,12 +20,10 @@ pub(super) struct Tail {
 
 impl Tail {
     /// Read the byte at the current position; return true if the block stands alone, or false if
-    /// something follows it.
-    fn step(&mut self, byte: u8, fence: Option<Fence>) -> Option<bool> {
+    /// something follows it that may not.
+    fn step(&mut self, byte: u8, may_follow: bool, fence: Option<Fence>) -> Option<bool> {
         let is_blank = matches!(byte, b' ' | b'\t' | b'\r');
         let Some(fence) = fence else {
-            // Something else may begin directly after the block.
-            let may_follow = matches!(byte, b'\n' | b'<' | b'{' | b'[' | PREFIX);
             return if is_blank && self.at < self.limit { None } else { Some(may_follow) };
         };
         if self.at >= self.limit {
@@ -96,7 +94,7 @@ impl<S: Sink> Pass<'_, S> {
                 self.machine.state = State::Block(block);
                 return Flow::NeedMore;
             };
-            if let Some(stands_alone) = tail.step(byte, fence) {
+            if let Some(stands_alone) = tail.step(byte, self.may_follow(&block, byte), fence) {
                 break stands_alone;
             }
             tail.at += 1;
@@ -106,6 +104,16 @@ impl<S: Sink> Pass<'_, S> {
         }
         self.machine.pos = self.machine.pos.max(tail.at);
         self.not_a_block(&block)
+    }
+
+    /// Return true if something else may begin with this byte directly after the block.
+    fn may_follow(&self, block: &OpenBlock, byte: u8) -> bool {
+        matches!(byte, b'\n' | b'<' | b'{' | b'[' | PREFIX)
+            // The server has removed what stood between two calls.
+            || block.reading.as_ref().is_some_and(|(form, _)| {
+                form.block.evidence == Evidence::Stripped
+                    && form.block.open.iter().any(|open| self.grammar.begins(open, byte))
+            })
     }
 
     fn report_exact(&mut self, mut block: Box<OpenBlock>) -> Flow {
