@@ -7,12 +7,15 @@
 use super::{Block, Dialect, Evidence};
 use crate::parser::block::{Body, Envelopes};
 
+/// The form of Jamba and Hunyuan A13B, and of `MiniMax` M1.
+pub(super) const CALLS: Block = tagged(&["<tool_calls>"], &["</tool_calls>"], Envelopes::OPENAI);
+
 pub(super) const DIALECT: Dialect = Dialect {
     name: "nemotron",
     forms: &[],
     blocks: &[
         tagged(&["<TOOLCALL>"], &["</TOOLCALL>"], Envelopes::OPENAI),
-        tagged(&["<tool_calls>"], &["</tool_calls>"], Envelopes::OPENAI),
+        CALLS,
         // Apertus writes `{"GetWeather": {"city": "Oslo"}}`.
         tagged(
             &["<|tools_prefix|>"],
