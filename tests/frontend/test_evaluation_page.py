@@ -22,7 +22,7 @@ def test_a_report_is_shown_whole_at_any_width(
     width: int, scheme: str, browser: Browser, tmp_path: Path
 ) -> None:
     cases = own_cases()[:20]
-    ways = [Way.named(name) for name in ("natural", "natural-unfenced", "native", "recovered")]
+    ways = [Way.named(name) for name in ("natural", "natural-fenced", "native", "recovered")]
     replies = [
         RawReply(case.id, way.asked_as, f"model {HOSTILE}", f"{HOSTILE} {LONG}")
         for case in cases

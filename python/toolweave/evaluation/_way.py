@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from .._checks import check_choice, check_flag, check_mapping, check_text
 from .._core import Dialect
 from ..natural import NaturalToolUseParser
-from ..natural._dialects import AUTO, NATURAL, can_teach
+from ..natural._dialects import AUTO, NATURAL, STOP_SEQUENCES, can_teach
 from ..profiles import Profile
 from ._json_prompt import json_request
 
@@ -21,15 +21,17 @@ if TYPE_CHECKING:
     from ..protocols import ChatModel, ModelOptions
     from ._case import Case
 
-_VARIANTS: dict[str, tuple[str, object]] = {
+VARIANTS: dict[str, tuple[str, object]] = {
     "-full": ("style", "full"),
     "-tool_call": ("tag", "tool_call"),
-    "-unfenced": ("fenced", False),
+    "-fenced": ("fenced", True),
     "-unstopped": ("stop", False),
     "+reminder": ("reminder", True),
-    "-reminder": ("reminder", False),
 }
 """Suffixes of names, with the option that each sets."""
+
+_OF_NATURAL = frozenset({"-full", "-tool_call", "-fenced"})
+"""Suffixes that only change prompts in the dialect ``natural``."""
 
 _NAME = re.compile(r"(?P<base>[a-z0-9_]+)(?P<variants>([+-][a-z_]+)*)")
 
@@ -73,11 +75,11 @@ class Way:
         """Return the way of a name.
 
         The name is that of a dialect, with any of the suffixes ``-full`` (the long prompt),
-        ``-tool_call`` (calls as ``<tool_call name="Name">``), ``-unfenced`` (arguments without a
-        fence), ``-unstopped`` (no stop sequence), ``+reminder`` and ``-reminder``. Or it is
-        ``native``, which counts the calls that the server recognized; or ``recovered``, which also
-        counts the calls in the text of the same replies; or ``json``, a prompt of its own that asks
-        for calls as JSON in code blocks.
+        ``-tool_call`` (calls as ``<tool_call name="Name">``), ``-fenced`` (arguments in a fence),
+        ``-unstopped`` (no stop sequence) and ``+reminder`` (a line after the user's text), as far
+        as they change the requests of the dialect. Or it is ``native``, which counts the calls that
+        the server recognized; or ``recovered``, which also counts the calls in the text of the same
+        replies; or ``json``, a prompt of its own that asks for calls as JSON in code blocks.
 
         Raises:
             ValueError: There is no such way; the error lists the parts of names.
@@ -89,15 +91,22 @@ class Way:
             return cls(name, dialect=JSON, asked_as=name, selectable=False)
         found = _NAME.fullmatch(name)
         variants = re.findall(r"[+-][a-z_]+", found["variants"]) if found else []
-        if not found or found["base"] not in Dialect.names() or not {*variants} <= {*_VARIANTS}:
+        if not found or found["base"] not in Dialect.names() or not {*variants} <= {*VARIANTS}:
             raise ValueError(
                 f"a way must be {NATIVE}, {RECOVERED}, {JSON} or a dialect "
-                f"({', '.join(Dialect.names())}), with any of {', '.join(_VARIANTS)}; got {name!r}"
+                f"({', '.join(Dialect.names())}), with any of {', '.join(VARIANTS)}; got {name!r}"
             )
-        options = dict(_VARIANTS[variant] for variant in variants)
+        options = dict(VARIANTS[variant] for variant in variants)
         if len(options) < len(variants):
             raise ValueError(f"a way must set each option once, got {name!r}")
-        return cls(name, options=options, dialect=found["base"], asked_as=name)
+        dialect = Dialect.named(found["base"])
+        for variant in variants:
+            if not _is_effective(variant, dialect):
+                raise ValueError(
+                    f"the suffixes of a way must change its requests, got {name!r}, where "
+                    f"{variant} changes nothing"
+                )
+        return cls(name, options=options, dialect=dialect.name, asked_as=name)
 
     @classmethod
     def of_unknown(cls, name: str) -> Way:
@@ -160,6 +169,13 @@ class Way:
         dialect = self.dialect or Dialect.for_model(model).name
         options = {"dialect": dialect, "tool_mode": self.tool_mode, **self.options}
         return Profile(model, **options, **measured)
+
+
+def _is_effective(variant: str, dialect: Dialect) -> bool:
+    """Return True if a suffix changes the requests of a dialect."""
+    if variant == "-unstopped":
+        return dialect.name in STOP_SEQUENCES
+    return variant not in _OF_NATURAL or dialect == NATURAL
 
 
 def default_ways(model: str) -> list[str]:

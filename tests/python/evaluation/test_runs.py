@@ -361,7 +361,7 @@ def test_a_way_teaches_its_dialect_and_reads_it(
 
 
 def test_variants_of_a_way_change_the_request(cases: Path) -> None:
-    ways = ("natural", "natural-full", "natural+reminder", "natural-unfenced", "natural-tool_call")
+    ways = ("natural", "natural-full", "natural+reminder", "natural-fenced", "natural-tool_call")
     with serving(*["Hm."] * 20) as endpoint:
         assert main(command(cases, *asked(endpoint.url, ",".join(ways)))) == 0
         first = dict(zip(ways, endpoint.prompts()[::4], strict=True))
@@ -370,7 +370,8 @@ def test_variants_of_a_way_change_the_request(cases: Path) -> None:
     assert len(first["natural-full"][0][1]) > len(plain[0][1])
     assert first["natural+reminder"][0] == plain[0]
     assert first["natural+reminder"][-1][1].startswith("Weather in Oslo?\n")
-    assert "```" not in first["natural-unfenced"][0][1]
+    assert "```" in first["natural-fenced"][0][1]
+    assert "```" not in plain[0][1]
     assert '<tool_call name="get_weather">' in first["natural-tool_call"][0][1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolweave import ToolCall
+from toolweave import Dialect, ToolCall
 from toolweave.evaluation import (
     Case,
     NativeCall,
@@ -25,8 +26,9 @@ from toolweave.evaluation._matching import matches, pair_calls, plain
 from toolweave.evaluation._outcome import OUTCOMES, judge
 from toolweave.evaluation._reading import ReadReply
 from toolweave.evaluation._unread import has_unread_call
-from toolweave.evaluation._way import default_ways
+from toolweave.evaluation._way import VARIANTS, default_ways
 from toolweave.natural import NaturalToolUseParser
+from toolweave.natural._dialects import can_teach
 from toolweave.protocols import ModelOptions
 from toolweave.testing import ScriptedModel
 
@@ -225,9 +227,8 @@ def test_a_long_hostile_reply_is_searched_in_bounded_time(piece: str) -> None:
     [
         ("natural", {}),
         ("natural-full", {"style": "full"}),
-        ("natural-tool_call-unfenced", {"tag": "tool_call", "fenced": False}),
+        ("natural-tool_call-fenced", {"tag": "tool_call", "fenced": True}),
         ("natural+reminder", {"reminder": True}),
-        ("natural-reminder", {"reminder": False}),
         ("hermes", {}),
     ],
 )
@@ -249,6 +250,30 @@ def test_an_unknown_way_is_an_error_that_lists_the_parts(name: str) -> None:
         Way.named(name)
 
 
+@given(
+    st.sampled_from([name for name in Dialect.names() if can_teach(Dialect.named(name))]),
+    st.lists(st.sampled_from([*VARIANTS]), min_size=1, unique=True),
+)
+def test_every_suffix_of_a_way_changes_its_requests(dialect: str, suffixes: list[str]) -> None:
+    try:
+        ways = [
+            Way.named(dialect + "".join(suffixes[:count])) for count in range(len(suffixes) + 1)
+        ]
+    except ValueError as error:
+        assert "changes nothing" in str(error)
+        return
+    model = ScriptedModel(name="m")
+    requests = [way.request(model, case(OSLO), ModelOptions(temperature=0)) for way in ways]
+    assert all(request != before for before, request in itertools.pairwise(requests))
+
+
+def test_a_suffix_of_another_dialect_is_an_error() -> None:
+    with pytest.raises(ValueError, match="got 'hermes-full', where -full changes nothing"):
+        Way.named("hermes-full")
+    with pytest.raises(ValueError, match="where -unstopped changes nothing"):
+        Way.named("pythonic-unstopped")
+
+
 def test_native_ways_share_their_replies_and_only_recovered_is_a_profile() -> None:
     native, recovered = Way.named("native"), Way.named("recovered")
     assert native.asked_as == recovered.asked_as == "native"
@@ -263,8 +288,7 @@ def test_native_ways_share_their_replies_and_only_recovered_is_a_profile() -> No
     [
         "natural",
         "natural-full+reminder",
-        "natural-reminder",
-        "natural-tool_call-unfenced-unstopped",
+        "natural-tool_call-fenced-unstopped",
         "hermes",
         "hermes+reminder",
         "glm45",
@@ -293,7 +317,10 @@ def test_default_ways_are_natural_the_dialect_of_the_model_and_native() -> None:
         ({"concurrency": 0}, "concurrency must be an integer of at least 1, got 0"),
         ({"timeout": 0}, "timeout must be a number above 0, or None, got 0"),
         ({"ways": ["natural"]}, "ways must be a sequence of Ways, got one"),
-        ({"on_reply": lambda: None}, "on_reply must be a function of the progress or None, called"),
+        (
+            {"on_reply": lambda: None},
+            "on_reply must be a function of the progress or None, called",
+        ),
     ],
 )
 def test_invalid_arguments_of_a_run_are_refused_before_a_request(
@@ -319,10 +346,10 @@ def test_cases_and_ways_can_be_iterators() -> None:
 
 def test_a_recommendation_is_the_way_with_the_most_right_cases() -> None:
     cases = [Case.from_dict({**case(OSLO).to_dict(), "id": f"c{number}"}) for number in range(8)]
-    ways = [Way.named("natural"), Way.named("natural-unfenced"), Way.named("native")]
+    ways = [Way.named("natural"), Way.named("natural-fenced"), Way.named("native")]
     replies = [
         RawReply(each.id, way, "m", GET_OSLO if number < right else "Hm.", prompt_tokens=tokens)
-        for way, right, tokens in (("natural", 7, 90), ("natural-unfenced", 1, 80))
+        for way, right, tokens in (("natural", 7, 90), ("natural-fenced", 1, 80))
         for number, each in enumerate(cases)
     ]
     replies += [
@@ -330,10 +357,10 @@ def test_a_recommendation_is_the_way_with_the_most_right_cases() -> None:
         for each in cases
     ]
     report = asyncio.run(score(cases, ways, replies))
-    assert [row.way for row in report.table] == ["native", "natural", "natural-unfenced"]
+    assert [row.way for row in report.table] == ["native", "natural", "natural-fenced"]
     # An application reads native calls and those in the text, so `native` is no choice.
     assert report.recommended == ways[0]
-    assert report.probability("natural", "natural-unfenced") == pytest.approx(2 / 2**6)
+    assert report.probability("natural", "natural-fenced") == pytest.approx(2 / 2**6)
     assert report.probability("natural", "natural") == 1
     totals = report.totals("natural")
     assert (totals.cases, totals.right, totals.missed, totals.prompt_tokens) == (8, 7, 1, 90)
