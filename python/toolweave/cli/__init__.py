@@ -70,7 +70,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"toolweave {options.command}: {err}\n")
         return EXIT_USAGE
     except OSError as err:
-        sys.stderr.write(f"toolweave {options.command}: cannot write: {err.strerror or err}\n")
+        place = "" if err.filename is None else f" {err.filename}"
+        sys.stderr.write(
+            f"toolweave {options.command}: cannot write{place}: {err.strerror or err}\n"
+        )
         _drop_output()
         return EXIT_USAGE
     except KeyboardInterrupt:

@@ -49,7 +49,7 @@ async def live_model(
     url: str = options.model
     key = api_key(options)
     try:
-        name: str = options.model_name or await first_model(url, key)
+        name: str = options.model_name or await first_model(url, key, timeout=timeout)
         return HttpModel(
             _base(url),
             name,
@@ -65,12 +65,13 @@ async def live_model(
         raise InputError(f"{url}: {err}; name the model with --model-name") from None
 
 
-async def first_model(url: str, key: str | None) -> str:
+async def first_model(url: str, key: str | None, *, timeout: float = TIMEOUT) -> str:
     """Return the name of an endpoint's first model.
 
     Args:
         url: The base URL, or the URL of its chat completions.
         key: The API key, which is never shown.
+        timeout: Seconds to wait for the list, at most `TIMEOUT`.
 
     Raises:
         ModelError: The endpoint lists no model.
@@ -81,7 +82,7 @@ async def first_model(url: str, key: str | None) -> str:
         # Not a plain header, which would be sent to the target of a redirect as well.
         request.add_unredirected_header("Authorization", f"Bearer {key}")
     try:
-        listed = await run_blocking(None, lambda: _read_json(request))
+        listed = await run_blocking(None, lambda: _read_json(request, min(timeout, TIMEOUT)))
     except urllib.error.HTTPError as err:
         with err:
             why = f"answered with status {err.code}: {err.reason}"
@@ -100,8 +101,8 @@ async def first_model(url: str, key: str | None) -> str:
     raise ModelError(redacted(f"the endpoint {why}", [key]), "endpoint")
 
 
-def _read_json(request: urllib.request.Request) -> object:
-    with urllib.request.urlopen(request, timeout=TIMEOUT) as response:  # noqa: S310
+def _read_json(request: urllib.request.Request, timeout: float) -> object:
+    with urllib.request.urlopen(request, timeout=timeout) as response:  # noqa: S310
         return json.loads(response.read(MAX_BYTES))
 
 

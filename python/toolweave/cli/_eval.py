@@ -129,12 +129,17 @@ def run(options: argparse.Namespace) -> int:
         for name in ("cases", "bfcl", "tools", "instructions", "save_profile"):
             if getattr(options, name) is not None:
                 raise InputError(f"--{name.replace('_', '-')} is not for --select")
+    for path in (options.replies, options.html, options.save_profile):
+        # A run can take hours.
+        if path is not None and not Path(path).absolute().parent.is_dir():
+            raise InputError(f"cannot write {path}: no such folder")
     try:
         report = asyncio.run(_selected(options) if options.select else _called(options))
         _write(report, options)
     except (ToolweaveError, ValueError) as err:
         raise InputError(str(err)) from None
-    return 0
+    is_answered = any(result.raw.error is None for result in report.results.values())
+    return 0 if is_answered else 1
 
 
 async def _called(options: argparse.Namespace) -> Report:
@@ -166,7 +171,7 @@ async def _called(options: argparse.Namespace) -> Report:
                 options=asked,
                 concurrency=options.concurrency,
                 timeout=options.timeout,
-                on_reply=progress.show,
+                on_progress=progress.show,
             )
 
 
@@ -201,7 +206,7 @@ async def _selected(options: argparse.Namespace) -> Report:
                 as_scorer(model),
                 model=model.name,
                 timeout=options.timeout,
-                on_reply=progress.show,
+                on_progress=progress.show,
             )
 
 
@@ -333,19 +338,21 @@ def _write(report: Report, options: argparse.Namespace) -> None:
         from ..evaluation._html import report_page
 
         Path(options.html).write_text(report_page(report), "utf-8")
+    profile = None
     if options.save_profile is not None:
         today = datetime.now(timezone.utc).date()
         source = options.cases or "the cases of the package"
         profile = report.profile(today, f"{len(report.cases)} of {source}")
-        if profile is None:
-            raise InputError("no way can be recommended, so there is no profile to save")
-        profile.save(options.save_profile)
+        if profile is not None:
+            profile.save(options.save_profile)
     if options.json:
         sys.stdout.write(json.dumps(_facts(report), indent=2) + "\n")
-        return
-    encoding = sys.stdout.encoding or "utf-8"
-    for line in report_lines(report):
-        sys.stdout.write(escaped(line, encoding) + "\n")
+    else:
+        encoding = sys.stdout.encoding or "utf-8"
+        for line in report_lines(report):
+            sys.stdout.write(escaped(line, encoding) + "\n")
+    if options.save_profile is not None and profile is None:
+        raise InputError("no way can be recommended, so there is no profile to save")
 
 
 def _facts(report: Report) -> dict[str, Any]:
@@ -363,7 +370,7 @@ def _facts(report: Report) -> dict[str, Any]:
 
 
 class _ProgressLines:
-    """Progress on standard error: a bar on a terminal, else a line for every ten replies."""
+    """Progress on standard error: a bar on a terminal, else a line for ten replies."""
 
     def __init__(self) -> None:
         self._bar = sys.stderr.isatty()
@@ -376,15 +383,15 @@ class _ProgressLines:
             sys.stderr.write("\r\x1b[K")
 
     def show(self, progress: Progress) -> None:
-        """Show the progress after a reply."""
-        done, total = progress.done, progress.total
+        """Show the progress at the start of a run and after a reply."""
+        done, total, reply = progress.done, progress.total, progress.reply
         failed = f", {progress.errors} failed" if progress.errors else ""
         about = f"{done}/{total}{failed}"
         if self._bar:
             full = _BAR * done // total
-            case = re.sub(r"[^ -~]", "?", f"{progress.reply.way} {progress.reply.case}")[:40]
+            case = "" if reply is None else re.sub(r"[^ -~]", "?", f"{reply.way} {reply.case}")[:40]
             bar = "#" * full + "." * (_BAR - full)
             sys.stderr.write(f"\r\x1b[K[{bar}] {about} {case}")
-        elif done % 10 == 0 or done == total:
+        elif reply is None or done % 10 == 0 or done == total:
             sys.stderr.write(f"{about}\n")
         sys.stderr.flush()

@@ -64,7 +64,7 @@ def bfcl_cases(
         ValueError: A category is unknown, there is no folder, or the data is invalid.
     """
     names = [_SHORT.get(name, name) for name in categories]
-    for name in names:
+    for name in names or [""]:
         if name not in CATEGORIES:
             known = ", ".join((*_SHORT, *CATEGORIES))
             raise ValueError(f"a category of BFCL must be one of {known}, got {name!r}")

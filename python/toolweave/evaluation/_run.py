@@ -45,8 +45,8 @@ class Progress(NamedTuple):
     """Number of replies of the whole run."""
     errors: int
     """Number of requests that failed."""
-    reply: RawReply
-    """Last reply."""
+    reply: RawReply | None
+    """Last reply; None before the first."""
 
 
 class _Job(NamedTuple):
@@ -67,7 +67,7 @@ async def evaluate(
     options: ModelOptions = DEFAULT_OPTIONS,
     concurrency: int = 1,
     timeout: float | None = 600.0,
-    on_reply: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Report:
     """Ask a model all cases in all ways, and score its replies.
 
@@ -82,7 +82,7 @@ async def evaluate(
         options: Options of the requests.
         concurrency: Maximum number of requests at once.
         timeout: Timeout of a request, in seconds.
-        on_reply: Function that is called after each reply.
+        on_progress: Function that is called before the first request and after each reply.
 
     Raises:
         TypeError: An argument is of the wrong type.
@@ -95,7 +95,7 @@ async def evaluate(
     check_type("options", options, ModelOptions, "a ModelOptions")
     check_count("concurrency", concurrency, 1)
     check_number("timeout", timeout, above=0, none=True)
-    check_callable("on_reply", on_reply, "a function of the progress", "progress", none=True)
+    check_callable("on_progress", on_progress, "a function of the progress", "progress", none=True)
     name = str(getattr(model, "name", type(model).__name__))
     jobs = _jobs(model, cases, ways, options)
     known = latest(reply for reply in replies.replies if reply.model == name)
@@ -109,6 +109,10 @@ async def evaluate(
     queue = iter(waiting)
     done, errors = len(jobs) - len(waiting), 0
 
+    def report(reply: RawReply | None) -> None:
+        if on_progress is not None:
+            on_progress(Progress(done, len(jobs), errors, reply))
+
     async def work() -> None:
         nonlocal done, errors
         for job in queue:
@@ -116,9 +120,10 @@ async def evaluate(
             replies.append(reply)
             done += 1
             errors += reply.error is not None
-            if on_reply is not None:
-                on_reply(Progress(done, len(jobs), errors, reply))
+            report(reply)
 
+    if waiting:
+        report(None)
     workers = [asyncio.ensure_future(work()) for _ in range(min(concurrency, len(waiting)))]
     try:
         await asyncio.gather(*workers)

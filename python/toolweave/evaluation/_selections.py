@@ -114,7 +114,7 @@ def selection_ways(names: Sequence[str] | None) -> list[Way]:
         if name not in METHODS:
             known = ", ".join(METHODS)
             raise ValueError(f"a way of selecting a tool must be one of {known}, got {name!r}")
-    return [Way(name, asked_as=name, selectable=False) for name in names or ("choose",)]
+    return [Way(name, asked_as=name) for name in names or ("choose",)]
 
 
 async def evaluate_selection(
@@ -126,7 +126,7 @@ async def evaluate_selection(
     *,
     model: str,
     timeout: float = 600.0,
-    on_reply: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
 ) -> Report:
     """Select a tool for each query in all ways, and score the selections.
 
@@ -138,7 +138,8 @@ async def evaluate_selection(
         scorer: The model; None to score the replies of the file alone.
         model: Name of the model.
         timeout: Timeout of a request, in seconds.
-        on_reply: Function that is called after each query that was asked.
+        on_progress: Function that is called before the first query and after each one that was
+            asked.
 
     Raises:
         ValueError: A reply in the file is for other tools.
@@ -149,6 +150,13 @@ async def evaluate_selection(
     results: dict[tuple[str, str], CaseResult] = {}
     cases = [_case(query, registry) for query in queries]
     total, errors = len(ways) * len(queries), 0
+
+    is_asking = False
+
+    def report(done: int, reply: RawReply | None) -> None:
+        if on_progress is not None:
+            on_progress(Progress(done, total, errors, reply))
+
     for way in ways:
         method: Any = way.name
         for query, case in zip(queries, cases, strict=True):
@@ -163,12 +171,14 @@ async def evaluate_selection(
                         "replies were recorded; ask the model again, with another file"
                     )
             if result is None and scorer is not None:
+                if not is_asking:
+                    is_asking = True
+                    report(len(results), None)
                 raw = await _ask(method, query, case, registry, scorer, policy, model)
                 replies.append(raw)
                 result = await _score(method, query, case, registry, policy, raw)
                 errors += raw.error is not None
-                if on_reply is not None:
-                    on_reply(Progress(len(results) + 1, total, errors, raw))
+                report(len(results) + 1, raw)
             if result is not None:
                 results[case.id, way.name] = result
     return Report(model, tuple(cases), tuple(ways), results)
@@ -234,14 +244,15 @@ async def _score(
 
 
 def _outcome(query: LabelledQuery, selection: Selection, raw: RawReply) -> CaseOutcome:
-    if selection.tool is None or selection.fallback:
-        chosen = selection.tool is not None and is_right(query, selection)
-        if chosen or not query.tools:
-            return "right"
-        if not any(text.strip() for text in _texts(raw).values()):
-            return "empty"
-        return "invalid" if selection.errors else "missed"
-    return "right" if is_right(query, selection) else "invented"
+    is_chosen = selection.tool is not None and is_right(query, selection)
+    if selection.tool is not None and not selection.fallback:
+        return "right" if is_chosen else "invented"
+    # The fallback may happen to be right, whatever the model has written.
+    if not any(text.strip() for text in _texts(raw).values()):
+        return "empty"
+    if selection.errors:
+        return "invalid"
+    return "right" if is_chosen or not query.tools else "missed"
 
 
 async def _select(

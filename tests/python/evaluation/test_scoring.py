@@ -318,8 +318,8 @@ def test_default_ways_are_natural_the_dialect_of_the_model_and_native() -> None:
         ({"timeout": 0}, "timeout must be a number above 0, or None, got 0"),
         ({"ways": ["natural"]}, "ways must be a sequence of Ways, got one"),
         (
-            {"on_reply": lambda: None},
-            "on_reply must be a function of the progress or None, called",
+            {"on_progress": lambda: None},
+            "on_progress must be a function of the progress or None, called",
         ),
     ],
 )

@@ -73,6 +73,28 @@ def test_the_examples_of_a_registry_are_cases(
     assert capsys.readouterr().out == first
 
 
+@pytest.mark.parametrize(("reply", "outcome"), [("no idea", "invalid"), (" ", "empty")])
+def test_a_fallback_that_happens_to_be_right_is_not_the_model_s_choice(
+    reply: str, outcome: str, tools: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tools.write_text(XML.replace("Find soups", "Soups please"))
+    queries = tools.parent / "queries.jsonl"
+    lines = [{"query": "Cakes please", "tool": "search"}, {"query": "Good morning", "tool": None}]
+    queries.write_text("\n".join(map(json.dumps, lines)))
+    with serving(*map(Reply.of, [reply] * 4)) as endpoint:
+        arguments = ("--model", endpoint.url, "--model-name", "m", "--queries", str(queries))
+        assert main(command(tools, *arguments, "--json")) == 0
+    assert set(outcomes(capsys.readouterr().out).values()) == {outcome}
+
+
+def test_a_way_of_selecting_is_recommended(tools: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(*map(Reply.of, [SEARCH, COMPARE, COMPARE])) as endpoint:
+        assert main(command(tools, "--model", endpoint.url, "--model-name", "m")) == 0
+    output = capsys.readouterr()
+    assert output.out.splitlines()[-1] == "Recommended: choose"
+    assert output.err.splitlines() == ["0/3", "3/3"]
+
+
 def test_a_prompt_that_has_changed_is_asked_again(
     tools: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
