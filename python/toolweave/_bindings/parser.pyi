@@ -67,6 +67,8 @@ class Dialect:
         models: The models that write it.
         is_shaped: True if calls may have no marker, so that only their shape and place identify
             them. Where such a dialect is named, they count at the beginning of each line.
+        stop_sequence: The beginning of the markup of results, at which a server should end a reply;
+            None if an answer may begin in the same way, or the dialect is only read.
 
     Example:
         >>> Dialect.for_model("Qwen/Qwen3-32B")
@@ -112,6 +114,8 @@ class Dialect:
     def models(self) -> tuple[str, ...]: ...
     @property
     def is_shaped(self) -> bool: ...
+    @property
+    def stop_sequence(self) -> str | None: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from .._checks import check_choice, check_flag, check_mapping, check_text
 from .._core import Dialect
 from ..natural import NaturalToolUseParser
-from ..natural._dialects import AUTO, NATURAL, STOP_SEQUENCES, can_teach
+from ..natural._dialects import AUTO, NATURAL, can_teach
 from ..profiles import Profile
 from ._json_prompt import json_request
 
@@ -174,7 +174,7 @@ class Way:
 def _is_effective(variant: str, dialect: Dialect) -> bool:
     """Return True if a suffix changes the requests of a dialect."""
     if variant == "-unstopped":
-        return dialect.name in STOP_SEQUENCES
+        return dialect.stop_sequence is not None
     return variant not in _OF_NATURAL or dialect == NATURAL
 
 

@@ -22,28 +22,6 @@ NATURAL = Dialect.named("natural")
 DialectOption: TypeAlias = "str | Dialect"
 """A dialect, its name, or ``auto``."""
 
-STOP_SEQUENCES = {
-    "natural": "<tool_response",
-    "qwen3_coder": "<tool_response",
-    "hermes": "<tool_response",
-    "glm45": "<tool_response",
-    "glm47": "<tool_response",
-    "gemma4": "<|tool_response>",
-    "harmony": "<|start|>functions.",
-    "deepseek_v32": "<function_results>",
-    "deepseek_v3": "<\uff5ctool\u2581outputs\u2581begin\uff5c>",
-    "deepseek_v31": "<\uff5ctool\u2581output\u2581begin\uff5c>",
-    "mistral_v11": "[TOOL_RESULTS]",
-    "mistral": "[TOOL_RESULTS]",
-    "kimi_k3": '<|open|>message role="tool"',
-    "lfm2": "<|tool_response_start|>",
-}
-"""Beginning of the markup of results in each dialect, which a model must not write.
-
-The others have none: their results begin with text that an answer may begin with as well, such as
-``<response>`` or a heading, and a stop sequence would leave such an answer empty.
-"""
-
 
 class ModelDialects:
     """Dialects of one model.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from .._checks import check_choice, check_flag, check_text
 from .._core import Dialect, render_contracts
-from ._dialects import NATURAL, STOP_SEQUENCES
+from ._dialects import NATURAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ class Style:
     @property
     def stop_sequence(self) -> str | None:
         """Sequence that prevents fabricated results, if the dialect has one."""
-        return STOP_SEQUENCES.get(self.dialect.name) if self.stop else None
+        return self.dialect.stop_sequence if self.stop else None
 
     def describe(self, contracts: Sequence[FunctionContract]) -> str:
         """Describe tools as in the system prompt."""

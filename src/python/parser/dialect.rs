@@ -14,6 +14,7 @@ use pyo3::{
 
 use crate::{
     parser::Dialect,
+    prompt::stop_sequence,
     python::{
         lock,
         log::{INFO, Log},
@@ -38,6 +39,8 @@ static LOGGED: Mutex<Option<HashSet<String>>> = Mutex::new(None);
 ///     models: The models that write it.
 ///     is_shaped: True if calls may have no marker, so that only their shape and place identify
 ///         them. Where such a dialect is named, they count at the beginning of each line.
+///     stop_sequence: The beginning of the markup of results, at which a server should end a reply;
+///         None if an answer may begin in the same way, or the dialect is only read.
 ///
 /// Example:
 ///     >>> Dialect.for_model("Qwen/Qwen3-32B")
@@ -113,6 +116,11 @@ impl PyDialect {
     #[getter]
     fn is_shaped(&self) -> bool {
         self.core.is_shaped()
+    }
+
+    #[getter]
+    fn stop_sequence(&self) -> Option<&'static str> {
+        stop_sequence(&self.core)
     }
 
     #[getter]

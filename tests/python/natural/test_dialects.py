@@ -15,7 +15,7 @@ from sample_natural_tools import add, ping
 from toolweave.agent import Agent
 from toolweave.exceptions import ContractError, ModelError
 from toolweave.natural import NaturalToolUse, NaturalToolUseParser
-from toolweave.natural._dialects import STOP_SEQUENCES, can_teach
+from toolweave.natural._dialects import can_teach
 from toolweave.profiles import Profile
 from toolweave.protocols import ModelOptions
 from toolweave.scenes import SceneManager
@@ -328,7 +328,7 @@ async def test_the_dialect_of_recovered_calls_is_taught_to_an_unknown_model(
 
 @pytest.mark.parametrize("dialect", TAUGHT)
 def test_a_stop_sequence_is_the_beginning_of_results_only(dialect: str) -> None:
-    sequence = STOP_SEQUENCES.get(dialect)
+    sequence = tw.Dialect.named(dialect).stop_sequence
     contract = tw.tool(add)
     calls = [tw.ToolCall(f"call_{n}", "add", {"a": n, "b": 2}) for n in range(2)]
     results = [tw.ToolResult(call.id, "add", "5") for call in calls]
