@@ -174,24 +174,59 @@ class Detail:
         name: The part.
         parameters: Parameters that have it.
         reasons: The reason, for each dialect that differs.
-        description: The description of the tool.
+        description: The description of the tool; None for none.
     """
 
     name: str
-    parameters: dict[str, Any]
+    parameters: dict[str, Any] | None
     reasons: dict[str, str]
-    description: str = "Does it."
+    description: str | None = "Does it."
+
+    @property
+    def tool(self) -> dict[str, Any]:
+        """The tool."""
+        about = {"description": self.description, "parameters": self.parameters}
+        return {"name": "f", **{key: value for key, value in about.items() if value is not None}}
 
 
 def _of(schema: dict[str, Any], *required: str) -> dict[str, Any]:
     return {"type": "object", "properties": {"value": schema}, "required": list(required)}
 
 
+def _named(*names: str) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {"type": "string"} for name in names}}
+
+
+_TRIMMED = "toolweave leaves it out"
+_EXPONENT = "the template writes `1e-07`; toolweave, `1e-7`"
 _LINES = "descriptions are put on one line, so that they cannot forge another tool"
 
 _ALL = tuple(dict.fromkeys(source.dialect for source in SOURCES if not source.difference))
 
 DETAILS = (
+    Detail(
+        "no parameters",
+        None,
+        {"deepseek_v31": "the template writes `[]`; toolweave, an empty schema"},
+    ),
+    Detail(
+        "no description",
+        _of({"type": "string"}),
+        {
+            "harmony": "the template raises an error; toolweave writes no line for it",
+            "deepseek_v31": "the template raises an error; toolweave leaves it empty",
+        },
+        description=None,
+    ),
+    Detail(
+        "an empty description",
+        _of({"type": "string"}),
+        {"harmony": "the template writes `//` alone; toolweave, no line"},
+        description="",
+    ),
+    Detail("a description of the parameters", {**_of({}), "description": "Together."}, {}),
+    Detail("a name with a hyphen or a dot", _named("a-b", "c.d"), {}),
+    Detail("a name in another script", _named("größe", "日"), {}),
     Detail("a default", _of({"type": "integer", "default": 3}), {}),
     Detail("a string with a default", _of({"type": "string", "default": "x"}), {}),
     Detail("bounds", _of({"type": "integer", "minimum": 1, "maximum": 9}), {}),
@@ -203,6 +238,29 @@ DETAILS = (
         "an enum of integers",
         _of({"type": "integer", "enum": [1, 2]}),
         {"harmony": "the template shows `number`"},
+    ),
+    Detail(
+        "an enum without a type",
+        _of({"enum": ["a", 1, None]}),
+        {"harmony": "the template shows `any`; toolweave, the values"},
+    ),
+    Detail(
+        "an array of an enum",
+        _of({"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}),
+        {"harmony": "the template shows the type of the items; toolweave, their values"},
+    ),
+    Detail(
+        "a constant",
+        _of({"const": "x"}),
+        {"harmony": "the template shows `any`; toolweave, the value"},
+    ),
+    Detail(
+        "several types",
+        _of({"type": ["integer", "string"]}),
+        {
+            "gemma4": "the template writes the list as Python's text; toolweave, the first one",
+            "harmony": "the template shows `integer`; toolweave, `number`, a type of TypeScript",
+        },
     ),
     Detail(
         "a type or null",
@@ -223,6 +281,22 @@ DETAILS = (
         {
             "gemma4": "the template shows no type; toolweave, the first one",
             "harmony": "the template shows `any`; toolweave, the union",
+        },
+    ),
+    Detail(
+        "`oneOf`",
+        _of({"oneOf": [{"type": "string"}, {"type": "integer"}]}),
+        {
+            "gemma4": "the template shows no type; toolweave, the first one",
+            "harmony": "the template has spaces without meaning",
+        },
+    ),
+    Detail(
+        "`allOf`",
+        _of({"allOf": [{"type": "string"}]}),
+        {
+            "gemma4": "the template shows no type; toolweave, that of the parts",
+            "harmony": "the template shows `any`; toolweave, the type of the parts",
         },
     ),
     Detail(
@@ -285,6 +359,22 @@ DETAILS = (
             "mistral": "`mistral-nemo-2407.jinja` and vLLM's write strings without escapes",
         },
         description="First line.\nSecond line.",
+    ),
+    Detail(
+        "white space around a description",
+        _of({"type": "string"}),
+        dict.fromkeys(("gemma4", "harmony", "deepseek_v31"), _TRIMMED),
+        description="  Does it. ",
+    ),
+    Detail(
+        "a number in scientific notation",
+        _of({"type": "number", "default": 1e-7}),
+        dict.fromkeys((name for name in _ALL if name != "gemma4"), _EXPONENT),
+    ),
+    Detail(
+        "parameters without a type",
+        {"properties": {"value": {"type": "string"}}},
+        {"gemma4": "the template leaves a brace open; toolweave writes the type of an object"},
     ),
     Detail(
         "quotes in a description",

@@ -51,7 +51,7 @@ fn properties<'s>(parameters: &mut Parameters<'s>, view: &View<'s>) -> Option<St
                 Some(inner) => self::schema(parameters, inner),
                 None => typed(""),
             };
-            let name = if super::is_word(name) { name.to_owned() } else { quoted(name) };
+            let name = if super::is_bare(name) { name.to_owned() } else { quoted(name) };
             format!("{name}:{{{inner}}}")
         })
         .collect();
@@ -128,7 +128,7 @@ fn item<'s>(parameters: &mut Parameters<'s>, view: View<'s>) -> String {
             | ("$ref" | "$defs" | "definitions" | "allOf" | "anyOf" | "oneOf" | "title", _) => {
                 continue;
             }
-            (key, value) if super::is_word(key) => literal(value),
+            (key, value) if super::is_bare(key) => literal(value),
             (key, _) => {
                 parameters.leave_out(view.place.clone(), format!("{key:?}"));
                 continue;

@@ -178,8 +178,8 @@ fn pointer_step(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Return true for a name that needs no quotes.
-fn is_word(name: &str) -> bool {
-    let is_word = |ch: char| ch.is_alphanumeric() || matches!(ch, '_' | '$');
-    !name.is_empty() && name.chars().all(is_word)
+/// Return true for a name that needs no quotes, as the templates write all names.
+fn is_bare(name: &str) -> bool {
+    let is_bare = |ch: char| ch.is_alphanumeric() || matches!(ch, '_' | '$' | '-' | '.');
+    !name.is_empty() && name.chars().all(is_bare)
 }

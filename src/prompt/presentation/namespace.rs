@@ -62,7 +62,7 @@ fn members<'s>(parameters: &mut Parameters<'s>, view: &View<'s>, indent: &str) -
             text.extend([indent, "// ", &neutral::line(description), "\n"]);
         }
         let mark = if required.contains(&name) { "" } else { "?" };
-        let key = if super::is_word(name) { name.to_owned() } else { value(&Value::from(name)) };
+        let key = if super::is_bare(name) { name.to_owned() } else { value(&Value::from(name)) };
         let default = inner.as_ref().and_then(|inner| {
             let default = inner.find("default")?;
             Some(match default {

@@ -78,7 +78,8 @@ impl<'c> Writer<'c, '_> {
     fn others(&mut self, place: &str, members: &Map<String, Value>, written: &[&str]) {
         for (key, value) in members.iter().filter(|(key, _)| !written.contains(&key.as_str())) {
             let is_word = |ch: char| ch.is_ascii_alphanumeric() || matches!(ch, '$' | '_' | '-');
-            let is_taken = TAGS.contains(&key.as_str()) && key != "required";
+            let is_own = ["description", "required"].contains(&key.as_str());
+            let is_taken = TAGS.contains(&key.as_str()) && !is_own;
             if key.is_empty() || !key.chars().all(is_word) || is_taken {
                 self.simplifications.push(Simplification {
                     tool: self.tool.to_owned(),

@@ -6,6 +6,7 @@ import csv
 from typing import Any
 
 import pytest
+from jinja2 import UndefinedError
 
 import toolweave as tw
 from chat_templates import COLLECTED, render
@@ -54,10 +55,14 @@ def test_a_difference_is_there(source: Source) -> None:
 
 @pytest.mark.parametrize("detail", DETAILS, ids=lambda detail: detail.name)
 def test_a_detail_is_shown_as_by_the_template_or_differs_for_a_reason(detail: Detail) -> None:
-    tool = {"name": "f", "description": detail.description, "parameters": detail.parameters}
     differing = set()
     for source in SAME:
-        if tw.render_contracts([tool], dialect=source.dialect) != listed(source, [tool]):
+        written = tw.render_contracts([detail.tool], dialect=source.dialect)
+        try:
+            expected = listed(source, [detail.tool])
+        except (TypeError, UndefinedError):
+            expected = ""  # Not every template takes a tool without a description.
+        if written != expected:
             differing.add(source.dialect)
     assert differing == set(detail.reasons)
 
