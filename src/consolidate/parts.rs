@@ -75,7 +75,7 @@ impl Part {
         let from = self.text.len();
         self.text.push_str(match self.cursor.end {
             End::Nothing => "",
-            End::Text { .. } => lead,
+            End::Text { .. } => missing(lead, &self.text),
             End::Block => "\n",
         });
         self.text.push_str(open);
@@ -409,4 +409,10 @@ impl Parts {
             part.merger.note(&result.tool_call_id, &result.name, None, Some(result));
         }
     }
+}
+
+/// Return the part of `lead`, which consists of line breaks, that a text does not end with.
+fn missing<'l>(lead: &'l str, text: &str) -> &'l str {
+    let breaks = text.len() - text.trim_end_matches('\n').len();
+    &lead[breaks.min(lead.len())..]
 }

@@ -71,7 +71,7 @@ pub(super) const DIALECT: Dialect = Dialect {
 
 const WRITING: Writing = Writing {
     calls: CallMarkup {
-        lead: "\n",
+        lead: "\n\n",
         open: "",
         before: "<tool_call>\n<function={name}>\n",
         arguments: ArgumentMarkup::Members(MemberMarkup {

@@ -26,16 +26,18 @@ RESULTS = (
 )
 
 
-def written(dialect: str, *, one_call: bool) -> tuple[str, str]:
-    """Return the blocks of the calls and of their results."""
+def written(dialect: str, *, one_call: bool, text: str = "") -> tuple[str, str]:
+    """Return the turns of the calls, with a text before them, and of their results."""
     count = 1 if one_call else 2
-    history = [tw.ToolAggregateMessage(CALLS[:count], RESULTS[:count])]
+    aggregate = tw.ToolAggregateMessage(CALLS[:count], RESULTS[:count], generation_id="g1")
+    before = tw.TextMessage(text, role="assistant", generation_id="g1")
+    history = [before, aggregate] if text else [aggregate]
     calls, results = tw.consolidate(history, form="turn", dialect=dialect)
     return calls.text, results.text
 
 
-def prompt(file: str, *, one_call: bool) -> str:
-    """Return the prompt that a template makes of the same history."""
+def prompt(file: str, *, one_call: bool, text: str = "") -> str:
+    """Return the prompt that a template makes of the same history, with a text before the calls."""
     count = 1 if one_call else 2
     calls = [
         {
@@ -56,7 +58,7 @@ def prompt(file: str, *, one_call: bool) -> str:
     ]
     messages = [
         {"role": "user", "content": "Hi."},
-        {"role": "assistant", "content": "", "tool_calls": calls},
+        {"role": "assistant", "content": text, "tool_calls": calls},
         *results,
         {"role": "assistant", "content": "Fine."},
         {"role": "user", "content": "Thanks."},
@@ -74,6 +76,17 @@ def test_the_blocks_are_those_of_the_template(template: dict[str, Any]) -> None:
     # A difference has a reason; a reason without a difference is out of date.
     assert (calls not in expected) == ("calls" in template), (calls, expected)
     assert (results not in expected) == ("results" in template), (results, expected)
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=[template["file"] for template in TEMPLATES])
+def test_text_before_a_call_is_where_the_template_has_it(template: dict[str, Any]) -> None:
+    if not (COLLECTED / template["file"]).exists():
+        pytest.skip(f"{COLLECTED} is not there")
+    one_call = template.get("one_call", False)
+    expected = prompt(template["file"], one_call=one_call, text="I look.")
+    calls, _ = written(template["dialect"], one_call=one_call, text="I look.")
+    is_different = "calls" in template or "text" in template
+    assert (calls not in expected) == is_different, (calls, expected)
 
 
 def test_every_dialect_and_every_template_has_its_place() -> None:
