@@ -23,8 +23,12 @@ const PASSED: [(&str, &str); 5] = [
     ("stop_sequences", "stop"),
 ];
 
+/// Fields about tools and files of the provider.
+const UNSUPPORTED: [&str; 2] = ["container", "mcp_servers"];
+
 /// Read a request. Of its other fields, those are ignored that change nothing in the reply, such
-/// as `metadata`, and `thinking`, which models decide upon themselves.
+/// as `metadata`, and those on reasoning (`thinking`, `effort`), which models decide upon
+/// themselves.
 ///
 /// # Errors
 /// Fails if the body is not a JSON object, or if a field is invalid or not supported.
@@ -37,6 +41,11 @@ pub fn read(body: &Bytes) -> Result<ChatRequest, ApiError> {
         let message = "is not supported: this server keeps no conversations; send all messages";
         return Err(ApiError::field("thread", message).with_code(NO_THREADS));
     }
+    for name in UNSUPPORTED {
+        if body.get(name).is_some_and(|value| !value.is_null()) {
+            return Err(ApiError::field(name, "is not supported"));
+        }
+    }
     let aliases = Aliases::replace(tools::names(&mut body));
     let mut take = |name: &str| body.remove(name).unwrap_or_default();
     let messages = match take("messages") {
@@ -47,6 +56,7 @@ pub fn read(body: &Bytes) -> Result<ChatRequest, ApiError> {
         other => return Err(ApiError::unexpected("messages", "a list of messages", &other)),
     };
     let system = Some(take("system")).filter(|system| !system.is_null());
+    check_results(&messages)?;
     let mut messages = from_anthropic(messages, system)?;
     messages.iter_mut().try_for_each(convert_images)?;
 
@@ -60,6 +70,10 @@ pub fn read(body: &Bytes) -> Result<ChatRequest, ApiError> {
             converted.insert(there.to_owned(), value);
         }
     }
+    // The second is the former name.
+    let (output, former) = (take("output_config"), take("output_format"));
+    let given = if output["format"].is_null() { &former } else { &output["format"] };
+    converted.insert("response_format".to_owned(), format(given)?);
     let stream = take("stream");
     if stream == true {
         converted.insert("stream_options".to_owned(), json!({"include_usage": true}));
@@ -83,6 +97,44 @@ pub fn read(body: &Bytes) -> Result<ChatRequest, ApiError> {
     request.messages = Some(messages);
     request.aliases = aliases;
     Ok(*request)
+}
+
+/// Check that all results of calls are text: chat completions have no other.
+fn check_results(messages: &[Value]) -> Result<(), ApiError> {
+    for (message, value) in messages.iter().enumerate() {
+        for (block, value) in items(&value["content"]) {
+            if value["type"] != "tool_result" {
+                continue;
+            }
+            if let Some((part, value)) =
+                items(&value["content"]).find(|(_, part)| part["type"] != "text")
+            {
+                let place = format!("messages[{message}].content[{block}].content[{part}].type");
+                return Err(ApiError::unexpected(place, "\"text\"", &value["type"]));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Return the items of a list with their positions; none of another value.
+fn items(value: &Value) -> impl Iterator<Item = (usize, &Value)> {
+    value.as_array().into_iter().flatten().enumerate()
+}
+
+/// Return the format of the reply as chat completions have it.
+fn format(format: &Value) -> Result<Value, ApiError> {
+    match format["type"].as_str() {
+        _ if format.is_null() => Ok(Value::Null),
+        Some("json_schema") => {
+            let schema = json!({"name": "reply", "schema": format["schema"], "strict": true});
+            Ok(json!({"type": "json_schema", "json_schema": schema}))
+        }
+        _ => {
+            let place = "output_config.format.type";
+            Err(ApiError::unexpected(place, "\"json_schema\"", &format["type"]))
+        }
+    }
 }
 
 /// Convert the images of a message to the form of chat completions.

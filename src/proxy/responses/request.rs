@@ -38,6 +38,11 @@ pub fn read(body: &Bytes) -> Result<ChatRequest, ApiError> {
             return Err(ApiError::field(name, message));
         }
     }
+    if let Some(number) = body.get("top_logprobs").filter(|number| !number.is_null())
+        && number.as_u64() != Some(0)
+    {
+        return Err(ApiError::unexpected("top_logprobs", "0", number));
+    }
     let mut take = |name: &str| body.remove(name).unwrap_or_default();
     let mut converted = Map::new();
     converted.insert("model".to_owned(), take("model"));
