@@ -8,13 +8,13 @@ use std::{
 use serde_json::{Map, Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{context::Context, metrics::add, settings::Mode};
+use super::{context::Context, error::ApiError, metrics::add, settings::Mode};
 
 /// The record of one request. Dropping it writes it.
 pub(super) struct Entry {
     context: Arc<Context>,
     begun: Instant,
-    method: String,
+    method: &'static str,
     path: &'static str,
     /// The status of the response.
     pub(super) status: u16,
@@ -36,7 +36,7 @@ impl Entry {
     /// Begin the record of a request to a route.
     pub(super) fn new(
         context: &Arc<Context>,
-        method: &str,
+        method: &'static str,
         path: &'static str,
         permit: Option<OwnedSemaphorePermit>,
     ) -> Self {
@@ -44,7 +44,7 @@ impl Entry {
         Self {
             context: Arc::clone(context),
             begun: Instant::now(),
-            method: method.to_owned(),
+            method,
             path,
             status: 200,
             is_complete: false,
@@ -58,6 +58,12 @@ impl Entry {
             output_tokens: 0,
             _permit: permit,
         }
+    }
+
+    /// Record that the request is answered with an error, and with nothing else.
+    pub(super) fn refuse(&mut self, error: &ApiError) {
+        self.status = error.status;
+        self.is_complete = true;
     }
 }
 
@@ -78,7 +84,7 @@ impl Drop for Entry {
         let mut add = |name: &str, value: Value| {
             fields.insert(name.to_owned(), value);
         };
-        add("method", self.method.clone().into());
+        add("method", self.method.into());
         add("path", self.path.into());
         add("status", self.status.into());
         add("seconds", self.begun.elapsed().as_secs_f64().into());

@@ -15,12 +15,13 @@ use crate::proxy::{
 pub enum ChatBody {
     /// A request whose reply is converted: one with tools, or of another API.
     Tools(Box<ChatRequest>),
-    /// A request without tools.
+    /// A request without tools that may be called.
     Plain {
-        /// The request, without tools.
+        /// The request, without contracts.
         request: Box<ChatRequest>,
-        /// True if the conversation has calls, which not every model can read in this form.
-        has_calls: bool,
+        /// True if there are tools that may not be called, or calls in the conversation: not every
+        /// upstream accepts these.
+        is_native: bool,
     },
 }
 
@@ -69,8 +70,8 @@ pub fn read(native: Bytes) -> Result<ChatBody, ApiError> {
         body,
     };
     if choice.is_none() || request.contracts.is_empty() {
-        let has_calls = has_calls(&request.body);
-        return Ok(ChatBody::Plain { request: Box::new(request), has_calls });
+        let is_native = choice.is_none() || has_calls(&request.body);
+        return Ok(ChatBody::Plain { request: Box::new(request), is_native });
     }
     check_supported(&request.body)?;
     if !request.aliases.is_empty() {

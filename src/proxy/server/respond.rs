@@ -6,7 +6,9 @@ use bytes::Bytes;
 use hyper::{
     Method, Request, Response, StatusCode,
     body::Incoming,
-    header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER},
+    header::{
+        ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+    },
 };
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -67,12 +69,17 @@ impl Route {
         }
     }
 
-    fn accepts(self, method: &Method) -> bool {
+    /// The methods that it accepts, as the header `Allow` has them.
+    fn methods(self) -> &'static str {
         match self {
-            Self::Health | Self::Metrics | Self::Models => method == Method::GET,
-            Self::ChatCompletions | Self::Messages | Self::Responses => method == Method::POST,
-            Self::Passed => method == Method::GET || method == Method::POST,
+            Self::Health | Self::Metrics | Self::Models => "GET",
+            Self::ChatCompletions | Self::Messages | Self::Responses => "POST",
+            Self::Passed => "GET, POST",
         }
+    }
+
+    fn accepts(self, method: &Method) -> bool {
+        self.methods().split(", ").any(|accepted| method == accepted)
     }
 
     /// The name in the log.
@@ -98,7 +105,12 @@ pub(super) async fn respond(
     let begun = Instant::now();
     let api = Api::of(request.uri().path());
     let page = Page::of(&context.settings, request.headers());
-    let answer = answer(&context, address, api, request).await;
+    let route = Route::of(&context, request.uri().path());
+    let answer = match admit(&context, address, route, &request) {
+        Ok(Admitted::Answered(response)) => Ok(response),
+        Ok(Admitted::Asks(route, permit)) => ask(&context, api, route, permit, request).await,
+        Err(error) => Ok(refuse(&context, api, route, request.method(), &error)),
+    };
     context.metrics.first_byte(begun.elapsed());
     let mut response = answer.unwrap_or_else(|error| error_response(api, &error, &Head::default()));
     if let Some(page) = page {
@@ -107,20 +119,29 @@ pub(super) async fn respond(
     response
 }
 
-async fn answer(
-    context: &Arc<Context>,
+/// A request that is not refused at once.
+enum Admitted {
+    /// One that is answered without the upstream.
+    Answered(Response<ResponseBody>),
+    /// One for the upstream, with its place among those at once.
+    Asks(Route, OwnedSemaphorePermit),
+}
+
+/// Check a request before its body is read.
+fn admit(
+    context: &Context,
     address: SocketAddr,
-    api: Api,
-    request: Request<Incoming>,
-) -> Result<Response<ResponseBody>, ApiError> {
+    route: Option<Route>,
+    request: &Request<Incoming>,
+) -> Result<Admitted, ApiError> {
     guard::check_source(&context.settings, address, request.headers())?;
     if request.method() == Method::OPTIONS
         && Page::of(&context.settings, request.headers()).is_some()
     {
-        return Ok(whole(204, JSON, Bytes::new()));
+        return Ok(Admitted::Answered(whole(204, JSON, Bytes::new())));
     }
-    let path = request.uri().path();
-    let Some(route) = Route::of(context, path) else {
+    let Some(route) = route else {
+        let path = request.uri().path();
         let message = format!(
             "there is no {path:?} here; the paths are /v1/chat/completions, /v1/messages, \
              /v1/responses, /v1/models, /healthz, /metrics and those given with --pass"
@@ -132,16 +153,56 @@ async fn answer(
         return Err(ApiError::new(405, "invalid_request_error", message));
     }
     if route == Route::Health {
-        return Ok(whole(200, JSON, Bytes::from_static(b"{\"status\":\"ok\"}")));
+        let body = Bytes::from_static(b"{\"status\":\"ok\"}");
+        return Ok(Admitted::Answered(whole(200, JSON, body)));
     }
     guard::check_key(&context.settings, request.headers())?;
     if route == Route::Metrics {
-        return Ok(whole(200, METRICS, context.metrics.render().into()));
+        return Ok(Admitted::Answered(whole(200, METRICS, context.metrics.render().into())));
     }
-    let permit = permit(context)?;
+    Ok(Admitted::Asks(route, permit(context)?))
+}
+
+/// Return the response for a request that is not admitted.
+fn refuse(
+    context: &Arc<Context>,
+    api: Api,
+    route: Option<Route>,
+    method: &Method,
+    error: &ApiError,
+) -> Response<ResponseBody> {
+    let path = route.map_or("unknown", Route::name);
+    Entry::new(context, name_of(method), path, None).refuse(error);
+    let mut response = error_response(api, error, &Head::default());
+    match (response.status(), route) {
+        (StatusCode::UNAUTHORIZED, _) => {
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        (StatusCode::METHOD_NOT_ALLOWED, Some(route)) => {
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static(route.methods()));
+        }
+        _ => {}
+    }
+    response
+}
+
+/// Return the name of a method in the log, which has nothing that clients make up.
+fn name_of(method: &Method) -> &'static str {
+    let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    known.into_iter().find(|known| method == known).unwrap_or("other")
+}
+
+/// Ask the upstream.
+async fn ask(
+    context: &Arc<Context>,
+    api: Api,
+    route: Route,
+    permit: OwnedSemaphorePermit,
+    request: Request<Incoming>,
+) -> Result<Response<ResponseBody>, ApiError> {
     let method = request.method().clone();
-    let mut entry = Entry::new(context, method.as_str(), route.name(), Some(permit));
-    let url = context.url(path, request.uri().query());
+    let mut entry = Entry::new(context, name_of(&method), route.name(), Some(permit));
+    let url = context.url(request.uri().path(), request.uri().query());
     let limits = &context.settings.limits;
     let received = receive(request, limits.max_body_bytes, limits.client_timeout).await;
     let output = Arc::new(Output::default());
@@ -151,10 +212,7 @@ async fn answer(
         }
         _ => Ok(Asked::Passed(body)),
     });
-    let asked = read.inspect_err(|error| {
-        entry.status = error.status;
-        entry.is_complete = true;
-    })?;
+    let asked = read.inspect_err(|error| entry.refuse(error))?;
     let forward = |body, entry| {
         let task =
             forwarded::run(Arc::clone(context), method, url, body, Arc::clone(&output), entry);
@@ -162,15 +220,13 @@ async fn answer(
     };
     let (running, content_type) = match asked {
         Asked::Passed(body) => (forward(body, entry), JSON),
-        Asked::Chat(ChatBody::Plain { request, has_calls }) => {
-            if has_calls {
+        Asked::Chat(ChatBody::Plain { request, is_native }) => {
+            if is_native {
                 let mode = context.modes.mode(&request.model);
                 output.set_head(|head| head.mode = Some(mode));
             }
-            let body = plain(context, &request, has_calls).inspect_err(|error| {
-                entry.status = error.status;
-                entry.is_complete = true;
-            })?;
+            let body =
+                plain(context, &request, is_native).inspect_err(|error| entry.refuse(error))?;
             (forward(body, entry), JSON)
         }
         Asked::Chat(ChatBody::Tools(request)) => {
@@ -204,10 +260,10 @@ fn permit(context: &Context) -> Result<OwnedSemaphorePermit, ApiError> {
     })
 }
 
-/// Return the body of a request without tools: the client's, unless the model needs the calls of
-/// the conversation as text.
-fn plain(context: &Context, request: &ChatRequest, has_calls: bool) -> Result<Bytes, ApiError> {
-    if !has_calls || context.modes.mode(&request.model) == Mode::Recover {
+/// Return the body of a request without tools that may be called: the client's, unless the upstream
+/// accepts no tools and the model needs the calls of the conversation as text.
+fn plain(context: &Context, request: &ChatRequest, is_native: bool) -> Result<Bytes, ApiError> {
+    if !is_native || context.modes.mode(&request.model) == Mode::Recover {
         return Ok(request.native.clone());
     }
     upstream_body(request, Mode::Natural, context.taught(&request.model, &[]))

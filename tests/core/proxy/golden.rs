@@ -57,7 +57,7 @@ fn requests_for_chat_completions_are_read_as_in_the_cases() {
                 }
                 found
             }
-            Ok(ChatBody::Plain { has_calls, .. }) => json!({"plain": {"has_calls": has_calls}}),
+            Ok(ChatBody::Plain { is_native, .. }) => json!({"plain": {"is_native": is_native}}),
             Err(err) => json!({"error": error(&err)}),
         }
     });

@@ -77,6 +77,18 @@ fn a_key_is_required_if_there_is_one() {
 }
 
 #[test]
+fn a_refusal_says_what_is_accepted() {
+    let (server, _upstream) =
+        start(vec![], |settings| settings.api_key = Some("tw-client".to_owned()));
+    let allowed = |path| get(server.address(), path).header("allow").map(str::to_owned);
+    assert_eq!(allowed(CHAT).as_deref(), Some("POST"));
+    let answer = post(server.address(), "/metrics", "");
+    assert_eq!((answer.status, answer.header("allow")), (405, Some("GET")));
+    let answer = post(server.address(), CHAT, "{}");
+    assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")));
+}
+
+#[test]
 fn keys_do_not_come_back_in_errors() {
     let body = "{\"error\": {\"message\": \"wrong key sk-upstream-key\"}}";
     let upstream_error =

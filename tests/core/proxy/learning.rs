@@ -106,3 +106,19 @@ fn a_conversation_with_calls_but_without_tools_is_in_the_mode_of_its_model() {
     assert_eq!(answer.header("x-toolweave-mode"), Some("natural"));
     assert_eq!(received(&upstream, 2)["messages"][1].get("tool_calls"), None);
 }
+
+#[test]
+fn tools_that_may_not_be_called_are_no_tools_in_text() {
+    let scripts = vec![rejects(), streams(CALL_TEXT), streams("Sun.")];
+    let (server, upstream) = start(scripts, |_| {});
+    ask(&server, json!({"stream": true}));
+    let format = json!({"type": "json_object"});
+    let more = json!({"stream": true, "tool_choice": "none", "response_format": format});
+    let answer = ask(&server, more);
+    assert!(answer.text().contains("Sun."), "{}", answer.text());
+    assert_eq!(answer.header("x-toolweave-mode"), Some("natural"));
+    let sent = received(&upstream, 2);
+    assert!(sent.get("tools").is_none() && sent.get("tool_choice").is_none());
+    assert_eq!(sent["response_format"], format);
+    assert_eq!(sent["messages"].as_array().unwrap().len(), 1);
+}

@@ -12,6 +12,8 @@ mod keys;
 mod laws;
 mod learning;
 mod leaving;
+#[cfg(target_os = "linux")]
+mod log;
 mod order;
 mod recording;
 mod replies;
