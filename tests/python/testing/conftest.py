@@ -1,4 +1,4 @@
-"""Sessions of pytest without the plugins of other packages, which each session would import again."""
+"""Sessions of pytest without plugins of other packages, which each would import again."""
 
 from __future__ import annotations
 
