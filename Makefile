@@ -163,10 +163,8 @@ fuzz: $(CARGO_FUZZ) ## each fuzz target for FUZZ_SECONDS; see tests/fuzz
 			target/fuzz/corpus/$$target tests/fuzz/corpus/$$target -- $(FUZZ_FLAGS) || exit 1; \
 	done
 
-# One version of a package for all Pythons where there is one: the type checkers read the packages as
-# the oldest Python does.
 constraints: $(VENV)/uv ## the newest versions of the packages that changes are tested with
-	$(UV) pip compile --upgrade --universal --python-version 3.10 --fork-strategy fewest \
+	$(UV) pip compile --upgrade --universal --python-version 3.10 \
 		--group dev --group test-large --custom-compile-command 'make constraints' --no-annotate \
 		--output-file $(CONSTRAINTS) pyproject.toml
 
