@@ -22,6 +22,15 @@ WITH_LITELLM = find_spec("litellm") is not None
 collect_ignore = [file for package, file in LARGE.items() if find_spec(package) is None]
 
 
+# Areas whose tests wait for servers and processes, up to half a minute each.
+WAITING = ("faults", "store", "web")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run first what waits longest, so that no worker is alone with it in the end."""
+    items.sort(key=lambda item: item.path.parent.name not in WAITING)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_certificates(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Replace the CA certificates: all servers are on the loopback, without TLS.

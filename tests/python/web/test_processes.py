@@ -170,7 +170,7 @@ async def test_a_server_with_open_streams_exits_on_sigterm(tmp_path: Path) -> No
 
 @on_a_server
 async def test_runs_of_a_killed_server_are_ended_by_another(url: str, tmp_path: Path) -> None:
-    servers = process(url, tmp_path, lease=1), process(url, tmp_path)
+    servers = process(url, tmp_path, lease=1), process(url, tmp_path, lease=8)
     async with servers[0] as one, servers[1] as two:
         chat = await new_chat(one.client)
         accepted = await say(one.client, chat, "tea")
