@@ -36,27 +36,29 @@ unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Two cores: what cargo builds and what it does not go side by side, the Python suites after both.
-# Cargo locks what it builds, so the module waits for the page: until then, Clippy has the lock.
+# Cargo locks what it builds, so the module waits for the page: until then, the Rust suite has the
+# lock.
 ifneq ($(filter test check test-all,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
-core: | lint-rust
+core: | format-rust
 docs: | core
 page: | lint-python
 types: | page
-$(VENV)/built: | page
+$(VENV)/linted: | page
 else
 .NOTPARALLEL:
 endif
-# What is built once needs no record of what to build again.
+# What is built once needs no record of what to build again, nor names for a debugger.
 ifdef CI
 export CARGO_INCREMENTAL := 0
+export CARGO_PROFILE_DEV_DEBUG := false
 endif
 # Of no use to cargo, which would take it for an offer to share the jobs.
 unexport MAKEFLAGS MFLAGS
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo check test test-all build lint lint-rust lint-python types core page wheel release-check web client bench profile instructions profile-serve docs site fuzz constraints clean
+.PHONY: help demo check test test-all build lint format-rust lint-rust lint-python types core page wheel release-check web client bench profile instructions profile-serve docs site fuzz constraints clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,13 +66,13 @@ help: ## list the commands
 demo: $(VENV)/built ## watch calls being written, run and answered, on a page; without a terminal, as text
 	$(BIN)/python -m toolweave demo $(ARGS)
 
-check: lint types core page $(VENV)/built ## the quick round: lint, types, Rust suite, page, Python suite on one interpreter
+check: format-rust core lint-python page types ## the quick round: lint, types, Rust suite, page, Python suite on one interpreter
 	$(BIN)/python tests/suites.py check $(ARGS)
 
-test: lint docs types core page $(VENV)/checked-wheel $(VENV)/browser tests/clients/node_modules/made examples/react/node_modules/made ## everything a change must pass, on the oldest and the newest Python and those between
+test: format-rust core lint-python page types $(VENV)/checked-wheel $(VENV)/browser tests/clients/node_modules/made examples/react/node_modules/made ## everything a change must pass, on the oldest and the newest Python and those between
 	$(BIN)/python tests/suites.py test $(CHECKED)/*.whl $(ARGS)
 
-test-all: lint docs site types core page $(VENV)/wheel $(VENV)/browser tests/clients/node_modules/made tests/serve/node_modules/made examples/react/node_modules/made ## everything a release must pass: the release wheel on every Python, long fault runs, large packages
+test-all: format-rust core lint-python page types docs site $(VENV)/wheel $(VENV)/browser tests/clients/node_modules/made tests/serve/node_modules/made examples/react/node_modules/made ## everything a release must pass: the release wheel on every Python, long fault runs, large packages
 	$(BIN)/python tests/suites.py all dist/*.whl $(ARGS)
 	$(MAKE) release-check
 
@@ -78,13 +80,21 @@ build: $(VENV)/built ## the package for development, in .venv
 
 lint: lint-rust lint-python ## formatting and lints of both languages; warnings are errors
 
-# The bindings are checked as they are shipped: `abi3` brings `python` along. Of the core alone,
-# `core` has the compiler's own warnings.
-lint-rust: $(VENV)/uv
+format-rust: $(VENV)/uv
 	for crate in . $(wildcard benches/*/Cargo.toml) tests/fuzz; do \
 		cargo fmt --check --manifest-path $${crate%/Cargo.toml}/Cargo.toml || exit 1; \
 	done
+
+# The bindings are linted as they are shipped: `abi3` brings `python` along.
+lint-rust: format-rust
 	cargo clippy --locked --all-targets --features abi3 -- -D warnings
+
+# What is built for tests is linted on the way: Clippy is a compiler, too, and its own command would
+# compile all crates once more. It leaves other marks on what it builds, so nothing is shared with
+# builds for use.
+LINTED := core $(VENV)/linted $(VENV)/checked-wheel
+$(LINTED): export RUSTC_WORKSPACE_WRAPPER = $(shell rustc --print sysroot)/bin/clippy-driver
+$(LINTED): export CLIPPY_ARGS := -Dwarnings__CLIPPY_HACKERY__
 
 lint-python: $(VENV)/dev
 	$(BIN)/ruff format --check
@@ -92,17 +102,16 @@ lint-python: $(VENV)/dev
 	$(BIN)/python tests/notices.py
 	$(BIN)/python tests/words.py
 
-types: $(VENV)/dev $(VENV)/built ## both type checkers, and the stub against the built module
+types: $(VENV)/dev $(VENV)/linted ## both type checkers, and the stub against the built module
 	$(BIN)/mypy
 	$(BIN)/pyright --warnings
 	$(BIN)/python -m mypy.stubtest toolweave._core
 
 # The same examples everywhere, as in Python, and for a change a quarter of them; `cargo test` alone
-# looks for new ones. Cargo repeats the warnings of what it has built, so a second run has them too.
+# looks for new ones.
 core: export PROPTEST_RNG_SEED := 1
 core: export PROPTEST_CASES := $(if $(filter test-all,$(MAKECMDGOALS)),256,64)
 core: ## the Rust suite, documentation examples included; warnings are errors
-	cargo test --locked --features proxy --no-run 2>&1 | awk '{ print } /^warning/ { found = 1 } END { exit found }'
 	cargo test --locked --features proxy
 
 # The page that is checked in must be what its source gives.
@@ -192,12 +201,12 @@ $(VENV)/dev: pyproject.toml $(CONSTRAINTS) | $(VENV)/maturin
 
 # No `--features` here: they would replace those of pyproject.toml, not add to them. And a
 # `--group`, because maturin installs the group `dev` where it is given none. What maturin, uv and
-# cargo print is shown if they fail.
-$(VENV)/built: $(CORE) pyproject.toml $(VENV)/maturin
+# cargo print is shown if they fail. A build that is linted is one for use, too.
+$(VENV)/built $(VENV)/linted: $(CORE) pyproject.toml $(VENV)/maturin
 	@echo "building the package for development, which takes two minutes the first time"
 	@UV_CONSTRAINT=$(CONSTRAINTS) $(BIN)/maturin develop --quiet --uv --locked --extras demo --group build \
 		>$(VENV)/build.log 2>&1 || { cat $(VENV)/build.log >&2; exit 1; }
-	@touch $@
+	@touch $(VENV)/built $@
 
 # Node comes with the group `dev`, and the packages by their lock files.
 %/node_modules/made: %/package-lock.json $(VENV)/dev
@@ -222,7 +231,7 @@ $(VENV)/wheel: $(CORE) $(PACKAGE) $(VENV)/maturin
 	@touch $@
 
 # What the suites run on: quick to build, with the checks of a debug build (overflow, assertions).
-$(VENV)/checked-wheel: $(CORE) $(PACKAGE) $(VENV)/maturin | $(VENV)/built
+$(VENV)/checked-wheel: $(CORE) $(PACKAGE) $(VENV)/maturin | $(VENV)/linted
 	rm -rf $(CHECKED)
 	$(BIN)/maturin build --profile dev --locked --interpreter $(BIN)/python --out $(CHECKED)
 	@touch $@

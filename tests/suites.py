@@ -12,6 +12,9 @@ are derandomized, so one interpreter runs more examples than the others. Each in
 virtual environment of its own, renewed when the wheel or the dependency groups change. Versions
 that are not installed are reported as skipped.
 
+A suite is run in shards, one for each area of tests and each file of the page's: processes that
+collect and import only what they run. The shards of all suites share one pool.
+
 A failed test is run again, alone, only to distinguish broken tests from unstable ones: it is listed
 by name in either case, and the run has failed.
 
@@ -30,9 +33,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -42,11 +46,15 @@ TESTS = Path("tests")
 CONSTRAINTS = ROOT / TESTS / "constraints.txt"
 ENVIRONMENTS = ROOT / ".venvs"
 WORKERS = 1 + (os.cpu_count() or 2)
-"""Processes of a suite: one more than there are cores, as tests wait for servers and browsers."""
+"""Processes of tests: one more than there are cores, as tests wait for servers and browsers."""
+NO_TESTS = 5
+"""Exit code of pytest if it selected no tests."""
 MAX_RERUN = 20
 """Above this number of failures nothing is run again: the change is broken, not a test."""
 
 AREAS = TESTS / "python"
+WAITING = ("faults", "store", "web")
+"""Areas whose tests wait for servers and processes, up to half a minute each."""
 ONCE = tuple(
     AREAS / area
     for area in ("demo", "docs", "endpoint", "faults", "mcp", "models", "proxy", "store", "web")
@@ -88,26 +96,55 @@ if platform.python_implementation() == "CPython":
 
 @dataclass(frozen=True)
 class Suite:
-    """A run of pytest.
+    """Tests for one interpreter.
 
     Attributes:
         name: Title in the report.
-        python: Interpreter to run; None if there is none of that version.
+        python: Function that returns the interpreter, or None if there is none of that version.
         paths: Files and folders with the tests.
+        without: Files and folders to leave out.
         effort: Number of examples and repetitions; see `tests/support/effort.py`.
         options: Further arguments of pytest.
     """
 
     name: str
-    python: Path | None
+    python: Callable[[], Path | None]
     paths: tuple[Path, ...]
+    without: tuple[Path, ...] = ()
     effort: str = "quick"
     options: tuple[str, ...] = ()
 
-    @property
-    def workers(self) -> int:
-        """Number of processes; in a quick run, collecting the tests takes most of the time."""
-        return WORKERS if self.effort != "quick" else WORKERS - 1
+    def shards(self) -> list[Path]:
+        """Return the parts to run in processes of their own, in the order in which to start them.
+
+        These are the areas, and the files of other folders, whose servers and browsers serve one
+        module. What waits longest comes first, then what has most tests.
+        """
+        found: list[Path] = []
+        for path in self.paths:
+            if path == AREAS:
+                found += sorted({file.parent for file in path.glob("*/test_*.py")})
+            else:
+                found += sorted(path.glob("test_*.py")) if path.parent == TESTS else [path]
+        return sorted(
+            (path for path in found if path not in self.without),
+            key=lambda path: (path.name not in WAITING, -size(path)),
+        )
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A part of a suite, run in a process of its own.
+
+    Attributes:
+        suite: The suite that it is a part of.
+        path: File or folder with the tests.
+        folder: New folder for pytest's cache and report.
+    """
+
+    suite: Suite
+    path: Path
+    folder: Path
 
 
 @dataclass
@@ -118,11 +155,17 @@ class Outcome:
     tests: int = 0
     broken: list[str] = field(default_factory=list[str])
     unstable: list[str] = field(default_factory=list[str])
-    exit_code: int = 0
+    errors: list[str] = field(default_factory=list[str])
 
     @property
     def passed(self) -> bool:
-        return self.exit_code == 0 and not self.broken and not self.unstable
+        return self.tests > 0 and not (self.broken or self.unstable or self.errors)
+
+
+def size(path: Path) -> int:
+    """Bytes of the tests of a file or folder."""
+    files = path.glob("test_*.py") if path.is_dir() else (path,)
+    return sum(file.stat().st_size for file in files)
 
 
 def output(*command: str) -> str:
@@ -182,54 +225,50 @@ def environment(
     return inside
 
 
-def ignored(*paths: Path) -> tuple[str, ...]:
-    """Options that leave paths out."""
-    return tuple(f"--ignore={path}" for path in paths)
-
-
 def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
-    """Suites of a level, quickest to fail first; environments are made while others run."""
-    here = Path(sys.executable)
-    page = (TESTS / "clients", TESTS / "frontend")
+    """Suites of a level, the longest first; environments are made while others run."""
+
+    def here() -> Path:
+        return Path(sys.executable)
+
     if wheel is None:
-        yield Suite("Python, development", here, (AREAS,), options=ignored(*NOT_IN_CHECK))
+        yield Suite("Python, development", here, (AREAS,), NOT_IN_CHECK)
         return
     pythons = {version: interpreter(version) for version in VERSIONS}
     found = [version for version, python in pythons.items() if python is not None]
     first, last = found[0], found[-1]
     group, constraints = ("test-large", None) if level == "all" else ("test", CONSTRAINTS)
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        environments = {
-            version: pool.submit(environment, version, python, wheel, group, constraints)
-            for version, python in pythons.items()
-        }
-        for version, made in environments.items():
-            inside = made.result()
-            name = f"Python {version}"
-            if level == "all":
-                effort = "long" if version == last else "full"
-                yield Suite(name, inside, (AREAS,), effort)
-            elif version == last:
-                yield Suite(name, inside, (AREAS,), "normal")
-            elif version == first:
-                yield Suite(name, inside, (AREAS,), options=ignored(*ONCE, *COMPILED, *SOURCE))
-            else:
-                title = f"{name}, what depends on it"
-                yield Suite(title, inside, VERSIONED, options=ignored(*SOURCE))
-    # A page per worker at a time: its server and its browser serve a module.
-    alone = ("--dist=loadfile",)
+    pool = ThreadPoolExecutor(max_workers=1)
+    environments = {
+        version: pool.submit(environment, version, pythons[version], wheel, group, constraints)
+        for version in (last, *(version for version in VERSIONS if version != last))
+    }
+    page = (TESTS / "clients", TESTS / "frontend")
+    yield Suite("page and foreign clients", here, page, () if level == "all" else SLOW, "full")
+    for version, made in environments.items():
+        name = f"Python {version}"
+        if level == "all":
+            effort = "long" if version == last else "full"
+            yield Suite(name, made.result, (AREAS,), effort=effort)
+        elif version == last:
+            yield Suite(name, made.result, (AREAS,), effort="normal")
+        elif version == first:
+            yield Suite(name, made.result, (AREAS,), (*ONCE, *COMPILED, *SOURCE))
+        else:
+            yield Suite(f"{name}, what depends on it", made.result, VERSIONED, SOURCE)
     if level == "all":
-        yield Suite("page and foreign clients", here, page, "full", alone)
         # The newest litellm and other packages require different clients of OpenAI.
-        inside = environment("litellm", pythons[last], wheel, "test-litellm")
-        yield Suite("litellm", inside, (*LITELLM, SERVE_LITELLM), "full", ("-k", "litellm"))
-        inside = environment("serve", pythons[last], wheel, "test-serve")
+        made = pool.submit(environment, "litellm", pythons[last], wheel, "test-litellm")
+        tests = (*LITELLM, SERVE_LITELLM)
+        yield Suite("litellm", made.result, tests, effort="full", options=("-k", "litellm"))
+        made = pool.submit(environment, "serve", pythons[last], wheel, "test-serve")
         # Frameworks leave connections open when their event loop ends.
         lenient = ("-W", "ignore::pytest.PytestUnraisableExceptionWarning")
-        options = (*lenient, *ignored(SERVE_LITELLM))
-        yield Suite("clients of toolweave serve", inside, (TESTS / "serve",), "full", options)
-    else:
-        yield Suite("page and foreign clients", here, page, "full", (*alone, *ignored(*SLOW)))
+        serve = (TESTS / "serve",)
+        yield Suite(
+            "clients of toolweave serve", made.result, serve, (SERVE_LITELLM,), "full", lenient
+        )
+    pool.shutdown(wait=False)
 
 
 def failed_tests(cache: Path) -> set[str]:
@@ -238,47 +277,99 @@ def failed_tests(cache: Path) -> set[str]:
     return set(json.loads(found.read_text("utf-8"))) if found.exists() else set()
 
 
-def run(suite: Suite, arguments: Sequence[str]) -> Outcome:
-    """Run a suite; if tests fail, run those once more, alone, to see which of them are unstable."""
-    assert suite.python is not None
-    start = time.monotonic()
+def run(shard: Shard, arguments: Sequence[str]) -> Outcome:
+    """Run a shard, and print what pytest prints; failed tests are listed as broken."""
     outcome = Outcome()
-    with tempfile.TemporaryDirectory() as folder:
-        cache, report = Path(folder, "cache"), Path(folder, "report.xml")
-        command = [str(suite.python), "-m", "pytest", "-q", "-o", f"cache_dir={cache}"]
-        command += [*suite.options, *arguments, *map(str, suite.paths)]
-        variables = {**os.environ, "TOOLWEAVE_EFFORT": suite.effort}
-        # Without bytecode on disk, each process of a test would compile all that it imports.
-        variables.pop("PYTHONDONTWRITEBYTECODE", None)
-        parallel = ["-n", str(suite.workers), "--dist", "worksteal", f"--junitxml={report}"]
-        # Options that come later win, so a suite's own `--dist` does.
-        done = subprocess.run([*command[:3], *parallel, *command[3:]], cwd=ROOT, env=variables)
-        outcome.exit_code = done.returncode
-        if report.exists():
-            found = ElementTree.parse(report).getroot().find("testsuite")
-            outcome.tests = 0 if found is None else int(found.get("tests", 0))
-        failed = failed_tests(cache)
-        if failed and len(failed) <= MAX_RERUN:
-            print(f"--- {suite.name}: {len(failed)} failed; once more, one at a time", flush=True)
-            again = ["--last-failed", "--last-failed-no-failures=none"]
-            subprocess.run([*command, *again], cwd=ROOT, env=variables)
-            outcome.broken = sorted(failed_tests(cache))
-            outcome.unstable = sorted(failed.difference(outcome.broken))
-        else:
-            outcome.broken = sorted(failed)
+    python = shard.suite.python()
+    if python is None:
+        return outcome
+    start = time.monotonic()
+    report = shard.folder / "report.xml"
+    done = pytest(shard, python, [f"--junitxml={report}", *arguments])
+    if report.exists():
+        found = ElementTree.parse(report).getroot().find("testsuite")
+        outcome.tests = 0 if found is None else int(found.get("tests", 0))
+    outcome.broken = sorted(failed_tests(shard.folder))
+    if done.returncode not in (0, NO_TESTS) and not outcome.broken:
+        outcome.errors.append(f"{shard.path}: pytest exited with {done.returncode}")
     outcome.seconds = time.monotonic() - start
+    title = f"{shard.suite.name}: {shard.path} ({shard.suite.effort}, {outcome.seconds:.0f} s)"
+    print(f"\n=== {title}\n{done.stdout}", end="", flush=True)
     return outcome
 
 
-def report(outcomes: dict[str, Outcome | None]) -> None:
+def run_again(shard: Shard, outcome: Outcome) -> None:
+    """Run the failed tests of a shard once more, to see which of them are unstable."""
+    python = shard.suite.python()
+    assert python is not None
+    done = pytest(shard, python, ["--last-failed", "--last-failed-no-failures=none"])
+    title = f"{shard.suite.name}: {shard.path}, failed tests once more"
+    print(f"\n=== {title}\n{done.stdout}", end="", flush=True)
+    broken = failed_tests(shard.folder)
+    outcome.unstable = sorted(set(outcome.broken).difference(broken))
+    outcome.broken = sorted(broken)
+
+
+def pytest(
+    shard: Shard, python: Path, arguments: Sequence[str]
+) -> subprocess.CompletedProcess[str]:
+    """Run pytest on a shard, with standard error among its output."""
+    suite = shard.suite
+    command = [str(python), "-m", "pytest", "-q", "-o", f"cache_dir={shard.folder}"]
+    command += [f"--ignore={path}" for path in suite.without if shard.path in path.parents]
+    variables = {**os.environ, "TOOLWEAVE_EFFORT": suite.effort}
+    # Without bytecode on disk, each process of a test would compile all that it imports.
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    return subprocess.run(
+        [*command, *suite.options, *arguments, str(shard.path)],
+        cwd=ROOT,
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+    )
+
+
+def run_all(suites: Sequence[Suite], arguments: Sequence[str]) -> dict[str, Outcome]:
+    """Run the shards of all suites in one pool, then the tests that failed, one at a time."""
+    outcomes = {suite.name: Outcome() for suite in suites}
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(WORKERS) as pool:
+        paths = [(suite, path) for suite in suites for path in suite.shards()]
+        shards = [
+            Shard(suite, path, Path(folder, str(number)))
+            for number, (suite, path) in enumerate(paths)
+        ]
+        try:
+            ended = list(pool.map(partial(run, arguments=arguments), shards))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+        again = sum(len(outcome.broken) for outcome in ended) <= MAX_RERUN
+        for shard, outcome in zip(shards, ended, strict=True):
+            if outcome.broken and again:
+                run_again(shard, outcome)
+            total = outcomes[shard.suite.name]
+            total.seconds += outcome.seconds
+            total.tests += outcome.tests
+            total.broken += outcome.broken
+            total.unstable += outcome.unstable
+            total.errors += outcome.errors
+    return outcomes
+
+
+def report(outcomes: dict[str, Outcome]) -> None:
     """Print a line for each suite, and the name of each test that failed."""
     print()
     for name, outcome in outcomes.items():
-        if outcome is None:
+        if not (outcome.tests or outcome.errors):
             print(f"{name}: skipped, no such CPython found")
             continue
         verdict = "passed" if outcome.passed else "FAILED"
-        print(f"{name}: {verdict}, {outcome.tests} tests in {outcome.seconds:.0f} s")
+        print(f"{name}: {verdict}, {outcome.tests} tests in {outcome.seconds:.0f} s of processes")
+        for error in outcome.errors:
+            print(f"  {error}")
         for test in outcome.broken:
             print(f"  failed: {test}")
         for test in outcome.unstable:
@@ -293,12 +384,11 @@ def main() -> int:
     own, arguments = parser.parse_known_args()
     if (own.wheel is None) != (own.level == "check"):
         parser.error("`test` and `all` need a wheel, `check` takes none")
-    outcomes: dict[str, Outcome | None] = {}
-    for suite in plan(own.level, own.wheel and own.wheel.resolve()):
-        print(f"\n=== {suite.name} ({suite.python}), {suite.effort}", flush=True)
-        outcomes[suite.name] = None if suite.python is None else run(suite, arguments)
+    start = time.monotonic()
+    outcomes = run_all(list(plan(own.level, own.wheel and own.wheel.resolve())), arguments)
     report(outcomes)
-    ran = [outcome for outcome in outcomes.values() if outcome is not None]
+    print(f"all Python suites: {time.monotonic() - start:.0f} s")
+    ran = [outcome for outcome in outcomes.values() if outcome.tests or outcome.errors]
     return 0 if ran and all(outcome.passed for outcome in ran) else 1
 
 

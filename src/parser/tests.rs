@@ -432,24 +432,33 @@ fn check_work(
     size: usize,
     per_byte: usize,
 ) {
-    let work = |reply: &str, by_char: bool| {
-        let chunks: Vec<&str> = if by_char { chars(reply).collect() } else { vec![reply] };
+    // The work when a number of bytes is pushed, when all are, and at the end.
+    let work = |chunks: &[&str], small: usize| {
         let mut parser = Parser::new(TOOLS, options.clone()).unwrap();
+        let (mut pushed, mut done, mut once) = (0, 0, None);
         work::take();
         for chunk in chunks {
             parser.push(chunk, &mut |_: Frame<'_>| {});
+            pushed += chunk.len();
+            done += work::take();
+            if pushed >= small {
+                once = once.or(Some(done));
+            }
         }
         parser.finish(Ending::Complete, &mut |_: Frame<'_>| {});
-        work::take()
+        (once.unwrap_or(done), done, done + work::take())
     };
     for ((name, small), (_, large)) in attacks(size).iter().zip(&attacks(2 * size)) {
-        for by_char in [false, true] {
-            let (once, twice) = (work(small, by_char), work(large, by_char));
-            let ratio = large.len() * 1000 / small.len();
-            assert!(twice * 1000 <= once * (ratio + 100), "{name}, {by_char}: {once}, {twice}");
-            let most = large.len() * per_byte;
-            assert!(twice <= most, "{name}, {by_char}: {twice} for {}", large.len());
+        assert!(large.starts_with(small), "{name}");
+        let characters: Vec<&str> = chars(large).collect();
+        let (once, twice, most) = work(&characters, small.len());
+        let whole = (work(&[small], small.len()).2, work(&[large], large.len()).2);
+        let ratio = large.len() * 1000 / small.len();
+        for (once, twice) in [(once, twice), whole] {
+            assert!(twice * 1000 <= once * (ratio + 100), "{name}: {once}, {twice}");
         }
+        let most = most.max(whole.1);
+        assert!(most <= large.len() * per_byte, "{name}: {most} for {}", large.len());
     }
 }
 

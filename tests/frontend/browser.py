@@ -1,6 +1,7 @@
 """The browser for the tests of the page: the system's Chromium.
 
-Run as a command, this module installs Debian's Chromium if none is found and it runs as root.
+Run as a command, this module installs Debian's Chromium if none is found and it runs as root:
+without windows, it takes two thirds of the CPU time.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import shutil
 import subprocess
 import sys
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PACKAGES = ("chromium-headless-shell", "chromium")
+"""Debian's packages, in the order of preference."""
+NAMES = (*PACKAGES, "chromium-browser", "google-chrome", "google-chrome-stable")
 
 ARGUMENTS = (
     "--disable-background-networking",
@@ -39,9 +42,10 @@ def main() -> int:
     """Install a browser if none is found."""
     apt = shutil.which("apt-get")
     if find() is None and apt is not None and os.geteuid() == 0:
-        install = [apt, "install", "--yes", "--quiet", "--no-install-recommends", "chromium"]
         subprocess.run([apt, "update", "--quiet"], check=True)
-        subprocess.run(install, check=True)
+        install = [apt, "install", "--yes", "--quiet", "--no-install-recommends"]
+        # Older releases have only the second one.
+        any(subprocess.run([*install, package]).returncode == 0 for package in PACKAGES)
     found = find()
     sys.stderr.write(f"{found or MISSING}\n")
     return 0 if found else 1
