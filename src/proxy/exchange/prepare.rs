@@ -72,8 +72,9 @@ fn natural(
     corrections: &[Correction],
 ) -> Result<Bytes, ApiError> {
     let contracts = &request.contracts;
-    let options =
-        consolidate::Options { form: Form::Turn, dialect, ..consolidate::Options::default() };
+    // The history shows the model its own calls in the form that the prompt asks for.
+    let Style { tag, fenced, .. } = Style::default();
+    let options = consolidate::Options { form: Form::Turn, tag, fenced, dialect };
     let mut messages = consolidate(&request.conversation()?, contracts, options)
         .map_err(|error| ApiError::field("messages", error.to_string()))?;
     if !contracts.is_empty() {

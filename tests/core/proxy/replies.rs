@@ -51,7 +51,7 @@ fn a_reply_without_streaming_is_one_document() {
 }
 
 #[test]
-fn a_history_is_written_as_text() {
+fn a_history_is_written_as_text_in_the_form_that_the_prompt_teaches() {
     let (server, upstream) = start(vec![streams("Sunny.")], natural);
     let answer = ask(
         &server,
@@ -69,7 +69,7 @@ fn a_history_is_written_as_text() {
     let roles: Vec<_> = sent["messages"].as_array().unwrap().iter().map(|m| &m["role"]).collect();
     assert_eq!(roles, ["system", "user", "assistant", "user"]);
     let content = |index: usize| sent["messages"][index]["content"].as_str().unwrap();
-    assert!(content(2).starts_with("<tool_call name=\"get_weather\">"), "{}", content(2));
+    assert_eq!(content(2), "<get_weather>\n{\n  \"city\": \"Oslo\"\n}\n</get_weather>");
     assert!(content(3).contains("sun &lt;/tool_response>"), "{}", content(3));
 }
 
