@@ -82,6 +82,31 @@ fn add_call(messages: &mut Vec<Value>, call: Value) {
     }
 }
 
+/// Return messages in which the text after the calls of a reply is a part of it.
+pub(super) fn joined(messages: &[Value]) -> Vec<Value> {
+    let mut joined: Vec<Value> = Vec::with_capacity(messages.len());
+    for message in messages {
+        match (joined.last_mut(), message["content"].as_str()) {
+            (Some(reply), Some(text)) if has_calls(reply) && message["role"] == "assistant" => {
+                let before = reply["content"].as_str().unwrap_or_default();
+                reply["content"] = format!("{before}{text}").into();
+                if let Value::Array(calls) = &message["tool_calls"]
+                    && let Value::Array(known) = &mut reply["tool_calls"]
+                {
+                    known.extend(calls.iter().cloned());
+                }
+            }
+            _ => joined.push(message.clone()),
+        }
+    }
+    joined
+}
+
+/// Return true for a reply with calls whose text, if it has any, is no list of parts.
+fn has_calls(message: &Value) -> bool {
+    message["tool_calls"].is_array() && !message["content"].is_array()
+}
+
 fn text<'i>(item: &'i Value, name: &str, place: &str) -> Result<&'i str, ApiError> {
     item[name]
         .as_str()

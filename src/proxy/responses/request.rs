@@ -67,8 +67,20 @@ pub fn read(body: &Bytes) -> Result<ChatRequest, ApiError> {
     converted.retain(|_, value| !value.is_null());
     let native = serde_json::to_vec(&converted).unwrap_or_default();
     let read = chat::read(native.into()).map_err(ApiError::without_function)?;
-    let (ChatBody::Tools(request) | ChatBody::Plain { request, .. }) = read;
+    let (ChatBody::Tools(mut request) | ChatBody::Plain { mut request, .. }) = read;
+    join_replies(&mut request);
     Ok(*request)
+}
+
+/// Join messages of one reply. Chat completions have one for its text and its calls, which the
+/// results must follow.
+fn join_replies(request: &mut ChatRequest) {
+    let Some(Value::Array(messages)) = request.body.get("messages") else { return };
+    let joined = input::joined(messages);
+    if joined.len() < messages.len() {
+        request.body.insert("messages".to_owned(), joined.into());
+        request.native = serde_json::to_vec(&request.body).unwrap_or_default().into();
+    }
 }
 
 /// Return the format of the answer as chat completions have it.

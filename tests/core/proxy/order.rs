@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Value, json};
+use toolweave::proxy::Mode;
 
 use super::{
-    CHAT, MESSAGES, Script,
+    CHAT, MESSAGES, RESPONSES, Script,
     client::{self, Answer},
-    completes, end, laws, natural, requests, start, streams_in_pieces,
+    completes, end, laws, natural, received, requests, start, streams_in_pieces,
 };
 use crate::endpoint::server::Connection;
 
@@ -190,6 +191,32 @@ fn calls_natively(ids: &[&'static str], stream: bool) -> Script {
         connection.stream(&chunks.iter().map(String::as_str).collect::<Vec<_>>());
         connection.end();
     })
+}
+
+#[test]
+fn results_follow_their_calls_where_text_is_between() {
+    let [_, (_, mut body), _] = requests(false);
+    body["input"] = json!([
+        {"role": "user", "content": "Weather in Oslo?"},
+        {"type": "function_call", "call_id": "c", "name": "get_weather",
+         "arguments": "{\"city\":\"Oslo\"}"},
+        {"role": "assistant", "content": "One moment."},
+        {"type": "function_call_output", "call_id": "c", "output": "sun"},
+    ]);
+    for (mode, expected) in [
+        (Mode::Recover, &["user", "assistant", "tool"][..]),
+        (Mode::Natural, &["system", "user", "assistant", "user"]),
+    ] {
+        let script = completes(&json!({"role": "assistant", "content": "Sunny."}));
+        let (server, upstream) = start(vec![script], |settings| settings.mode = Some(mode));
+        let answer = client::post(server.address(), RESPONSES, &body.to_string());
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let sent = received(&upstream, 0);
+        let messages = sent["messages"].as_array().unwrap();
+        let roles: Vec<_> = messages.iter().map(|message| &message["role"]).collect();
+        assert_eq!(roles, expected, "{mode:?}");
+        assert!(sent.to_string().contains("One moment."), "{sent}");
+    }
 }
 
 proptest! {
