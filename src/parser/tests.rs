@@ -455,7 +455,8 @@ fn check_work(
         let whole = (work(&[small], small.len()).2, work(&[large], large.len()).2);
         let ratio = large.len() * 1000 / small.len();
         for (once, twice) in [(once, twice), whole] {
-            assert!(twice * 1000 <= once * (ratio + 100), "{name}: {once}, {twice}");
+            // What is held back in the middle is worked on later.
+            assert!(twice * 1000 <= once * (ratio + 200), "{name}: {once}, {twice}");
         }
         let most = most.max(whole.1);
         assert!(most <= large.len() * per_byte, "{name}: {most} for {}", large.len());
