@@ -44,6 +44,10 @@ pub(super) fn weigh(value: &Value) -> Option<Weight> {
 
 /// Return the first limit that `value` exceeds, and the location as a JSON Pointer.
 pub(crate) fn find(value: &Value) -> Option<(String, Excess)> {
+    // The location costs more than the look, and few values need one.
+    if weigh(value).is_some() {
+        return None;
+    }
     let mut path = String::new();
     let excess = first_below(value, 0, Some(&mut path), &mut Weight::default())?;
     Some((path, excess))
