@@ -42,8 +42,8 @@ ifneq ($(filter test check test-all,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=2
 core: | format-rust
 docs: | core
-page: | lint-python
-types: | page
+type-checkers: | lint-python
+page: | type-checkers
 $(VENV)/linted: | page
 else
 .NOTPARALLEL:
@@ -58,7 +58,7 @@ unexport MAKEFLAGS MFLAGS
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo check test test-all build lint format-rust lint-rust lint-python types core page wheel release-check web client bench profile instructions profile-serve docs site fuzz constraints clean
+.PHONY: help demo check test test-all build lint format-rust lint-rust lint-python types type-checkers core page wheel release-check web client bench profile instructions profile-serve docs site fuzz constraints clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,10 +102,12 @@ lint-python: $(VENV)/dev
 	$(BIN)/python tests/notices.py
 	$(BIN)/python tests/words.py
 
-types: $(VENV)/dev $(VENV)/linted ## both type checkers, and the stub against the built module
+types: type-checkers $(VENV)/linted ## both type checkers, and the stub against the built module
+	$(BIN)/python -m mypy.stubtest toolweave._core
+
+type-checkers: $(VENV)/dev
 	$(BIN)/mypy
 	$(BIN)/pyright --warnings
-	$(BIN)/python -m mypy.stubtest toolweave._core
 
 # The same examples everywhere, as in Python, and for a change a quarter of them; `cargo test` alone
 # looks for new ones.

@@ -12,8 +12,8 @@ are derandomized, so one interpreter runs more examples than the others. Each in
 virtual environment of its own, renewed when the wheel or the dependency groups change. Versions
 that are not installed are reported as skipped.
 
-A suite is run in shards, one for each area of tests and each file of the page's: processes that
-collect and import only what they run. The shards of all suites share one pool.
+A suite is run in shards of a few areas or files: processes that collect and import only what they
+run. The shards of all suites share one pool.
 
 A failed test is run again, alone, only to distinguish broken tests from unstable ones: it is listed
 by name in either case, and the run has failed.
@@ -105,6 +105,7 @@ class Suite:
         without: Files and folders to leave out.
         effort: Number of examples and repetitions; see `tests/support/effort.py`.
         options: Further arguments of pytest.
+        shard: Minimum of bytes of tests in a process, each of which imports what it tests.
     """
 
     name: str
@@ -113,12 +114,12 @@ class Suite:
     without: tuple[Path, ...] = ()
     effort: str = "quick"
     options: tuple[str, ...] = ()
+    shard: int = 150_000
 
-    def shards(self) -> list[Path]:
-        """Return the parts to run in processes of their own, in the order in which to start them.
+    def shards(self) -> Iterator[tuple[Path, ...]]:
+        """Yield the paths to run in processes of their own, in the order in which to start them.
 
-        These are the areas, and the files of other folders, whose servers and browsers serve one
-        module. What waits longest comes first, then what has most tests.
+        What waits longest comes first, and so does what has most tests.
         """
         found: list[Path] = []
         for path in self.paths:
@@ -126,10 +127,16 @@ class Suite:
                 found += sorted({file.parent for file in path.glob("*/test_*.py")})
             else:
                 found += sorted(path.glob("test_*.py")) if path.parent == TESTS else [path]
-        return sorted(
-            (path for path in found if path not in self.without),
-            key=lambda path: (path.name not in WAITING, -size(path)),
-        )
+        found = [path for path in found if path not in self.without]
+        found.sort(key=lambda path: (path.name not in WAITING, -size(path)))
+        shard: list[Path] = []
+        for path in found:
+            shard.append(path)
+            if sum(map(size, shard)) >= self.shard:
+                yield tuple(shard)
+                shard.clear()
+        if shard:
+            yield tuple(shard)
 
 
 @dataclass(frozen=True)
@@ -138,13 +145,16 @@ class Shard:
 
     Attributes:
         suite: The suite that it is a part of.
-        path: File or folder with the tests.
+        paths: Files and folders with the tests.
         folder: New folder for pytest's cache and report.
     """
 
     suite: Suite
-    path: Path
+    paths: tuple[Path, ...]
     folder: Path
+
+    def __str__(self) -> str:
+        return f"{self.suite.name}: {', '.join(path.stem for path in self.paths)}"
 
 
 @dataclass
@@ -244,7 +254,8 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
         for version in (last, *(version for version in VERSIONS if version != last))
     }
     page = (TESTS / "clients", TESTS / "frontend")
-    yield Suite("page and foreign clients", here, page, () if level == "all" else SLOW, "full")
+    without = () if level == "all" else SLOW
+    yield Suite("page and foreign clients", here, page, without, "full", shard=14_000)
     for version, made in environments.items():
         name = f"Python {version}"
         if level == "all":
@@ -291,9 +302,9 @@ def run(shard: Shard, arguments: Sequence[str]) -> Outcome:
         outcome.tests = 0 if found is None else int(found.get("tests", 0))
     outcome.broken = sorted(failed_tests(shard.folder))
     if done.returncode not in (0, NO_TESTS) and not outcome.broken:
-        outcome.errors.append(f"{shard.path}: pytest exited with {done.returncode}")
+        outcome.errors.append(f"{shard}: pytest exited with {done.returncode}")
     outcome.seconds = time.monotonic() - start
-    title = f"{shard.suite.name}: {shard.path} ({shard.suite.effort}, {outcome.seconds:.0f} s)"
+    title = f"{shard} ({shard.suite.effort}, {outcome.seconds:.0f} s)"
     print(f"\n=== {title}\n{done.stdout}", end="", flush=True)
     return outcome
 
@@ -303,8 +314,7 @@ def run_again(shard: Shard, outcome: Outcome) -> None:
     python = shard.suite.python()
     assert python is not None
     done = pytest(shard, python, ["--last-failed", "--last-failed-no-failures=none"])
-    title = f"{shard.suite.name}: {shard.path}, failed tests once more"
-    print(f"\n=== {title}\n{done.stdout}", end="", flush=True)
+    print(f"\n=== {shard}, failed tests once more\n{done.stdout}", end="", flush=True)
     broken = failed_tests(shard.folder)
     outcome.unstable = sorted(set(outcome.broken).difference(broken))
     outcome.broken = sorted(broken)
@@ -316,12 +326,12 @@ def pytest(
     """Run pytest on a shard, with standard error among its output."""
     suite = shard.suite
     command = [str(python), "-m", "pytest", "-q", "-o", f"cache_dir={shard.folder}"]
-    command += [f"--ignore={path}" for path in suite.without if shard.path in path.parents]
+    command += [f"--ignore={path}" for path in suite.without]
     variables = {**os.environ, "TOOLWEAVE_EFFORT": suite.effort}
     # Without bytecode on disk, each process of a test would compile all that it imports.
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
     return subprocess.run(
-        [*command, *suite.options, *arguments, str(shard.path)],
+        [*command, *suite.options, *arguments, *map(str, shard.paths)],
         cwd=ROOT,
         env=variables,
         stdin=subprocess.DEVNULL,
@@ -336,10 +346,10 @@ def run_all(suites: Sequence[Suite], arguments: Sequence[str]) -> dict[str, Outc
     """Run the shards of all suites in one pool, then the tests that failed, one at a time."""
     outcomes = {suite.name: Outcome() for suite in suites}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(WORKERS) as pool:
-        paths = [(suite, path) for suite in suites for path in suite.shards()]
+        parts = [(suite, paths) for suite in suites for paths in suite.shards()]
         shards = [
-            Shard(suite, path, Path(folder, str(number)))
-            for number, (suite, path) in enumerate(paths)
+            Shard(suite, paths, Path(folder, str(number)))
+            for number, (suite, paths) in enumerate(parts)
         ]
         try:
             ended = list(pool.map(partial(run, arguments=arguments), shards))
