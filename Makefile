@@ -35,16 +35,14 @@ unexport CONDA_PREFIX
 unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-# Two cores: what cargo builds and what it does not go side by side, the Python suites after both.
-# Cargo locks what it builds, so the module waits for the page: until then, the Rust suite has the
-# lock.
+# Two cores: the Rust suite, the module, and what cargo does not build go side by side, the Python
+# suites after them. Cargo locks what it builds, so one of the first two waits for the other.
 ifneq ($(filter test check test-all,$(MAKECMDGOALS)),)
-MAKEFLAGS += --jobs=2
+MAKEFLAGS += --jobs=3
 core: | format-rust
 docs: | core
 type-checkers: | lint-python
 page: | type-checkers
-$(VENV)/linted: | page
 else
 .NOTPARALLEL:
 endif
