@@ -57,5 +57,5 @@ def test_the_page_of_the_guide_shows_texts_and_asks_for_approval(
         expect(page.locator("#chat p")).to_have_text(
             ["We need bolts.", "I can. ", "They arrive on Friday."]
         )
-        # A browser looks for an icon, which the page of the guide does not have.
-        assert troubles == [f"{url}/favicon.ico"]
+        # Some browsers look for an icon, which the page of the guide does not have.
+        assert [place for place in troubles if place != f"{url}/favicon.ico"] == []
