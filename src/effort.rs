@@ -13,6 +13,11 @@ pub(crate) fn cases(count: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..config }
 }
 
+/// Return a size of input, scaled like the number of cases.
+pub(crate) fn size(full: u32) -> usize {
+    usize::try_from(cases(full).cases).unwrap_or(usize::MAX)
+}
+
 #[test]
 fn one_number_scales_the_cases_of_all_properties() {
     let default = ProptestConfig::default().cases;

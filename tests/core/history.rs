@@ -322,7 +322,7 @@ fn summary(messages: &[Message]) -> Vec<(Role, String)> {
 
 #[test]
 fn hostile_transcripts_take_linear_time() {
-    let many = 20_000;
+    let many = crate::effort::size(40_000);
     let shapes = [
         "<tool_call name=\"f\">\n",
         "<tool_call name=\"f\">{}</tool_call><tool_response name=\"f\">",

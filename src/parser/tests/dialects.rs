@@ -485,11 +485,11 @@ const MOST_WORK: usize = 100;
 #[test]
 fn work_is_linear_in_all_dialects_at_once() {
     let options = Options { dialects: Dialects::Auto, ..Options::default() };
-    check_work(&options, floods, 6_000, MOST_WORK);
+    check_work(&options, floods, crate::effort::size(16_000), MOST_WORK);
 }
 
 #[test]
 fn work_is_linear_in_named_dialects() {
     let named = [Dialect::NATURAL, MANY, Dialect::named("react").unwrap()];
-    check_work(&options_for(&named), floods, 6_000, MOST_WORK);
+    check_work(&options_for(&named), floods, crate::effort::size(16_000), MOST_WORK);
 }

@@ -108,7 +108,7 @@ fn in_other_apis(server: &Server) -> [String; 2] {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(crate::effort::cases(48))]
 
     #[test]
     fn the_deltas_are_the_arguments_as_they_were_written(

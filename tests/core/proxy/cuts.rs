@@ -150,7 +150,7 @@ fn a_request_that_trickles_in_ends_by_the_time_limit() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #![proptest_config(crate::effort::cases(64))]
 
     #[test]
     fn garbage_is_answered_with_an_error(

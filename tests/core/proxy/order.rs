@@ -220,7 +220,7 @@ fn results_follow_their_calls_where_text_is_between() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+    #![proptest_config(crate::effort::cases(32))]
 
     /// In chat completions, the text comes before the calls: they have no place for another order.
     #[test]
