@@ -55,11 +55,31 @@ MAX_RERUN = 20
 AREAS = TESTS / "python"
 WAITING = ("faults", "store", "web")
 """Areas whose tests wait for servers and processes, up to half a minute each."""
-ONCE = tuple(
-    AREAS / area
-    for area in ("demo", "docs", "endpoint", "faults", "mcp", "models", "proxy", "store", "web")
+ONCE = (
+    *(
+        AREAS / area
+        for area in (
+            "client",
+            "demo",
+            "docs",
+            "endpoint",
+            "faults",
+            "mcp",
+            "models",
+            "proxy",
+            "store",
+            "web",
+        )
+    ),
+    AREAS / "agent/test_http.py",
+    AREAS / "evaluation/test_runs.py",
+    AREAS / "registry/test_toolset.py",
+    AREAS / "scenes/test_http.py",
+    AREAS / "selection/test_benchmark.py",
+    AREAS / "testing/test_pytest_plugin.py",
 )
-"""Areas tested on one interpreter: servers, databases, third-party clients, documents."""
+"""Areas and files tested on one interpreter: servers, databases, third-party clients, documents,
+runs of pytest in tests."""
 COMPILED = tuple(
     AREAS / area
     for area in ("consolidate", "lifecycle", "parser", "prompt", "repair", "reply", "validator")

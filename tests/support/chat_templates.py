@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any, NoReturn
 
-from jinja2 import TemplateError
+from jinja2 import Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from paths import SHARED
@@ -16,6 +17,12 @@ COLLECTED = SHARED / "data" / "chat_templates"
 
 def render(file: str, messages: list[dict[str, Any]], **variables: Any) -> str:
     """Return the prompt that a collected template makes of messages."""
+    template = _template(file)
+    return template.render(messages=messages, bos_token="<s>", eos_token="</s>", **variables)
+
+
+@cache
+def _template(file: str) -> Template:
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
     )
@@ -23,8 +30,7 @@ def render(file: str, messages: list[dict[str, Any]], **variables: Any) -> str:
     environment.filters["from_json"] = json.loads
     environment.globals["raise_exception"] = _refuse
     environment.globals["strftime_now"] = _today
-    template = environment.from_string((COLLECTED / file).read_text("utf-8"))
-    return template.render(messages=messages, bos_token="<s>", eos_token="</s>", **variables)
+    return environment.from_string((COLLECTED / file).read_text("utf-8"))
 
 
 def _to_json(value: Any, **options: Any) -> str:

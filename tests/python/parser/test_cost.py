@@ -71,8 +71,11 @@ ATTACKS: dict[str, Callable[[int], str]] = {
 ATTACK = pytest.mark.parametrize("attack", sorted(ATTACKS))
 
 
-def seconds(parser: tw.Parser, chunks: list[str]) -> float:
-    """Return the CPU time for a reply, the best of three, without the garbage collector's."""
+def seconds(parser: tw.Parser, chunks: list[str], limit: float = 0) -> float:
+    """Return the CPU time for a reply, without the garbage collector's.
+
+    It is the best of three, or the first one below a limit.
+    """
 
     def once() -> float:
         begin = time.thread_time()
@@ -83,7 +86,11 @@ def seconds(parser: tw.Parser, chunks: list[str]) -> float:
 
     gc.disable()
     try:
-        return min(once() for _ in range(3))
+        least = once()
+        for _ in range(2):
+            if least >= limit:
+                least = min(least, once())
+        return least
     finally:
         gc.enable()
 
@@ -94,11 +101,11 @@ def seconds(parser: tw.Parser, chunks: list[str]) -> float:
 )
 def test_the_time_does_not_grow_faster_than_the_reply(attack: str, size: int, chunk: int) -> None:
     parser = tw.Parser(TOOLS)
-    small, large = (
-        seconds(parser, pieces(ATTACKS[attack](length), chunk)) for length in (size, size * 8)
-    )
+    small = seconds(parser, pieces(ATTACKS[attack](size), chunk))
     # Linear cost is eight times, quadratic cost 64 times.
-    assert large < 24 * max(small, 0.0005), (small, large)
+    limit = 24 * max(small, 0.0005)
+    large = seconds(parser, pieces(ATTACKS[attack](size * 8), chunk), limit)
+    assert large < limit, (small, large)
 
 
 @ATTACK

@@ -21,12 +21,21 @@ CASES = [
     for dialects in case["read_by"]
 ]
 REPLIES = sorted({case["reply"] for cases in FILES.values() for case in cases})
+_PARSERS: dict[str, tw.Parser] = {}
+
+
+def parser_for(**options: Any) -> tw.Parser:
+    """Return a parser that has read other replies with the same options, if there is one."""
+    key = repr(options)
+    if key not in _PARSERS:
+        _PARSERS[key] = tw.Parser(TOOLS, **options)
+    return _PARSERS[key]
 
 
 @pytest.mark.parametrize(("case", "dialects"), CASES)
 def test_golden_cases_hold_for_every_split(case: dict[str, Any], dialects: str) -> None:
     options, truncated = options_of(case, dialects)
-    parser = tw.Parser(TOOLS, **options)
+    parser = parser_for(**options)
     reply = case["reply"]
     whole = read(parser, [reply], truncated=truncated)
     exact = [json.dumps(each, sort_keys=True) for each in whole.calls]
@@ -84,7 +93,7 @@ def test_a_call_quoted_in_a_fence_is_text(text: str, before: str) -> None:
     fence = fence_for(text)
     reply = f"{before}{fence}text\n{text}\n{fence}\n"
     for size in (1, 5, 1 << 20):
-        seen = read(tw.Parser(TOOLS), pieces(reply, size))
+        seen = read(parser_for(), pieces(reply, size))
         assert (seen.calls, seen.invalid) == ([], []), size
         assert seen.whole == reply
 
@@ -96,7 +105,7 @@ def test_a_call_quoted_in_a_line_of_code_is_text(reply: str) -> None:
         return
     code = fence_for(line)[2:] if "`" not in line else fence_for(line)
     quoted = f"Models write {code} {line} {code} for that."
-    seen = read(tw.Parser(TOOLS), [quoted])
+    seen = read(parser_for(), [quoted])
     assert (seen.calls, seen.invalid) == ([], [])
     assert seen.text == quoted
 
@@ -104,5 +113,5 @@ def test_a_call_quoted_in_a_line_of_code_is_text(reply: str) -> None:
 @settings(max_examples=effort(300))
 @given(reply=st.sampled_from(REPLIES), cuts=st.lists(st.integers(0, 500), max_size=6))
 def test_any_split_of_any_reply_gives_the_same(reply: str, cuts: list[int]) -> None:
-    parser = tw.Parser(TOOLS)
+    parser = parser_for()
     assert read(parser, split_at(reply, cuts)) == read(parser, [reply])
