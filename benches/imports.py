@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from streaming import Effort
 
 TOOLWEAVE = "import toolweave"
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 
 STATEMENTS = {
     TOOLWEAVE: "toolweave",
@@ -46,9 +48,10 @@ print(json.dumps([took * 1e3, (resident() - memory) / 2**20, len(sys.modules) - 
 
 def cost(statement: str) -> tuple[float, float, int]:
     """Return the CPU milliseconds, MiB and modules of one import in a new process."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, statement], capture_output=True, check=True
-    )
+    command = [sys.executable, "-c", PROGRAM, statement]
+    # With bytecode on disk, as installed packages have it.
+    environment = {name: value for name, value in os.environ.items() if name != NO_BYTECODE}
+    done = subprocess.run(command, env=environment, capture_output=True, check=True)
     milliseconds, mebibytes, modules = json.loads(done.stdout)
     return milliseconds, mebibytes, modules
 
