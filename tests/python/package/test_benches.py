@@ -165,3 +165,11 @@ def test_only_what_stands_between_the_markers_is_replaced(tmp_path: Path) -> Non
     assert "old" not in text
     assert text.count("## New") == 1
     assert "| speed | at most 1.5 | 1.60 | **miss** |" in text
+
+
+def test_the_page_of_benchmarks_has_a_place_for_each_command() -> None:
+    page = (ROOT / "docs/reference/benchmarks.md").read_text(encoding="utf-8")
+    for command in ("python benches/run.py", "python benches/counts.py"):
+        begin, end = BEGIN.format(command=command), END.format(command=command)
+        assert page.count(begin) == page.count(end) == 1
+        assert page.index(begin) < page.index(end)
