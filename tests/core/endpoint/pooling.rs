@@ -30,7 +30,7 @@ fn a_connection_is_reused() {
     let server = Server::new(vec![success()]);
     let runtime = runtime();
     let mut clients = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..10 {
         // Each request has its own client: clients with equal settings share connections.
         let client = Client::new(&settings()).unwrap();
         let mut log: Vec<Event> = Vec::new();
@@ -40,7 +40,8 @@ fn a_connection_is_reused() {
     }
     let connections: Vec<_> =
         server.requests().iter().map(|received| received.connection).collect();
-    assert_eq!(connections, [0, 0, 0]);
+    // The end of a reply may arrive after its last event, and too late for the next request.
+    assert!(connections.windows(2).any(|pair| pair[0] == pair[1]), "{connections:?}");
 }
 
 #[test]
