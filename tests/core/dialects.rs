@@ -108,7 +108,8 @@ fn characters(reply: &str) -> impl Iterator<Item = &str> {
     reply.split_inclusive(|_| true)
 }
 
-fn files() -> Vec<String> {
+/// Return the names of the files with cases.
+pub(crate) fn files() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/dialects");
     let mut names: Vec<String> = fs::read_dir(folder)
         .unwrap()

@@ -14,7 +14,7 @@ use crate::{
     calls::{CallOutcome, InvalidKind},
     endpoint::{Event, EventSink},
     message::{FinishReason, NATIVE, UsageUpdate},
-    parser::CallId,
+    parser::{CallId, Discard},
     proxy::{
         error::ApiError,
         output::Output,
@@ -41,6 +41,9 @@ pub(super) struct ReplySink {
     reply: String,
     /// Calls that are to be corrected.
     invalid: Vec<InvalidCall>,
+    /// Markup since the last text or call, to be shown with an invalid call. None directly behind
+    /// one, where markup is that call's.
+    markup: Option<String>,
     /// The number of invalid calls that were streamed.
     broken: usize,
     /// True if the reply ended within a call that was streamed.
@@ -94,6 +97,7 @@ impl ReplySink {
             corrects: false,
             reply: String::new(),
             invalid: Vec::new(),
+            markup: Some(String::new()),
             broken: 0,
             is_cut: false,
             found: Vec::new(),
@@ -336,6 +340,9 @@ impl EventSink for ReplySink {
         match event {
             Event::Text(text) => {
                 self.reply.push_str(&text);
+                if !text.trim_ascii().is_empty() {
+                    self.markup = Some(String::new());
+                }
                 if !self.corrects {
                     self.write(Part::Text(&text));
                 }
@@ -359,7 +366,11 @@ impl EventSink for ReplySink {
                     Some(call) => (call.id, call.passing),
                     None => (None, Passing::Whole),
                 };
-                let call = EndedCall { id, name, raw, recovered, outcome };
+                let mut call = EndedCall { id, name, raw, recovered, outcome };
+                if let (CallOutcome::Invalid { .. }, Some(markup)) = (&call.outcome, &self.markup) {
+                    call.raw.insert_str(0, markup);
+                }
+                let invalid = self.invalid.len();
                 if let Passing::Streamed { position, id } = passing {
                     self.end_streamed(position, id, call);
                     for call in take(&mut self.waiting) {
@@ -368,6 +379,23 @@ impl EventSink for ReplySink {
                 } else {
                     self.end_or_wait(call);
                 }
+                self.markup = (self.invalid.len() == invalid).then(String::new);
+            }
+            Event::Discarded {
+                raw,
+                reason: Discard::BlockMarkup | Discard::Fence | Discard::OrphanClose,
+            } => {
+                match (&mut self.markup, self.invalid.last_mut()) {
+                    (None, Some(call)) => {
+                        let blank = &self.reply[self.reply.trim_ascii_end().len()..];
+                        if !call.raw.ends_with(blank) {
+                            call.raw.push_str(blank);
+                        }
+                        call.raw.push_str(&raw);
+                    }
+                    (markup, _) => markup.get_or_insert_default().push_str(&raw),
+                }
+                self.reply.push_str(&raw);
             }
             Event::Fabricated { name, .. } if !self.corrects => {
                 self.notices.push(Notice::FabricatedResult { name });

@@ -122,6 +122,53 @@ fn an_invalid_call_is_asked_for_once_more() {
     assert!(error["content"].as_str().unwrap().contains("city"), "{error}");
 }
 
+/// Return the golden replies of all dialects that have only calls. Texts have markup of their own,
+/// and the calls of `react` results.
+fn replies_of_calls() -> Vec<String> {
+    crate::dialects::files()
+        .into_iter()
+        .filter(|name| name != "react.json")
+        .flat_map(|name| crate::golden::cases(&format!("dialects/{name}")))
+        .filter(|case| case["read_by"].as_array().unwrap().contains(&json!("auto")))
+        .filter(|case| case["calls"] != json!([]) && case.get("reasoning").is_none())
+        .filter(|case| case["text"].as_str().unwrap_or_default().trim().is_empty())
+        .map(|case| case["reply"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn invalid_calls_are_shown_with_all_their_markup() {
+    let tools: Vec<Value> = crate::golden::cases("dialects/tools.json")
+        .into_iter()
+        .map(|mut tool| {
+            tool["parameters"]["required"] = json!(["what no call has"]);
+            json!({"type": "function", "function": tool})
+        })
+        .collect();
+    let replies = replies_of_calls();
+    assert!(replies.len() > 200);
+    let scripts = replies.iter().map(|reply| streams_in_pieces(reply, 64)).collect();
+    let (server, _upstream) = start(scripts, |settings| {
+        natural(settings);
+        settings.retries = 0;
+    });
+    let mut changed = Vec::new();
+    for reply in &replies {
+        let (text, calls, _) = ask(&server, json!({"stream": true, "tools": tools})).reply();
+        assert_eq!(calls, [], "{reply}");
+        // Calls are shown behind white space and unfinished markup, which are text.
+        let characters = |text: &str| {
+            let mut found: Vec<char> = text.chars().filter(|each| !each.is_whitespace()).collect();
+            found.sort_unstable();
+            found
+        };
+        if characters(&text) != characters(reply) {
+            changed.push((reply, text));
+        }
+    }
+    assert_eq!(changed, []);
+}
+
 #[test]
 fn a_call_that_stays_invalid_is_text_with_a_notice() {
     let invalid = "<get_weather>{\"days\": 3}</get_weather>";
