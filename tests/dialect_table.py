@@ -115,14 +115,25 @@ def table(dialects: list[tuple[str, tuple[str, ...]]], cases: list[Case]) -> Ite
         yield f"| `{name}` | {', '.join(models)} | " + " | ".join(shown.values()) + " |"
 
 
-def examples(names: list[str], cases: list[Case]) -> Iterator[str]:
-    """Yield an example of each dialect that has a case: the shortest reply with one call."""
+def examples(names: list[str]) -> Iterator[str]:
+    """Yield an example of each dialect that has cases: the first reply with one call."""
     for name in names:
-        own = [case for case in cases_of(name, cases) if len(case["calls"]) == 1]
-        own = [case for case in own if case["calls"][0]["arguments"]] or own
-        if own:
-            reply = min((case["reply"] for case in own), key=len)
-            yield from (f"`{name}`:", "", "````text", *reply.split("\n"), "````", "")
+        case = example(name)
+        if case is not None:
+            yield from (f"`{name}`:", "", "````text", *case["reply"].split("\n"), "````", "")
+
+
+def example(name: str) -> Case | None:
+    """Return the first case of a dialect with one call, which is as its models write it.
+
+    Cases with less markup follow in each file.
+    """
+    file = CASES / f"{name}.json"
+    if not file.exists():
+        return None
+    cases: list[Case] = json.loads(file.read_text("utf-8"))
+    called = (case for case in cases if len(case["calls"]) == 1)
+    return next(case for case in called if case["calls"][0]["arguments"])
 
 
 def presented(dialects: list[tuple[str, tuple[str, ...]]]) -> Iterator[str]:
@@ -167,7 +178,7 @@ def sections(dialects: list[tuple[str, tuple[str, ...]]]) -> dict[str, str]:
     names = [name for name, _ in dialects]
     return {
         "table": "\n".join(table(dialects, cases)),
-        "examples": "\n".join(examples(names, cases)).strip("\n"),
+        "examples": "\n".join(examples(names)).strip("\n"),
         "presented": "\n".join(presented(dialects)),
         "details": "\n".join(details()),
     }

@@ -39,6 +39,13 @@ def test_every_dialect_has_a_row() -> None:
     assert rows == [(name, ", ".join(Dialect.named(name).models)) for name in Dialect.names()]
 
 
+@pytest.mark.parametrize("name", sorted({*Dialect.names()} - {"natural"}))
+def test_an_example_is_read_without_naming_its_dialect(name: str) -> None:
+    case = SCRIPT.example(name)
+    assert "auto" in case["read_by"]
+    assert case["reply"] in PAGE
+
+
 def test_the_page_names_only_known_dialects() -> None:
     stripped = PAGE.split("## Markers that a server has removed")[1].split("\n## ")[0]
     named = set(re.findall(r"^\| `(\w+)` \|", stripped, re.MULTILINE))
