@@ -145,12 +145,15 @@ class Page:
     def handlers(self) -> Mapping[str, Handler]:
         """Return the handlers of the operations of the page, by id."""
         assets = StaticFiles(directory=self.directory / "assets", check_dir=False)
+        # The names of the built files change with their content. Others are only downloaded again
+        # if their ETag has changed.
+        is_built = self.directory == _BUILT
+        caching = "public, max-age=31536000, immutable" if is_built else "no-cache"
 
         async def file(request: Request) -> Response:
-            # Names of files change with their content, so that clients can cache them.
             response = await assets.get_response(request.path_params["path"], request.scope)
             if response.status_code == 200:
-                response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+                response.headers["Cache-Control"] = caching
             return response
 
         return {

@@ -123,7 +123,9 @@ async def test_the_page_is_served_with_its_files_and_its_settings(tmp_path: Path
         assert "script-src 'self'" in policy
         assert "unsafe" not in policy
         script = await client.get("/assets/page-1a2b.js")
-        assert (script.status_code, "immutable" in script.headers["cache-control"]) == (200, True)
+        assert (script.status_code, script.headers["cache-control"]) == (200, "no-cache")
+        tag = {"If-None-Match": script.headers["etag"]}
+        assert (await client.get("/assets/page-1a2b.js", headers=tag)).status_code == 304
         for path in (
             "/assets/../index.html",
             "/assets/..%2findex.html",
