@@ -3,7 +3,7 @@
 The modules, from the lowest layer to the highest. Each uses only modules before it, which
 `tests/python/package/test_layers.py` checks:
 
-    core        _core, _public, _extras, _exception_text, _slices, _text, _checks, kinds,
+    core        _core, _public, _extras, _logs, _exception_text, _slices, _text, _checks, kinds,
                 _messages, exceptions, _options, _streams, protocols, tracing, _aio
     calls       tools, executor, output
     models      models, costs, profiles

@@ -1,6 +1,7 @@
 """Warnings on standard error if logging is not configured.
 
-NLWeb configures only its own loggers, so warnings of libraries would be lost.
+A library drops its records where the application has no handler. Servers that configure only their
+own loggers, as uvicorn and NLWeb do, would lose the reason why a run or a tool has failed.
 """
 
 from __future__ import annotations
@@ -30,8 +31,7 @@ class UnconfiguredHandler(logging.Handler):
 
 
 def show_warnings() -> None:
-    """Show warnings about queries to NLWeb if logging is not configured."""
-    for area in ("handlers", "nlweb", "registry", "selection"):
-        logger = logging.getLogger(f"toolweave.{area}")
-        if not any(isinstance(handler, UnconfiguredHandler) for handler in logger.handlers):
-            logger.addHandler(UnconfiguredHandler())
+    """Show the warnings of this package if logging is not configured."""
+    logger = logging.getLogger(__package__)
+    if not any(isinstance(handler, UnconfiguredHandler) for handler in logger.handlers):
+        logger.addHandler(UnconfiguredHandler())

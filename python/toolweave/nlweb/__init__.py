@@ -17,9 +17,9 @@ docs/explanation/nlweb.md lists the differences from NLWeb.
 
 from __future__ import annotations
 
+from .._logs import show_warnings
 from .._public import claim_exports
 from ._handler import NLWebHandler
-from ._logs import show_warnings
 from ._routing import RoutedTool, RoutingOptions
 from ._runner import ToolRunner
 from ._selector import ToolSelector, configure, init, make_selector

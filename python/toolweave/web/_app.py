@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse
 
 from .._checks import check_callable, check_items, check_mapping, check_methods, check_type
 from .._core import __version__
+from .._logs import show_warnings
 from ..exceptions import ToolweaveError
 from ..limits import RateLimiter
 from ._cors import check_origins, cors
@@ -53,7 +54,8 @@ def chat_app(
     """Create an application that serves chats.
 
     The application opens the store when the server starts, and closes it on shutdown. Any number of
-    processes can serve the same chats if their stores share a database.
+    processes can serve the same chats if their stores share a database. Warnings and errors are
+    shown on standard error if logging is not configured.
 
     Args:
         store: The store that holds the chats, not open yet.
@@ -82,6 +84,7 @@ def chat_app(
         ...     return "Hello!"
         >>> app = chat_app(MessageStore("sqlite:///chats.db"), AgentResponder(Agent(model)))
     """
+    show_warnings()
     check_methods("store", store, "a MessageStore", "create_chat", "watch")
     check_callable(
         "responder",

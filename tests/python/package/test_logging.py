@@ -1,4 +1,7 @@
-"""Log records go to `toolweave.<area>`, and nowhere unless the application configures logging."""
+"""Log records go to `toolweave.<area>`, and nowhere unless the application configures logging.
+
+Only servers show their warnings without that.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import toolweave
 
 def test_the_package_logger_has_a_handler_that_drops_records() -> None:
     handlers = logging.getLogger(toolweave.__name__).handlers
-    assert [type(handler) for handler in handlers] == [logging.NullHandler]
+    assert logging.NullHandler in map(type, handlers)
 
 
 def test_the_package_logger_leaves_level_and_propagation_to_the_application() -> None:
@@ -29,6 +32,28 @@ def test_a_warning_prints_nothing_where_logging_is_not_configured() -> None:
         [sys.executable, "-W", "error", "-c", program], check=True, capture_output=True, text=True
     )
     assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_server_shows_errors_once_whether_logging_is_configured_or_not() -> None:
+    program = """
+from logging import basicConfig, getLogger
+
+from toolweave import Agent
+from toolweave.store import MessageStore
+from toolweave.testing import ScriptedModel
+from toolweave.web import AgentResponder, chat_app
+
+for _ in range(2):
+    chat_app(MessageStore("sqlite://"), AgentResponder(Agent(ScriptedModel("Hi."))))
+getLogger("toolweave.web").error("a run has failed")
+getLogger("toolweave.web").info("not shown")
+basicConfig(format="configured: %(message)s")
+getLogger("toolweave.web").error("another one")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert done.stderr == "a run has failed\nconfigured: another one\n"
 
 
 def test_a_decision_about_a_call_is_one_record_without_its_arguments(
