@@ -58,7 +58,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code.
     """
     _reopen_closed_streams()
-    options = _parser().parse_args(arguments)
+    options, unknown = _parser().parse_known_args(arguments)
+    if unknown:
+        # The parser of all commands would show the usage of all.
+        options.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         code: int = COMMANDS[options.command].run(options)
         sys.stdout.flush()
@@ -102,7 +105,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"toolweave {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in COMMANDS.items():
-        command.add_arguments(
-            commands.add_parser(name, help=command.SUMMARY, description=command.DESCRIPTION)
+        its_parser = commands.add_parser(
+            name, help=command.SUMMARY, description=command.DESCRIPTION
         )
+        its_parser.set_defaults(parser=its_parser)
+        command.add_arguments(its_parser)
     return parser

@@ -86,6 +86,17 @@ def test_invalid_usage_exits_with_2(
     assert "usage: toolweave" in capsys.readouterr().err
 
 
+def test_an_unknown_option_shows_the_usage_of_its_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["parse", "--every"])
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert "usage: toolweave parse" in error
+    assert "unrecognized arguments: --every" in error
+
+
 def test_parse_prints_one_event_a_line(
     tools: str, reply: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
