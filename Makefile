@@ -56,7 +56,7 @@ unexport MAKEFLAGS MFLAGS
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo check test test-all build lint format-rust lint-rust lint-python types type-checkers core page wheel release-check web client bench profile instructions profile-serve docs site fuzz constraints clean
+.PHONY: help demo check test test-all build lint format-rust lint-rust lint-python types type-checkers core page wheel release-check windows web client bench profile instructions profile-serve docs site fuzz constraints clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -129,6 +129,13 @@ release-check: $(VENV)/wheel .venvs/release/made release/node_modules/made ## wh
 	PATH="$(CURDIR)/$(BIN):$$PATH" node release/lint_workflows.mjs
 	$(BIN)/uvx --quiet cffconvert@2.0.0 --validate
 	PATH="$(CURDIR)/.venvs/release/bin:$(CURDIR)/$(BIN):$$PATH" $(BIN)/python release/check.py local dist/*.whl
+
+# `ring` has code in C; the compiler for it is zig's.
+windows: $(VENV)/uv ## lints of the code for Windows; needs `rustup target add x86_64-pc-windows-gnu`
+	for build in "--features abi3 --lib" "--no-default-features --features proxy --bin toolweave-serve"; do \
+		$(BIN)/uvx --quiet --from cargo-zigbuild@0.24.1 --with ziglang==0.17.1 cargo-zigbuild clippy --locked \
+			--target x86_64-pc-windows-gnu $$build -- -D warnings || exit 1; \
+	done
 
 web: web/node_modules/made ## the playground's page, from web/ into the package
 	$(NPM) web run build

@@ -164,6 +164,7 @@ impl SocketPair {
     }
 
     #[cfg(not(unix))]
+    #[expect(clippy::unused_self, reason = "there is no pair to ask")]
     fn fileno(&self) -> i32 {
         -1
     }
