@@ -6,6 +6,7 @@ Needs the extra `demo`.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import socket
 import sys
@@ -108,12 +109,17 @@ async def serving(
             )
             server = uvicorn.Server(config)
             task = asyncio.get_running_loop().create_task(server.serve([listener]))
+            # Some calls of the scenarios fail on purpose, which the page shows.
+            logger = logging.getLogger("toolweave")
+            level = logger.level
+            logger.setLevel(logging.ERROR)
             try:
                 await _wait_until_started(server, task)
                 yield RunningServer(_address(settings.host, listener), store, task)
             finally:
                 server.should_exit = True
                 await asyncio.wait([task])
+                logger.setLevel(level)
             # The server raises Ctrl-C again when it has ended.
             task.result()
 
