@@ -166,6 +166,7 @@ impl ReplySink {
         };
         self.usage = (self.usage(), None);
         self.corrects = true;
+        self.markup = Some(String::new());
         self.open.clear();
         Some(Correction { reply: take(&mut self.reply), answer })
     }
