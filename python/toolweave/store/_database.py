@@ -21,7 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import AsyncAdaptedQueuePool, StaticPool
 
 from ..exceptions import StoreError
-from ._tables import Tables
+from ._tables import tables_of
 from ._urls import check_backend, is_file, open_file, with_driver
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Database:
         retry_timeout: float = 0.0,
     ) -> None:
         self._retry_timeout = retry_timeout
-        self.tables = Tables(schema, prefix)
+        self.tables = tables_of(schema, prefix)
         self.schema = schema
         self.prefix = prefix
         self._owns_engine = not isinstance(url, AsyncEngine)

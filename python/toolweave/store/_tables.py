@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -186,3 +188,9 @@ class Tables:
         """Locks of conversations, with their owners and leases."""
         self.version = prefixed("store_version")
         """Name of the table with the current revision of the migrations."""
+
+
+@lru_cache(maxsize=64)
+def tables_of(schema: str | None, prefix: str) -> Tables:
+    """Return the tables with these names, the same for all stores that use them."""
+    return Tables(schema, prefix)
