@@ -41,7 +41,13 @@ export default defineConfig({
       {
         extends: true,
         plugins: [svelteTesting()],
-        test: { name: 'page', environment: 'jsdom', include: ['tests/page/**/*.test.ts'] },
+        test: {
+          name: 'page',
+          environment: 'jsdom',
+          // One jsdom for all files, each in a context of its own.
+          pool: 'vmThreads',
+          include: ['tests/page/**/*.test.ts'],
+        },
       },
     ],
   },
