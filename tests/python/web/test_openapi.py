@@ -212,11 +212,10 @@ def schemathesis(folder: Path, url: str, *options: str) -> str:
     return found.stdout
 
 
-@pytest.mark.parametrize("phase", ["coverage", "fuzzing", "stateful"])
-def test_the_running_server_conforms(tmp_path: Path, phase: str) -> None:
+def test_the_running_server_conforms(tmp_path: Path) -> None:
+    options = ("--checks=all", "--phases=coverage,fuzzing,stateful", f"--max-examples={EXAMPLES}")
     with conforming_server(tmp_path) as url:
-        examples = f"--max-examples={EXAMPLES}"
-        printed = schemathesis(tmp_path, url, "--checks=all", f"--phases={phase}", examples)
+        printed = schemathesis(tmp_path, url, *options)
     # It does not request the document again.
     count = len(OPERATIONS) + len(PAGE_OPERATIONS) - 1
     assert f"{count} selected / {count} total" in printed
