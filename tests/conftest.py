@@ -1,6 +1,8 @@
-"""Hypothesis profiles of all suites."""
+"""Hypothesis profiles and garbage collection of all suites."""
 
 from __future__ import annotations
+
+import gc
 
 from hypothesis import HealthCheck, settings
 
@@ -14,3 +16,9 @@ settings.register_profile(
 )
 settings.register_profile("explore", _SHARED, max_examples=5000)
 settings.load_profile("derandomized")
+
+
+def pytest_collection_finish() -> None:
+    """Leave what was imported out of garbage collections, which would visit it each time."""
+    gc.collect()
+    gc.freeze()
