@@ -96,10 +96,23 @@ SOURCE = tuple(
 """Tests of the source folder, of the tests themselves and of how long the core takes for large
 inputs: the same on every interpreter."""
 VERSIONED = tuple(
-    AREAS / area
-    for area in ("endpoint/test_lifetimes_exit.py", "executor", "message", "package", "tools")
+    AREAS / path
+    for path in (
+        "endpoint/test_lifetimes_exit.py",
+        "executor",
+        "message/test_message.py",
+        "package/test_exceptions.py",
+        "package/test_exports.py",
+        "package/test_limits.py",
+        "package/test_public_names.py",
+        "package/test_tracing.py",
+        "tools",
+    )
 )
-"""Areas that depend on the version of Python: asyncio, annotations, pickling, imports, the ABI."""
+"""Areas and files that depend on the version of Python: asyncio, annotations, pickling, imports,
+the ABI."""
+NOT_OF_GROWTH = ("-m", "not growth")
+"""Options that leave out tests of how time grows with the input."""
 LITELLM = tuple(
     AREAS / "models" / f"test_{part}.py"
     for part in ("conformance", "failures", "litellm", "llmock")
@@ -125,7 +138,7 @@ class Suite:
         without: Files and folders to leave out.
         effort: Number of examples and repetitions; see `tests/support/effort.py`.
         options: Further arguments of pytest.
-        shard: Minimum of bytes of tests in a process, each of which imports what it tests.
+        shard: Minimum of bytes of tests in a process; each process imports all that it tests.
     """
 
     name: str
@@ -134,7 +147,7 @@ class Suite:
     without: tuple[Path, ...] = ()
     effort: str = "quick"
     options: tuple[str, ...] = ()
-    shard: int = 150_000
+    shard: int = 400_000
 
     def shards(self) -> Iterator[tuple[Path, ...]]:
         """Yield the paths to run in processes of their own, in the order in which to start them.
@@ -274,19 +287,21 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
         for version in (last, *(version for version in VERSIONS if version != last))
     }
     page = (TESTS / "clients", TESTS / "frontend")
-    without = () if level == "all" else SLOW
-    yield Suite("page and foreign clients", here, page, without, "full", shard=14_000)
+    slow = () if level == "all" else SLOW
+    yield Suite("page and foreign clients", here, page, slow, "full", shard=14_000)
     for version, made in environments.items():
         name = f"Python {version}"
         if level == "all":
             effort = "long" if version == last else "full"
             yield Suite(name, made.result, (AREAS,), effort=effort)
         elif version == last:
-            yield Suite(name, made.result, (AREAS,), effort="normal")
+            yield Suite(name, made.result, (AREAS,), effort="normal", shard=250_000)
         elif version == first:
-            yield Suite(name, made.result, (AREAS,), (*ONCE, *COMPILED, *SOURCE))
+            without = (*ONCE, *COMPILED, *SOURCE)
+            yield Suite(name, made.result, (AREAS,), without, options=NOT_OF_GROWTH)
         else:
-            yield Suite(f"{name}, what depends on it", made.result, VERSIONED, SOURCE)
+            name = f"{name}, what depends on it"
+            yield Suite(name, made.result, VERSIONED, options=NOT_OF_GROWTH)
     if level == "all":
         # The newest litellm and other packages require different clients of OpenAI.
         made = pool.submit(environment, "litellm", pythons[last], wheel, "test-litellm")

@@ -217,6 +217,7 @@ def test_any_text_can_be_searched_for_calls(text: str) -> None:
     assert outcome(case(OSLO), text) in OUTCOMES
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize("piece", ["{", '{"a":', "[", "```json\n{", "get_weather(", "<tool_call>"])
 def test_a_long_hostile_reply_is_searched_in_bounded_time(piece: str) -> None:
     outcome(case(OSLO), piece * 20_000)

@@ -96,6 +96,7 @@ def test_a_line_of_slashes_is_kept(line: str) -> None:
     assert len(failure.redact_paths(line)) <= len(line)
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize(
     "line", ["/" * 10_000, "/a" * 5_000, "a/" * 5_000, "\\\\" * 5_000, "~/" * 5_000]
 )

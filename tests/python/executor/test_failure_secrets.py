@@ -65,6 +65,7 @@ def test_only_secrets_are_redacted(line: str, text: str) -> None:
     assert tool_error(ValueError(line)).text == f"Error executing tool: {text}"
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize(
     "unit", ["a", "://", "a=", "key=", "key= ", "'=", '"', "key='", " ", "= ", "://a:b@"]
 )

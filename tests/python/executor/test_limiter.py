@@ -346,6 +346,7 @@ def cost(count: int) -> float:
     return time.process_time() - began
 
 
+@pytest.mark.growth
 def test_the_cost_is_linear_in_the_number_of_calls() -> None:
     small = min(cost(500) for _ in range(5))
     large = min(cost(5000) for _ in range(3))

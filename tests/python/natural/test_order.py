@@ -104,6 +104,7 @@ def test_blocks_for_anthropic_stand_in_the_order_of_writing(
     assert order(seen) == order(piece for piece in pieces if piece[0] != "reasoning")
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize("is_native", [True, False])
 def test_calls_behind_the_first_thousand_share_the_last_message(is_native: bool) -> None:
     numbers = range(MAX_SEPARATE_CALLS + 100)

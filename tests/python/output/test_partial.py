@@ -86,6 +86,7 @@ def work(output_type: Any, text: str) -> int:
     return sum(map(size, partials(agent)))
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize("output_type", [list[int], str], ids=["list", "text"])
 def test_the_values_of_a_long_reply_cost_as_much_as_it_is_long(output_type: Any) -> None:
     def reply(length: int) -> str:

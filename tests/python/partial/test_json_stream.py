@@ -298,6 +298,7 @@ def test_limits_bound_depth_and_size() -> None:
         stream.finish()
 
 
+@pytest.mark.growth
 @pytest.mark.parametrize("part", ['"‘', "\" 'x", '"}x', '" ,', "[", '{"a":', "\\u", "/*", '"a",'])
 def test_hostile_text_is_read_in_bounded_time(part: str) -> None:
     stream = JsonStream({"anyOf": [{"type": "object"}, {"items": {"type": "string"}}]})
