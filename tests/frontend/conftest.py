@@ -16,8 +16,8 @@ from serving import TEST_TIMEOUT, ScriptedServer, ServerProcess, demo_server, ru
 expect.set_options(timeout=TEST_TIMEOUT * 1000)
 
 
-# The driver keeps an event loop running, and other modules have loops of their own.
-@pytest.fixture(scope="module")
+# The driver keeps an event loop running to the end: tests with loops need processes of their own.
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Launch headless Chromium."""
     path = find()
@@ -28,20 +28,20 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def scripted_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedServer]:
-    """Run a scripted server for the tests of a module."""
+    """Run a scripted server."""
     yield from running(ScriptedServer(tmp_path_factory.mktemp("scripted")))
 
 
 @pytest.fixture
 def scripted(scripted_process: ScriptedServer) -> ScriptedServer:
-    """Return the scripted server of the module, reset."""
+    """Return the scripted server, reset."""
     scripted_process.forget()
     return scripted_process
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """Run `toolweave demo`."""
     yield from running(demo_server(tmp_path_factory.mktemp("demo")))
