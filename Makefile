@@ -217,7 +217,7 @@ $(VENV)/built $(VENV)/linted: $(CORE) pyproject.toml $(VENV)/maturin
 
 # Node comes with the group `dev`, and the packages by their lock files.
 %/node_modules/made: %/package-lock.json $(VENV)/dev
-	$(NPM) $* ci
+	$(NPM) $* ci --prefer-offline --no-audit --no-fund
 	@touch $@
 
 # The package as it is published, which the example installs.
