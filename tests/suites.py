@@ -111,8 +111,10 @@ VERSIONED = tuple(
 )
 """Areas and files that depend on the version of Python: asyncio, annotations, pickling, imports,
 the ABI."""
-NOT_OF_GROWTH = ("-m", "not growth")
-"""Options that leave out tests of how time grows with the input."""
+REPEATED = ("-m", "not growth", "--assert=plain")
+"""Options for tests that another interpreter runs, too: without those of how time grows with the
+input, and without the values in failed assertions, which take half of the time of importing tests;
+failed tests are run again with them."""
 LITELLM = tuple(
     AREAS / "models" / f"test_{part}.py"
     for part in ("conformance", "failures", "litellm", "llmock")
@@ -286,9 +288,9 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
         version: pool.submit(environment, version, pythons[version], wheel, group, constraints)
         for version in (last, *(version for version in VERSIONS if version != last))
     }
-    page = (TESTS / "clients", TESTS / "frontend")
     slow = () if level == "all" else SLOW
-    yield Suite("page and foreign clients", here, page, slow, "full", shard=14_000)
+    yield Suite("page", here, (TESTS / "frontend",), slow, "full", shard=40_000)
+    yield Suite("foreign clients", here, (TESTS / "clients",), effort="full", shard=40_000)
     for version, made in environments.items():
         name = f"Python {version}"
         if level == "all":
@@ -298,10 +300,10 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
             yield Suite(name, made.result, (AREAS,), effort="normal", shard=250_000)
         elif version == first:
             without = (*ONCE, *COMPILED, *SOURCE)
-            yield Suite(name, made.result, (AREAS,), without, options=NOT_OF_GROWTH)
+            yield Suite(name, made.result, (AREAS,), without, options=REPEATED)
         else:
             name = f"{name}, what depends on it"
-            yield Suite(name, made.result, VERSIONED, options=NOT_OF_GROWTH)
+            yield Suite(name, made.result, VERSIONED, options=REPEATED)
     if level == "all":
         # The newest litellm and other packages require different clients of OpenAI.
         made = pool.submit(environment, "litellm", pythons[last], wheel, "test-litellm")
@@ -348,7 +350,8 @@ def run_again(shard: Shard, outcome: Outcome) -> None:
     """Run the failed tests of a shard once more, to see which of them are unstable."""
     python = shard.suite.python()
     assert python is not None
-    done = pytest(shard, python, ["--last-failed", "--last-failed-no-failures=none"])
+    again = ["--last-failed", "--last-failed-no-failures=none", "--assert=rewrite"]
+    done = pytest(shard, python, again)
     print(f"\n=== {shard}, failed tests once more\n{done.stdout}", end="", flush=True)
     broken = failed_tests(shard.folder)
     outcome.unstable = sorted(set(outcome.broken).difference(broken))
