@@ -214,7 +214,7 @@ async def instruct_tool(request: Request) -> Response:
 
 async def serve(arguments: argparse.Namespace) -> None:
     """Print the URL, and serve until interrupted."""
-    store = MessageStore(arguments.store, poll=0.02, clock=lambda: time.time() + arguments.ahead)
+    store = MessageStore(arguments.store, clock=lambda: time.time() + arguments.ahead)
     page = Page(title="toolweave", suggestions=[Suggestion(label="A greeting", text="Hello")])
     if arguments.page is not None:
         page = Page(directory=arguments.page)

@@ -63,7 +63,7 @@ def page_of(folder: Path) -> Page:
 async def serve(arguments: argparse.Namespace) -> None:
     """Print the URL, and serve until interrupted."""
     app = chat_app(
-        MessageStore(arguments.store, poll=0.02),
+        MessageStore(arguments.store),
         AgentResponder(Agent(model, [steeping_time], approver=ask_in_chat)),
         limits=WebLimits(batch=0.005, shutdown_grace=0.0, requests=None),
         page=page_of(Path(arguments.store.removeprefix("sqlite:///")).parent),
