@@ -1,4 +1,6 @@
 use super::*;
+use std::collections::BTreeSet;
+
 use crate::parser::markers::Lead;
 
 const JSON: Envelopes = Envelopes { separators: b";", ..Envelopes::OPENAI };
@@ -454,9 +456,11 @@ fn floods(size: usize) -> Vec<(&'static str, String)> {
         ("quoted markers", fill("\"<tool_call>\n")),
         ("quoted markers and blanks", fill(&format!("\"<tool_call>{}", " ".repeat(600)))),
     ];
+    // Dialects share tags.
+    let mut seen = BTreeSet::new();
     for dialect in Dialect::ALL.iter().chain([&MANY]) {
         for block in dialect.blocks {
-            for text in block.open {
+            for text in block.open.iter().filter(|text| seen.insert((**text, block.close))) {
                 let text = text.replace("{name}", "Get");
                 floods.extend([
                     (dialect.name, fill(&text)),
