@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-FACTORS = {"quick": 0.1, "normal": 0.25, "full": 1.0, "long": 4.0}
+FACTORS = {"quick": 0.1, "normal": 0.15, "full": 1.0, "long": 4.0}
 EFFORT = os.environ.get("TOOLWEAVE_EFFORT", "full")
 if EFFORT not in FACTORS:
     raise ValueError(f"TOOLWEAVE_EFFORT must be one of {', '.join(FACTORS)}, got {EFFORT!r}")
