@@ -277,7 +277,7 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
         return Path(sys.executable)
 
     if wheel is None:
-        yield Suite("Python, development", here, (AREAS,), NOT_IN_CHECK)
+        yield Suite("Python, development", here, (AREAS,), NOT_IN_CHECK, shard=150_000)
         return
     pythons = {version: interpreter(version) for version in VERSIONS}
     found = [version for version, python in pythons.items() if python is not None]
