@@ -67,7 +67,7 @@ demo: $(VENV)/built ## watch calls being written, run and answered, on a page; w
 check: format-rust core lint-python page types ## the quick round: lint, types, Rust suite, page, Python suite on one interpreter
 	$(BIN)/python tests/suites.py check $(ARGS)
 
-test: format-rust core lint-python page types $(VENV)/checked-wheel $(VENV)/browser tests/clients/node_modules/made examples/react/node_modules/made ## everything a change must pass, on the oldest and the newest Python and those between
+test: format-rust core lint-python page types $(VENV)/checked-wheel $(VENV)/browser tests/clients/node_modules/made examples/react/node_modules/made ## everything a change must pass, on the newest Python, and on older ones what depends on the version
 	$(BIN)/python tests/suites.py test $(CHECKED)/*.whl $(ARGS)
 
 test-all: format-rust core lint-python page types docs site $(VENV)/wheel $(VENV)/browser tests/clients/node_modules/made tests/serve/node_modules/made examples/react/node_modules/made ## everything a release must pass: the release wheel on every Python, long fault runs, large packages

@@ -4,8 +4,8 @@
     python tests/suites.py test WHEEL       # required for every change
     python tests/suites.py all WHEEL        # required for a release
 
-The wheel is tested on the newest supported CPython of this machine; on the oldest without servers,
-databases and tests of the compiled core; and on those in between where the version matters. The
+The wheel is tested on the newest supported CPython of this machine, and on older ones where the
+version matters: on the oldest with all tests of asyncio, annotations and imports. The
 interpreter of the development environment tests the source folder. A change is tested with the
 packages of `tests/constraints.txt`, a release with the newest ones. Property tests
 are derandomized, so one interpreter runs more examples than the others. Each interpreter has a
@@ -55,46 +55,10 @@ MAX_RERUN = 20
 AREAS = TESTS / "python"
 WAITING = ("faults", "store", "web")
 """Areas whose tests wait for servers and processes, up to half a minute each."""
-ONCE = (
-    *(
-        AREAS / area
-        for area in (
-            "client",
-            "demo",
-            "docs",
-            "endpoint",
-            "faults",
-            "mcp",
-            "models",
-            "proxy",
-            "store",
-            "web",
-        )
-    ),
-    AREAS / "agent/test_http.py",
-    AREAS / "evaluation/test_runs.py",
-    AREAS / "registry/test_toolset.py",
-    AREAS / "scenes/test_http.py",
-    AREAS / "selection/test_benchmark.py",
-    AREAS / "testing/test_pytest_plugin.py",
-)
-"""Areas and files tested on one interpreter: servers, databases, third-party clients, documents,
-runs of pytest in tests."""
-COMPILED = tuple(
-    AREAS / area
-    for area in ("consolidate", "lifecycle", "parser", "prompt", "repair", "reply", "validator")
-)
-"""Areas of the core, a compiled file that is identical for every version of Python."""
 NOT_IN_CHECK = (AREAS / "demo", AREAS / "docs", AREAS / "faults")
 """Areas that `check` leaves to `test`: killed processes, the playground, and documents."""
 SLOW = (TESTS / "frontend/test_page_pictures.py",)
 """Tests for releases: the pictures in the documentation."""
-SOURCE = tuple(
-    AREAS / "package" / f"test_{part}.py"
-    for part in ("benches", "layers", "loop_laws", "loop_watchdog", "notices", "words")
-)
-"""Tests of the source folder, of the tests themselves and of how long the core takes for large
-inputs: the same on every interpreter."""
 VERSIONED = tuple(
     AREAS / path
     for path in (
@@ -111,6 +75,11 @@ VERSIONED = tuple(
 )
 """Areas and files that depend on the version of Python: asyncio, annotations, pickling, imports,
 the ABI."""
+OLDEST = tuple(AREAS / path for path in ("agent", "handlers", "output/test_types.py", "scenes"))
+"""Areas and files tested on the oldest version as well: further tests of asyncio, annotations and
+imports."""
+SERVERS = tuple(AREAS / area / "test_http.py" for area in ("agent", "scenes"))
+"""Tests with servers and the clients of others in these areas."""
 REPEATED = ("-m", "not growth", "--assert=plain")
 """Options for tests that another interpreter runs, too: without those of how time grows with the
 input, and without the values in failed assertions, which take half of the time of importing tests;
@@ -298,12 +267,10 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
             yield Suite(name, made.result, (AREAS,), effort=effort)
         elif version == last:
             yield Suite(name, made.result, (AREAS,), effort="normal", shard=250_000)
-        elif version == first:
-            without = (*ONCE, *COMPILED, *SOURCE)
-            yield Suite(name, made.result, (AREAS,), without, options=REPEATED)
         else:
             name = f"{name}, what depends on it"
-            yield Suite(name, made.result, VERSIONED, options=REPEATED)
+            paths = (*VERSIONED, *OLDEST) if version == first else VERSIONED
+            yield Suite(name, made.result, paths, SERVERS, options=REPEATED)
     if level == "all":
         # The newest litellm and other packages require different clients of OpenAI.
         made = pool.submit(environment, "litellm", pythons[last], wheel, "test-litellm")
