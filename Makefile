@@ -113,9 +113,9 @@ type-checkers: $(VENV)/dev
 core: export PROPTEST_RNG_SEED := 1
 core: export PROPTEST_CASES := $(if $(filter test-all,$(MAKECMDGOALS)),256,64)
 core: ## the Rust suite, documentation examples included; warnings are errors
-	cargo test --locked --features proxy --no-run
 	mkdir -p target/no-certificates
-	env -u SSL_CERT_FILE SSL_CERT_DIR=$(CURDIR)/target/no-certificates cargo test --locked --features proxy
+	cargo test --locked --features proxy --config "target.'cfg(unix)'.runner = \
+		['env', '-u', 'SSL_CERT_FILE', 'SSL_CERT_DIR=$(CURDIR)/target/no-certificates']"
 
 # The page that is checked in must be what its source gives.
 page: web/node_modules/made ## lints and unit tests of the page, and whether its build is current
