@@ -201,6 +201,7 @@ def schemathesis(folder: Path, url: str, *options: str) -> str:
     """Run schemathesis in a folder against a server, and return what it prints."""
     command = [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()"]
     command += ["--config-file", str(ROOT / "tests/support/schemathesis.toml"), "run", *options]
+    command += ["--seed=1", "--generation-deterministic"]
     found = subprocess.run(
         [*command, "--continue-on-failure", "--no-color", f"{url}/openapi.json"],
         capture_output=True,
