@@ -79,7 +79,7 @@ build: $(VENV)/built ## the package for development, in .venv
 
 lint: lint-rust lint-python ## formatting and lints of both languages; warnings are errors
 
-format-rust: $(VENV)/uv
+format-rust:
 	for crate in . $(wildcard benches/*/Cargo.toml) tests/fuzz; do \
 		cargo fmt --check --manifest-path $${crate%/Cargo.toml}/Cargo.toml || exit 1; \
 	done
@@ -108,11 +108,11 @@ type-checkers: $(VENV)/dev
 	$(BIN)/mypy
 	$(BIN)/pyright --warnings
 
-# The same examples everywhere, as in Python, and for a change a quarter of them; `cargo test` alone
+# The same examples everywhere, as in Python, and for a change an eighth of them; `cargo test` alone
 # looks for new ones. No server of the tests has a certificate of an authority, and to load the system's
 # is most of what a client costs.
 core: export PROPTEST_RNG_SEED := 1
-core: export PROPTEST_CASES := $(if $(filter test-all,$(MAKECMDGOALS)),256,64)
+core: export PROPTEST_CASES := $(if $(filter test-all,$(MAKECMDGOALS)),256,32)
 core: ## the Rust suite, documentation examples included; warnings are errors
 	mkdir -p target/no-certificates
 	cargo test --locked --features proxy --config "target.'cfg(unix)'.runner = \
