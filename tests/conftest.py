@@ -8,6 +8,9 @@ from hypothesis import HealthCheck, settings
 
 from effort import effort
 
+# Nothing is garbage while tests are imported and collected.
+gc.disable()
+
 # The same examples on every machine, and no clock: a property that fails for one
 # fails for all. `pytest --hypothesis-profile=explore` goes looking for new ones.
 _SHARED = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
@@ -20,5 +23,5 @@ settings.load_profile("derandomized")
 
 def pytest_collection_finish() -> None:
     """Leave what was imported out of garbage collections, which would visit it each time."""
-    gc.collect()
     gc.freeze()
+    gc.enable()
