@@ -151,7 +151,7 @@ class PostgresServer:
             ],
             capture_output=True,
             text=True,
-            **self._user,
+            env=self._user["env"],
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
