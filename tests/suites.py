@@ -45,8 +45,12 @@ ROOT = Path(__file__).resolve().parents[1]
 TESTS = Path("tests")
 CONSTRAINTS = ROOT / TESTS / "constraints.txt"
 ENVIRONMENTS = ROOT / ".venvs"
-WORKERS = 1 + (os.cpu_count() or 2)
-"""Processes of tests: one more than there are cores, as tests wait for servers and browsers."""
+WORKERS = 2 * (os.cpu_count() or 2)
+"""Processes of tests: more than there are cores, as tests wait for servers and browsers."""
+MEMORY = Path("/dev/shm")
+"""Folder whose files are in memory, on Linux."""
+ROOM = 4 << 30
+"""Free bytes there with which temporary files go there."""
 NO_TESTS = 5
 """Exit code of pytest if it selected no tests."""
 MAX_RERUN = 20
@@ -150,7 +154,7 @@ class Shard:
     Attributes:
         suite: The suite that it is a part of.
         paths: Files and folders with the tests.
-        folder: New folder for pytest's cache and report.
+        folder: New folder for its cache and report, beside the temporary files of all.
     """
 
     suite: Suite
@@ -180,6 +184,18 @@ def size(path: Path) -> int:
     """Bytes of the tests of a file or folder."""
     files = path.glob("test_*.py") if path.is_dir() else (path,)
     return sum(file.stat().st_size for file in files)
+
+
+def in_memory() -> Path | None:
+    """Folder in memory for temporary files, or None if it has no room or runs no programs.
+
+    The databases of tests, of which some programs are copied, would wait for a disk.
+    """
+    if not MEMORY.is_dir():
+        return None
+    found = os.statvfs(MEMORY)
+    runs_programs = not found.f_flag & os.ST_NOEXEC
+    return MEMORY if runs_programs and found.f_bavail * found.f_frsize >= ROOM else None
 
 
 def output(*command: str) -> str:
@@ -332,7 +348,8 @@ def pytest(
     suite = shard.suite
     command = [str(python), "-m", "pytest", "-q", "-o", f"cache_dir={shard.folder}"]
     command += [f"--ignore={path}" for path in suite.without]
-    variables = {**os.environ, "TOOLWEAVE_EFFORT": suite.effort}
+    temporary = str(shard.folder.parent)
+    variables = {**os.environ, "TOOLWEAVE_EFFORT": suite.effort, "TMPDIR": temporary}
     # Without bytecode on disk, each process of a test would compile all that it imports.
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
     return subprocess.run(
@@ -350,7 +367,12 @@ def pytest(
 def run_all(suites: Sequence[Suite], arguments: Sequence[str]) -> dict[str, Outcome]:
     """Run the shards of all suites in one pool, then the tests that failed, one at a time."""
     outcomes = {suite.name: Outcome() for suite in suites}
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(WORKERS) as pool:
+    with (
+        tempfile.TemporaryDirectory(dir=in_memory()) as folder,
+        ThreadPoolExecutor(WORKERS) as pool,
+    ):
+        # PostgreSQL runs as another user.
+        Path(folder).chmod(0o755)
         parts = [(suite, paths) for suite in suites for paths in suite.shards()]
         shards = [
             Shard(suite, paths, Path(folder, str(number)))
