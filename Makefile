@@ -50,6 +50,7 @@ endif
 ifdef CI
 export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := false
+export CARGO_PROFILE_DEV_STRIP := symbols
 export MYPY_CACHE_DIR := /dev/null
 endif
 # Of no use to cargo, which would take it for an offer to share the jobs.
