@@ -5,9 +5,8 @@
     python tests/suites.py all WHEEL        # required for a release
 
 The wheel is tested on the newest supported CPython of this machine, and on older ones where the
-version matters: on the oldest with all tests of asyncio, annotations and imports. The
-interpreter of the development environment tests the source folder. A change is tested with the
-packages of `tests/constraints.txt`, a release with the newest ones. Property tests
+version matters. The interpreter of the development environment tests the source folder. A change is
+tested with the packages of `tests/constraints.txt`, a release with the newest ones. Property tests
 are derandomized, so one interpreter runs more examples than the others. Each interpreter has a
 virtual environment of its own, renewed when the wheel or the dependency groups change. Versions
 that are not installed are reported as skipped.
@@ -59,8 +58,20 @@ MAX_RERUN = 20
 AREAS = TESTS / "python"
 WAITING = ("faults", "store", "web")
 """Areas whose tests wait for servers and processes, up to half a minute each."""
-NOT_IN_CHECK = (AREAS / "demo", AREAS / "docs", AREAS / "faults")
-"""Areas that `check` leaves to `test`: killed processes, the playground, and documents."""
+NOT_IN_CHECK = tuple(
+    AREAS / path
+    for path in (
+        "demo",
+        "docs",
+        "endpoint/test_lifetimes.py",
+        "faults",
+        "store",
+        "web/test_openapi.py",
+        "web/test_processes.py",
+    )
+)
+"""Areas and files that `check` leaves to `test`: killed processes, databases, the playground,
+documents, and what takes longest."""
 SLOW = (TESTS / "frontend/test_page_pictures.py",)
 """Tests for releases: the pictures in the documentation."""
 VERSIONED = tuple(
@@ -68,7 +79,9 @@ VERSIONED = tuple(
     for path in (
         "endpoint/test_lifetimes_exit.py",
         "executor",
+        "handlers",
         "message/test_message.py",
+        "output/test_types.py",
         "package/test_exceptions.py",
         "package/test_exports.py",
         "package/test_limits.py",
@@ -79,11 +92,6 @@ VERSIONED = tuple(
 )
 """Areas and files that depend on the version of Python: asyncio, annotations, pickling, imports,
 the ABI."""
-OLDEST = tuple(AREAS / path for path in ("agent", "handlers", "output/test_types.py", "scenes"))
-"""Areas and files tested on the oldest version as well: further tests of asyncio, annotations and
-imports."""
-SERVERS = tuple(AREAS / area / "test_http.py" for area in ("agent", "scenes"))
-"""Tests with servers and the clients of others in these areas."""
 REPEATED = ("-m", "not growth", "--assert=plain")
 """Options for tests that another interpreter runs, too: without those of how time grows with the
 input, and without the values in failed assertions, which take half of the time of importing tests;
@@ -266,7 +274,7 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
         return
     pythons = {version: interpreter(version) for version in VERSIONS}
     found = [version for version, python in pythons.items() if python is not None]
-    first, last = found[0], found[-1]
+    last = found[-1]
     group, constraints = ("test-large", None) if level == "all" else ("test", CONSTRAINTS)
     pool = ThreadPoolExecutor(max_workers=1)
     environments = {
@@ -282,11 +290,10 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
             effort = "long" if version == last else "full"
             yield Suite(name, made.result, (AREAS,), effort=effort)
         elif version == last:
-            yield Suite(name, made.result, (AREAS,), effort="normal", shard=250_000)
+            yield Suite(name, made.result, (AREAS,), effort="normal", shard=350_000)
         else:
             name = f"{name}, what depends on it"
-            paths = (*VERSIONED, *OLDEST) if version == first else VERSIONED
-            yield Suite(name, made.result, paths, SERVERS, options=REPEATED)
+            yield Suite(name, made.result, VERSIONED, options=REPEATED)
     if level == "all":
         # The newest litellm and other packages require different clients of OpenAI.
         made = pool.submit(environment, "litellm", pythons[last], wheel, "test-litellm")
