@@ -1,4 +1,4 @@
-//! Hundreds of clients of the command `toolweave-serve` that never read.
+//! A thousand clients of the command `toolweave-serve` that never read.
 
 use std::{
     io::{Read, Write},
@@ -17,10 +17,8 @@ use tokio::{
 use super::{CHAT, client, request, serving::Serving, text};
 use crate::endpoint::server::STREAM;
 
-/// Return the number of clients: a thousand, or fewer for a change.
-fn most_clients() -> usize {
-    crate::effort::size(1000).max(250)
-}
+/// The number of clients.
+const CLIENTS: usize = 1000;
 
 /// The number of chunks of 1,000 bytes that the upstream has for each: many times what the proxy
 /// keeps of a response.
@@ -95,7 +93,6 @@ fn flood(connections: &Connections) -> usize {
 #[test]
 fn clients_that_never_read_take_little_and_leave_nothing() {
     let runtime = Builder::new_current_thread().enable_io().build().unwrap();
-    let number = most_clients();
     let (upstream, connections) = accepting(&runtime);
     let serving = Serving::new(
         &format!("http://{upstream}/v1"),
@@ -110,12 +107,12 @@ fn clients_that_never_read_take_little_and_leave_nothing() {
     client::eventually(|| serving.has_in_flight(0));
     connections.lock().unwrap().clear();
     let before = (serving.memory(), serving.count("fd"), serving.count("task"));
-    let clients: Vec<TcpStream> = (0..number).map(|_| ask(&runtime, serving.address)).collect();
-    client::eventually(|| connections.lock().unwrap().len() == number);
+    let clients: Vec<TcpStream> = (0..CLIENTS).map(|_| ask(&runtime, serving.address)).collect();
+    client::eventually(|| connections.lock().unwrap().len() == CLIENTS);
     let sent = flood(&connections);
-    assert!(serving.has_in_flight(number));
-    let each = serving.memory().saturating_sub(before.0) / number;
-    let sent = (sent >> 10) / number;
+    assert!(serving.has_in_flight(CLIENTS));
+    let each = serving.memory().saturating_sub(before.0) / CLIENTS;
+    let sent = (sent >> 10) / CLIENTS;
     assert!(sent < FLOOD / 2, "{sent} KiB a stream were read from the upstream");
     assert!(each <= MAX_KIB, "{each} KiB a stream, after {sent} KiB");
     drop(clients);
