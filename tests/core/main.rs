@@ -35,8 +35,8 @@ mod validator;
 mod validator_cost;
 mod validator_numbers;
 
-/// Return the step through the positions of a text: 1 with all cases, 4 with a quarter of them.
+/// Return the step through the positions of a text: 1 with all cases, 8 with an eighth of them.
 fn step() -> usize {
     let cases = effort::cases(256).cases;
-    usize::try_from((256 / cases).clamp(1, 4)).unwrap()
+    usize::try_from((256 / cases).clamp(1, 8)).unwrap()
 }
