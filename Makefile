@@ -23,7 +23,7 @@ PACKAGE := pyproject.toml README.md LICENSE THIRD-PARTY-NOTICES.txt \
 	$(shell find python -type f ! -name '*.so' ! -name '*.pyd' ! -name '*.pyc')
 SITE_SCRIPTS := target/site-scripts
 CLIENT := web/client/toolweave-client.tgz
-NPM := env PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix
+NPM := PATH="$(CURDIR)/$(BIN):$$PATH" npm --prefix
 
 # One interpreter for whatever asks pyo3's build script, so that no two commands
 # build the bindings for different ones, over and over.
@@ -36,11 +36,9 @@ unexport PYTHONDONTWRITEBYTECODE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # Two cores: the Rust suite, the module, and what cargo does not build go side by side, the Python
-# suites after them. Cargo locks what it builds, so one of the first two waits for the other. The
-# third is nice to them: a compiler ends on one core, beside which something should be left to do.
+# suites after them. Cargo locks what it builds, so one of the first two waits for the other.
 ifneq ($(filter test check test-all,$(MAKECMDGOALS)),)
 MAKEFLAGS += --jobs=3
-type-checkers page: NICE := nice
 core: | format-rust
 docs: | core
 type-checkers: | lint-python
@@ -108,8 +106,8 @@ types: type-checkers $(VENV)/linted ## both type checkers, and the stub against 
 	$(BIN)/python -m mypy.stubtest toolweave._core
 
 type-checkers: $(VENV)/dev
-	$(NICE) $(BIN)/mypy
-	$(NICE) $(BIN)/pyright --warnings
+	$(BIN)/mypy
+	$(BIN)/pyright --warnings
 
 # The same examples everywhere, as in Python, and for a change an eighth of them; `cargo test` alone
 # looks for new ones. No server of the tests has a certificate of an authority, and to load the system's
@@ -123,9 +121,9 @@ core: ## the Rust suite, documentation examples included; warnings are errors
 
 # The page that is checked in must be what its source gives.
 page: web/node_modules/made ## lints and unit tests of the page, and whether its build is current
-	$(NICE) $(NPM) web run check
-	$(NICE) $(NPM) web test
-	$(NICE) $(NPM) web run current
+	$(NPM) web run check
+	$(NPM) web test
+	$(NPM) web run current
 
 wheel: $(VENV)/wheel ## the wheel for CPython 3.10 and newer, in dist
 	@ls dist/*.whl

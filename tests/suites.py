@@ -293,7 +293,7 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
             yield Suite(name, made.result, (AREAS,), effort="normal", shard=350_000)
         else:
             name = f"{name}, what depends on it"
-            yield Suite(name, made.result, VERSIONED, options=REPEATED, shard=1_000_000)
+            yield Suite(name, made.result, VERSIONED, options=REPEATED)
     if level == "all":
         # The newest litellm and other packages require different clients of OpenAI.
         made = pool.submit(environment, "litellm", pythons[last], wheel, "test-litellm")
