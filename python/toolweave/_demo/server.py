@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from .._extras import require
+from .._extras import require_installed
 from ..exceptions import ToolweaveError
 
 for _module in ("aiosqlite", "alembic", "httpx", "sse_starlette", "uvicorn"):
-    require(_module, "demo")
+    require_installed(_module, "demo")
 
 import uvicorn  # noqa: E402 - after the check that reports a missing extra
 

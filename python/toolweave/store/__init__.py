@@ -17,10 +17,10 @@ Example:
 
 from __future__ import annotations
 
-from .._extras import require
+from .._extras import require, require_installed
 
 require("sqlalchemy", "store")
-require("alembic", "store")
+require_installed("alembic", "store")
 
 from .._public import claim_exports  # noqa: E402
 from ._conversations import StoreConversations  # noqa: E402 - after the check of its dependencies

@@ -13,7 +13,6 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from sqlalchemy import event, func, insert, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     )
 
     from sqlalchemy import CursorResult, Executable, Table, UpdateBase
+    from sqlalchemy.dialects import postgresql, sqlite
     from sqlalchemy.engine.interfaces import DBAPIConnection
     from sqlalchemy.pool import ConnectionPoolEntry
 
@@ -328,7 +328,14 @@ class Database:
 
     def insert(self, table: Table) -> postgresql.Insert | sqlite.Insert:
         """Return an insert that supports conflict clauses."""
-        return postgresql.insert(table) if self.is_postgresql else sqlite.insert(table)
+        # The engine has imported its own dialect, and would not need the other one.
+        if self.is_postgresql:
+            from sqlalchemy.dialects import postgresql
+
+            return postgresql.insert(table)
+        from sqlalchemy.dialects import sqlite
+
+        return sqlite.insert(table)
 
     async def lock_name(self, connection: AsyncConnection, name: str) -> None:
         """Lock a name until the end of a transaction; in SQLite, writers exclude each other."""

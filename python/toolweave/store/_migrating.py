@@ -1,23 +1,17 @@
-"""Creation and migration of the tables."""
+"""Creation of the tables, and migration of those of earlier versions."""
 
 from __future__ import annotations
 
 import logging
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from alembic.operations import Operations
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import inspect
+from sqlalchemy import insert, inspect, select
 from sqlalchemy.schema import CreateSchema
 
 from ..exceptions import StoreError
+from ._tables import REVISION
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from sqlalchemy import Connection
     from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -25,13 +19,11 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("toolweave.store")
 
-_FOLDER = Path(__file__).with_name("_migrations")
-
 
 async def migrate(database: Database, *, change: bool) -> None:
-    """Migrate the tables to the current revision, if necessary.
+    """Create the tables or migrate them to the current revision, if necessary.
 
-    Servers that start at once wait for each other, and one of them migrates.
+    Servers that start at once wait for each other, and one of them changes the tables.
 
     Args:
         database: The database.
@@ -46,73 +38,63 @@ async def migrate(database: Database, *, change: bool) -> None:
 
     async def work(connection: AsyncConnection) -> None:
         await database.lock_name(connection, f"toolweave {database.schema or ''} {database.prefix}")
-        await connection.run_sync(_upgrade, database)
+        await connection.run_sync(_change, database)
 
     found = await database.read(read_revision)
-    head = _scripts().get_current_head()
-    if found == head:
+    if found == REVISION:
         return
     _check_known(found, database)
     if not change:
         got = "no tables of a store" if found is None else repr(found)
         raise StoreError(
-            f"the database {database} must have the tables of revision {head!r}, got {got}; "
+            f"the database {database} must have the tables of revision {REVISION!r}, got {got}; "
             "open it with migrate=True"
         )
     await database.write(work)
 
 
 def _revision(connection: Connection, database: Database) -> str | None:
-    return _context(connection, database).get_current_revision()
+    table = database.tables.version
+    if not inspect(connection).has_table(table.name, database.schema):
+        return None
+    return connection.execute(select(table.c.version_num)).scalar()
 
 
-def _upgrade(connection: Connection, database: Database) -> None:
+def _change(connection: Connection, database: Database) -> None:
     # Another server may have migrated while this one waited for the lock.
     before = _revision(connection, database)
     _check_known(before, database)
-    if before == _scripts().get_current_head():
+    if before == REVISION:
         return
+    if before is None:
+        _create(connection, database)
+    else:
+        from ._upgrading import upgrade
+
+        upgrade(connection, database)
+    _log.info(
+        "the tables of a store are up to date",
+        extra={"before": before, "revision": REVISION},
+    )
+
+
+def _create(connection: Connection, database: Database) -> None:
     schema = database.schema
     if schema is not None and not inspect(connection).has_schema(schema):
         connection.execute(CreateSchema(schema))
-
-    def steps(revision: Any, _: MigrationContext) -> Sequence[Any]:
-        return _scripts()._upgrade_revs("head", revision)  # pyright: ignore[reportPrivateUsage]
-
-    context = _context(connection, database, fn=steps)
-    context.run_migrations(op=Operations(context), schema=schema, prefix=database.prefix)
-    _log.info(
-        "the tables of a store are up to date",
-        extra={"before": before, "revision": _scripts().get_current_head()},
-    )
-
-
-def _context(connection: Connection, database: Database, **options: Any) -> MigrationContext:
-    return MigrationContext.configure(
-        connection,
-        opts={
-            "version_table": database.tables.version,
-            "version_table_schema": database.schema,
-            "target_metadata": database.tables.metadata,
-            **options,
-        },
-    )
+    # A table of that name that is there already is not one of ours, and an error.
+    database.tables.metadata.create_all(connection, checkfirst=False)
+    database.tables.version.create(connection, checkfirst=False)
+    connection.execute(insert(database.tables.version).values(version_num=REVISION))
 
 
 def _check_known(revision: str | None, database: Database) -> None:
-    if revision is not None and revision not in _known_revisions():
+    if revision in (None, REVISION):
+        return
+    from ._upgrading import known_revisions
+
+    if revision not in known_revisions():
         raise StoreError(
             f"the tables in the database {database} are newer than this version of toolweave: "
-            f"the revision must be at most {_scripts().get_current_head()!r}, got {revision!r}; "
-            "update toolweave"
+            f"the revision must be at most {REVISION!r}, got {revision!r}; update toolweave"
         )
-
-
-@cache
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory(_FOLDER)
-
-
-@cache
-def _known_revisions() -> frozenset[str]:
-    return frozenset(script.revision for script in _scripts().walk_revisions())

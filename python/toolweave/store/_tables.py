@@ -13,12 +13,16 @@ from sqlalchemy import (
     Integer,
     MetaData,
     PrimaryKeyConstraint,
+    String,
     Table,
     UniqueConstraint,
     text,
 )
 
 from ._values import Id, SafeText
+
+REVISION = "0001"
+"""Last of the migrations, which lead to these tables."""
 
 
 class Tables:
@@ -186,8 +190,15 @@ class Tables:
             PrimaryKeyConstraint("key", name=prefixed("conversation_locks_pk")),
         )
         """Locks of conversations, with their owners and leases."""
-        self.version = prefixed("store_version")
-        """Name of the table with the current revision of the migrations."""
+        version = prefixed("store_version")
+        # Beside the others, and as Alembic makes it.
+        self.version = Table(
+            version,
+            MetaData(schema=schema),
+            Column("version_num", String(32), nullable=False),
+            PrimaryKeyConstraint("version_num", name=f"{version}_pkc"),
+        )
+        """One row, with the current revision of the tables."""
 
 
 @lru_cache(maxsize=64)

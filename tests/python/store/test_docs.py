@@ -73,7 +73,7 @@ def test_the_options_are_those_of_the_store_with_their_defaults() -> None:
 def test_all_tables_are_named() -> None:
     tables = Tables()
     named = {name for row in rows("Tables") for name in re.findall(r"`(\w+)`", row[0])}
-    assert named == {*tables.metadata.tables, tables.version}
+    assert named == {*tables.metadata.tables, tables.version.name}
     [columns] = [row[1].strip("`") for row in rows("Tables") if row[0] == "`messages`"]
     assert columns.split(", ") == [column.name for column in tables.messages.columns]
 

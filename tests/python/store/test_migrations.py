@@ -1,4 +1,4 @@
-"""The tables of a store: created by migrations, as described, and by one server only."""
+"""The tables of a store: as migrations make them, and created by one server only."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.schema import CreateSchema
 
 from effort import effort
 from stored_runs import driver_url
 from toolweave import StoreError
 from toolweave.store import MessageStore
-from toolweave.store._tables import Tables
+from toolweave.store._database import Database
+from toolweave.store._tables import REVISION, Tables
+from toolweave.store._upgrading import known_revisions, upgrade
 
 T = TypeVar("T")
 
@@ -66,22 +69,37 @@ def definitions(connection: Connection, prefix: str) -> set[str]:
     return {" ".join(row.replace(prefix, "").split()) for row in rows if row}
 
 
+def run_migrations(
+    connection: Connection, url: str, schema: str | None = None, prefix: str = ""
+) -> None:
+    """Run all migrations in an empty database, like a store of each earlier version in turn."""
+    if schema is not None:
+        connection.execute(CreateSchema(schema))
+    upgrade(connection, Database(url, schema, prefix))
+
+
 def options_of(url: str) -> dict[str, Any]:
     return {"schema": "chat_store"} if url.startswith("postgres") else {}
 
 
 @pytest.mark.parametrize("prefix", ["", "tw_"])
-def test_the_migrations_make_the_tables_as_they_are_described(store_url: str, prefix: str) -> None:
+@pytest.mark.parametrize("is_new", [True, False])
+def test_new_and_migrated_databases_have_the_tables_as_they_are_described(
+    store_url: str, prefix: str, is_new: bool
+) -> None:
     options = options_of(store_url)
-    open_once(store_url, table_prefix=prefix, **options)
+    if is_new:
+        open_once(store_url, table_prefix=prefix, **options)
 
     def work(connection: Connection) -> None:
         schema = options.get("schema")
+        if not is_new:
+            run_migrations(connection, store_url, schema, prefix)
         tables = Tables(schema, prefix)
         context = MigrationContext.configure(
             connection,
             opts={
-                "version_table": tables.version,
+                "version_table": tables.version.name,
                 "version_table_schema": schema,
                 "include_schemas": schema is not None,
                 "include_name": lambda name, kind, _: kind != "schema" or name == schema,
@@ -90,22 +108,36 @@ def test_the_migrations_make_the_tables_as_they_are_described(store_url: str, pr
         )
         assert compare_metadata(context, tables.metadata) == []
         names = set(inspect(connection).get_table_names(schema=schema))
-        assert names == {t.name for t in tables.metadata.tables.values()} | {tables.version}
+        described = [*tables.metadata.tables.values(), tables.version]
+        assert names == {table.name for table in described}
+        assert context.get_current_revision() == REVISION
 
     with_connection(store_url, work)
+    open_once(store_url, table_prefix=prefix, migrate=False, **options)
 
 
-def test_the_migrations_make_the_indexes_as_they_are_described(store_url: str) -> None:
+def test_new_and_migrated_databases_have_the_same_indexes(store_url: str) -> None:
     # Alembic does not compare the conditions of partial indexes.
-    open_once(store_url, table_prefix="migrated_")
+    open_once(store_url, table_prefix="new_")
 
     def work(connection: Connection) -> None:
-        Tables(None, "described_").metadata.create_all(connection)
-        migrated = definitions(connection, "migrated_")
-        described = definitions(connection, "described_")
-        assert {each for each in migrated if "version" not in each} == described
+        run_migrations(connection, store_url, prefix="migrated_")
+        new = definitions(connection, "new_")
+        assert new == definitions(connection, "migrated_")
+        assert any("version" in each for each in new)
 
     with_connection(store_url, work)
+
+
+def test_the_last_migration_leads_to_the_described_tables() -> None:
+    assert max(known_revisions()) == REVISION
+
+
+def test_a_table_of_another_program_is_not_used(store_url: str) -> None:
+    with_connection(store_url, lambda c: c.execute(text("CREATE TABLE runs (id integer)")))
+    with pytest.raises(StoreError, match="runs"):
+        open_once(store_url)
+    assert with_connection(store_url, lambda c: inspect(c).get_table_names()) == ["runs"]
 
 
 def test_a_newer_database_is_refused(store_url: str) -> None:
