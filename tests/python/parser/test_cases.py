@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 import toolweave as tw
+from effort import subset
 from golden_events import exact, written
 from parser_replies import completed_events, pieces
 from paths import CASES
 
 FOLDER = CASES / "calls"
-SIZES = [1, 2, 3, 5, 8, 13, 1 << 20]
+SIZES = subset([1, 2, 3, 5, 8, 13, 1 << 20], at_least=3)
 
 
 def lines(events: list[tw.Event]) -> list[str]:
