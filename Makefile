@@ -42,7 +42,10 @@ MAKEFLAGS += --jobs=3
 core: | format-rust
 docs: | core
 type-checkers: | lint-python
+# Where nothing has to be compiled, the Rust suite leaves a core to both.
+ifeq ($(filter check,$(MAKECMDGOALS)),)
 page: | type-checkers
+endif
 else
 .NOTPARALLEL:
 endif

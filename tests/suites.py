@@ -65,7 +65,10 @@ NOT_IN_CHECK = tuple(
         "docs",
         "endpoint/test_lifetimes.py",
         "faults",
+        "package/test_loop_laws.py",
+        "selection/test_benchmark.py",
         "store",
+        "testing/test_pytest_plugin.py",
         "web/test_openapi.py",
         "web/test_processes.py",
     )
@@ -93,9 +96,9 @@ VERSIONED = tuple(
 """Areas and files that depend on the version of Python: asyncio, annotations, pickling, imports,
 the ABI."""
 REPEATED = ("-m", "not growth", "--assert=plain")
-"""Options for tests that another interpreter runs, too: without those of how time grows with the
-input, and without the values in failed assertions, which take half of the time of importing tests;
-failed tests are run again with them."""
+"""Options for tests that another interpreter or level runs, too: without those of how time grows
+with the input, and without the values in failed assertions, which take half of the time of
+importing tests; failed tests are run again with them."""
 LITELLM = tuple(
     AREAS / "models" / f"test_{part}.py"
     for part in ("conformance", "failures", "litellm", "llmock")
@@ -270,7 +273,8 @@ def plan(level: str, wheel: Path | None) -> Iterator[Suite]:
         return Path(sys.executable)
 
     if wheel is None:
-        yield Suite("Python, development", here, (AREAS,), NOT_IN_CHECK, shard=150_000)
+        name = "Python, development"
+        yield Suite(name, here, (AREAS,), NOT_IN_CHECK, options=REPEATED, shard=150_000)
         return
     pythons = {version: interpreter(version) for version in VERSIONS}
     found = [version for version, python in pythons.items() if python is not None]

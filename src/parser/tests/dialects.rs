@@ -456,6 +456,7 @@ fn floods(size: usize) -> Vec<(&'static str, String)> {
         ("quoted markers", fill("\"<tool_call>\n")),
         ("quoted markers and blanks", fill(&format!("\"<tool_call>{}", " ".repeat(600)))),
     ];
+    let general = floods.len();
     // Dialects share tags.
     let mut seen = BTreeSet::new();
     for dialect in Dialect::ALL.iter().chain([&MANY]) {
@@ -480,6 +481,10 @@ fn floods(size: usize) -> Vec<(&'static str, String)> {
             }
         }
     }
+    // For a change a third of those with tags: each tag in some floods, each flood with some tags.
+    let step = if crate::effort::size(3) < 3 { 3 } else { 1 };
+    let tagged = floods.split_off(general);
+    floods.extend(tagged.into_iter().step_by(step));
     floods
 }
 

@@ -200,9 +200,10 @@ def test_plain_parts_of_strings_are_returned_at_once_as_the_same_object(chunk: s
 
 def test_nothing_certain_is_the_shared_empty_tuple() -> None:
     parser = tw.Parser(TOOLS)
-    assert parser.push("") is ()  # noqa: F632
-    assert parser.push("<tool") is ()  # noqa: F632
-    assert parser.push_many(["_c", "all"]) is ()  # noqa: F632
+    empty: tuple[()] = ()
+    assert parser.push("") is empty
+    assert parser.push("<tool") is empty
+    assert parser.push_many(["_c", "all"]) is empty
     assert parser.push(' name="Any">{') != ()
 
 
