@@ -68,8 +68,10 @@ fn print(text: &str) -> ExitCode {
 
 fn run(settings: Settings) -> Result<(), String> {
     let server = Server::start(settings).map_err(|error| error.to_string())?;
+    // Before the address is printed: who reads it may end the server at once.
+    let signals = server.signals().map_err(|error| format!("cannot receive signals: {error}"))?;
     print(&format!("serving http://{}/v1\n", server.address()));
-    server.wait_for_signal().map_err(|error| format!("cannot wait for a signal: {error}"))?;
+    server.wait_for_signal(signals);
     print("\nstopping; replies that are being written may end\n");
     server.stop(GRACE);
     Ok(())

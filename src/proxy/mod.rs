@@ -45,6 +45,6 @@ pub use self::{
     exchange::upstream_body,
     part::{Call, Notice, Part, ReplyWriter},
     request::{ChatRequest, Choice},
-    server::{Server, StartError},
+    server::{Server, Signals, StartError},
     settings::{Limits, Mode, Settings},
 };

@@ -166,21 +166,26 @@ def run(options: argparse.Namespace) -> int:
         )
     except (ValueError, OSError) as err:
         raise InputError(str(err)) from None
+    # Before the address is printed: who reads it may end the server at once.
+    stopped = _receive_signals()
     address, bound = server.address
     at = f"[{address}]" if ":" in address else address
     sys.stdout.write(f"serving http://{at}:{bound}/v1\n")
     sys.stdout.flush()
-    _wait_for_signal()
+    stopped.wait()
     sys.stdout.write("\nstopping; replies that are being written may end\n")
     sys.stdout.flush()
     server.stop(GRACE)
     return 0
 
 
-def _wait_for_signal() -> None:
-    """Wait for Ctrl-C or, as service managers send it, SIGTERM.
+def _receive_signals() -> threading.Event:
+    """Receive Ctrl-C and, as service managers send it, SIGTERM, from now on.
 
     Both end the process at once when they come a second time.
+
+    Returns:
+        What is set by the first of them.
     """
     stopped = threading.Event()
 
@@ -190,7 +195,7 @@ def _wait_for_signal() -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    stopped.wait()
+    return stopped
 
 
 def _key(variable: str | None) -> str | None:

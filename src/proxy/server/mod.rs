@@ -19,6 +19,8 @@ use tokio::{
     task::JoinHandle,
 };
 
+pub use signals::Signals;
+
 use super::{context::Context, recorder::Recorder, settings::Settings};
 use crate::endpoint::{self, Client, HttpVersion, ProxyChoice};
 
@@ -105,19 +107,22 @@ impl Server {
         self.address
     }
 
-    /// Wait for Ctrl-C or, as service managers send it, SIGTERM. A second one of them ends the
-    /// process.
+    /// Receive Ctrl-C and, as service managers send it, SIGTERM, from now on.
     ///
     /// # Errors
     /// Fails if the process cannot receive signals.
-    pub fn wait_for_signal(&self) -> io::Result<()> {
-        self.runtime.block_on(signals::first())?;
-        self.runtime.spawn(async {
-            if signals::first().await.is_ok() {
-                std::process::exit(signals::INTERRUPTED);
-            }
+    pub fn signals(&self) -> io::Result<Signals> {
+        let _runtime = self.runtime.enter();
+        Signals::new()
+    }
+
+    /// Wait for a signal. A second one ends the process.
+    pub fn wait_for_signal(&self, mut signals: Signals) {
+        self.runtime.block_on(signals.next());
+        self.runtime.spawn(async move {
+            signals.next().await;
+            std::process::exit(signals::INTERRUPTED);
         });
-        Ok(())
     }
 
     /// Stop the server: accept no more requests, and wait for this long until the responses that

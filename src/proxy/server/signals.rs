@@ -5,20 +5,47 @@ use std::io;
 /// The exit code of a process that a second signal has ended.
 pub(super) const INTERRUPTED: i32 = 130;
 
-/// Wait for Ctrl-C or SIGTERM.
+/// Ctrl-C and SIGTERM, which from now on do not end the process by themselves.
 #[cfg(unix)]
-pub(super) async fn first() -> io::Result<()> {
-    use futures_util::future::select;
-    use tokio::signal::unix::{SignalKind, signal};
-
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    select(std::pin::pin!(interrupt.recv()), std::pin::pin!(terminate.recv())).await;
-    Ok(())
+#[derive(Debug)]
+pub struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
 }
 
-/// Wait for Ctrl-C.
-#[cfg(not(unix))]
-pub(super) async fn first() -> io::Result<()> {
-    tokio::signal::ctrl_c().await
+#[cfg(unix)]
+impl Signals {
+    pub(super) fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    /// Wait for the next signal.
+    pub(super) async fn next(&mut self) {
+        use futures_util::future::select;
+
+        let Self { interrupt, terminate } = self;
+        select(std::pin::pin!(interrupt.recv()), std::pin::pin!(terminate.recv())).await;
+    }
+}
+
+/// Ctrl-C, which from now on does not end the process by itself.
+#[cfg(windows)]
+#[derive(Debug)]
+pub struct Signals(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Signals {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self(tokio::signal::windows::ctrl_c()?))
+    }
+
+    /// Wait for the next signal.
+    pub(super) async fn next(&mut self) {
+        self.0.recv().await;
+    }
 }

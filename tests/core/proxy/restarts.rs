@@ -1,6 +1,10 @@
 //! An upstream that dies and comes back, and a server that gets a signal to end.
 
-use std::{io::BufReader, net::TcpStream, sync::mpsc::channel};
+use std::{
+    io::{BufReader, Read},
+    net::TcpStream,
+    sync::mpsc::channel,
+};
 
 use serde_json::json;
 
@@ -91,4 +95,15 @@ fn a_signal_lets_streams_end_and_a_second_one_does_not() {
             assert_eq!(serving.wait().0, Some(130));
         }
     }
+}
+
+#[test]
+fn signals_are_received_before_the_address_is_printed() {
+    let (serving, mut output) = Serving::with_full_output();
+    client::eventually(|| serving.handles_sigterm());
+    serving.signal("TERM");
+    let mut text = String::new();
+    output.read_to_string(&mut text).unwrap();
+    assert!(text.contains("stopping"), "{text}");
+    assert_eq!(serving.wait().0, Some(0));
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Read},
+    io::{self, BufRead, BufReader, PipeReader, Read, Write},
     net::SocketAddr,
     process::{Child, Command, Stdio},
     thread::{self, JoinHandle},
@@ -40,6 +40,26 @@ impl Serving {
         Self { process, address: address.parse().unwrap(), log: Some(log) }
     }
 
+    /// Run the command with a standard output that is full until it is read. Return both.
+    pub(super) fn with_full_output() -> (Self, PipeReader) {
+        let (output, mut full) = io::pipe().unwrap();
+        full.write_all("\n".repeat(64 << 10).as_bytes()).unwrap();
+        let process = Command::new(env!("CARGO_BIN_EXE_toolweave-serve"))
+            .args(["--upstream", "http://127.0.0.1:9/v1", "--port", "0"])
+            .stdout(full)
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        (Self { process, address: ([127, 0, 0, 1], 0).into(), log: None }, output)
+    }
+
+    /// Return true if SIGTERM does not end the process by itself.
+    pub(super) fn handles_sigterm(&self) -> bool {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(mask.trim(), 16).unwrap() >> 14 & 1 == 1
+    }
+
     /// Return the number of entries in a directory of the process below `/proc`.
     pub(super) fn count(&self, directory: &str) -> usize {
         fs::read_dir(format!("/proc/{}/{directory}", self.process.id())).unwrap().count()
@@ -66,7 +86,7 @@ impl Serving {
     /// Wait for the process to end. Return its exit code, and its log.
     pub(super) fn wait(mut self) -> (Option<i32>, String) {
         let code = self.process.wait().unwrap().code();
-        (code, self.log.take().unwrap().join().unwrap())
+        (code, self.log.take().map_or_else(String::new, |log| log.join().unwrap()))
     }
 
     /// Kill the process, and return its log.

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import subprocess
+import sys
+import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +18,8 @@ from serve_processes import command
 from toolweave.cli import main
 
 TIMEOUT = 30.0
+PIPE_SIZE = 1 << 16
+"""Bytes that a pipe of Linux holds."""
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -33,6 +40,37 @@ def test_it_serves_until_it_is_stopped(number: signal.Signals) -> None:
         entry = json.loads(log)
         assert (entry["path"], entry["status"]) == ("/v1/chat/completions", 200)
         assert "sk-up" not in log
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads /proc, as on Linux")
+def test_signals_are_received_before_the_address_is_printed() -> None:
+    # It cannot write its first line yet, as the pipe is full.
+    reading, writing = os.pipe()
+    os.write(writing, b"\n" * PIPE_SIZE)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "toolweave", "serve", "--port", "0", "--upstream", "http://x/v1"],
+        stdout=writing,
+    )
+    os.close(writing)
+    try:
+        deadline = time.monotonic() + TIMEOUT
+        while not is_received(process.pid, signal.SIGTERM):
+            assert time.monotonic() < deadline, "SIGTERM would end the process"
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        with os.fdopen(reading, encoding="utf-8") as output:
+            assert "stopping" in output.read()
+        assert process.wait(TIMEOUT) == 0
+    finally:
+        process.kill()
+        process.wait()
+
+
+def is_received(pid: int, number: signal.Signals) -> bool:
+    """Return true if a process has a handler for a signal."""
+    status = Path(f"/proc/{pid}/status").read_text("ascii")
+    [received] = [line for line in status.splitlines() if line.startswith("SigCgt:")]
+    return bool(int(received.split()[1], 16) >> (number - 1) & 1)
 
 
 @pytest.mark.parametrize(
