@@ -6,10 +6,11 @@ import asyncio
 import gc
 import time
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
-from loop_watchdog import LoopBlockedError, Watchdog, watching
+from loop_watchdog import SAMPLE, LoopBlockedError, Watchdog, machine_slowdown, watching
 
 SHORT, LONG = 0.001, 0.06
 
@@ -43,6 +44,12 @@ def by_timer(act: Callable[[], object]) -> None:
         await asyncio.sleep(0.01)
 
     asyncio.run(main())
+
+
+def test_the_speed_of_the_machine_is_measured_by_work() -> None:
+    in_order = sum(a < b for a, b in pairwise(SAMPLE))
+    assert len(SAMPLE) // 3 < in_order < 2 * len(SAMPLE) // 3
+    assert 1.0 <= machine_slowdown() <= 2.0
 
 
 @pytest.mark.parametrize("way", [by_step, by_callback, by_timer])
