@@ -6,7 +6,7 @@ import gc
 
 from hypothesis import HealthCheck, settings
 
-from effort import effort
+from effort import EFFORT, effort
 
 # Nothing is garbage while tests are imported and collected.
 gc.disable()
@@ -22,10 +22,11 @@ settings.load_profile("derandomized")
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was imported out of garbage collections, and collect less often.
+    """Leave what was imported out of garbage collections, and for a change collect less often.
 
     A collection calls back Hypothesis, and comes by default with every 700 or 2,000 objects.
     """
     gc.freeze()
-    gc.set_threshold(20_000)
+    if EFFORT in ("quick", "normal"):
+        gc.set_threshold(20_000)
     gc.enable()
