@@ -137,5 +137,7 @@ def exactly(value: Any) -> Any:
 def plain(text: str) -> str:
     """Return a text without the differences that do not count."""
     folded = unicodedata.normalize("NFKC", text).casefold()
-    # Case folding can undo the normal form.
-    return _IGNORED.sub("", unicodedata.normalize("NFKC", folded))
+    kept = _IGNORED.sub("", unicodedata.normalize("NFKC", folded))
+    # Both case folding and removal can undo the normal form: marks that a comma separated are then
+    # marks of one letter.
+    return unicodedata.normalize("NFKC", kept)
