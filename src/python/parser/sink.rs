@@ -18,7 +18,7 @@ use crate::{
     calls::{Argument, ArgumentValue, Backend, CallValidator, JsonValues, object_json},
     parser::{CallId, FoundCall, Frame, Sink},
     python::{
-        convert::{PeriodicYield, object, string},
+        convert::{PeriodicYield, convert, object, string},
         message::{PyReasoningDelta, PyTextDelta, dialect_name},
         validator::Compiled,
     },
@@ -100,7 +100,7 @@ impl Tools {
 }
 
 /// Size in bytes above which a payload is validated by the core, with the interpreter released.
-const LONG: usize = 128 << 10;
+const LONG: usize = 64 << 10;
 
 /// Arguments as Python objects, validated in place.
 pub(crate) struct PythonValues<'py>(pub(crate) Python<'py>);
@@ -110,7 +110,11 @@ impl<'py> Backend for PythonValues<'py> {
     type Schema = Compiled;
 
     fn parse(&self, json: &str) -> Result<Self::Value, String> {
-        Compiled::parse(self.0, json)
+        Compiled::parse(self.0, json).or_else(|reason| {
+            // A number that Python does not read may belong to a member that a later one replaces.
+            let value = JsonValues.parse(json).map_err(|_| reason.clone())?;
+            convert(self.0, &value, &mut ()).map_err(|_| reason)
+        })
     }
 
     fn object(&self, arguments: &[Argument<'_>]) -> Result<Self::Value, String> {

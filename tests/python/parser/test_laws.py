@@ -181,11 +181,17 @@ def test_text_that_cannot_begin_a_tag_is_returned_at_once_as_the_same_object(chu
     assert parser.finish() == ()
 
 
-@given(prose.filter(bool))
-def test_text_without_angles_or_fences_is_returned_at_once(chunk: str) -> None:
-    (event,) = tw.Parser(TOOLS).push(chunk)
-    assert isinstance(event, tw.TextDelta)
-    assert event.text is chunk
+# Calls of some dialect can begin with these, or with white space before them.
+letters = st.characters(exclude_categories=["Cs", "Cc", "Z"], exclude_characters="<`~AOTft[]{◁")
+
+
+@given(prose.filter(bool), st.text(letters, min_size=1))
+def test_text_that_begins_no_markup_is_returned_at_once(natural: str, other: str) -> None:
+    for chunk, dialects in ((natural, ("natural",)), (other, None)):
+        options: Any = {} if dialects is None else {"dialects": dialects}
+        (event,) = tw.Parser(TOOLS, **options).push(chunk)
+        assert isinstance(event, tw.TextDelta)
+        assert event.text is chunk
 
 
 @pytest.mark.parametrize("chunk", ["words ", "12", "a", "é😀", "{[,:]}", "`", "```", "< b", "\n"])
