@@ -102,8 +102,10 @@ impl Compiled {
         if self.is_valid(value) {
             return Vec::new();
         }
-        self.explain(value)
-            .unwrap_or_else(|err| vec![Violation::invalid_json(&err.value(value.py()))])
+        match to_json(value) {
+            Ok(json) => self.explain(&json),
+            Err(err) => vec![Violation::invalid_json(&err.value(value.py()))],
+        }
     }
 
     /// Return the violations by any object; raise if it is not JSON.
@@ -114,17 +116,17 @@ impl Compiled {
         if self.is_valid(value) {
             return Ok(Vec::new());
         }
-        self.explain(value)
+        let json = to_json(value)?;
+        Ok(value.py().detach(|| self.explain(&json)))
     }
 
     /// Explain why `value` is invalid.
-    fn explain(&self, value: &Bound<'_, PyAny>) -> PyResult<Vec<Violation>> {
-        let json = to_json(value)?;
-        let mut violations = self.core.violations(&json);
+    fn explain(&self, value: &Value) -> Vec<Violation> {
+        let mut violations = self.core.violations(value);
         if violations.is_empty() {
-            violations.push(Violation::unexplained(&json));
+            violations.push(Violation::unexplained(value));
         }
-        Ok(violations)
+        violations
     }
 }
 

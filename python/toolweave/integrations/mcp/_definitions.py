@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import unicodedata
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import mcp_types
 
 from ..._core import Validator
-from ..._slices import in_slices
+from ..._slices import has_many_parts, in_slices
 from ...exceptions import ContractError, SchemaError, ToolDefinitionError
 from ...tools import Tool, ToolContext
 from ...tools._names import valid_tool_name
@@ -121,7 +122,10 @@ def _tool(
 
     async def call(_toolweave_context: ToolContext, **arguments: Any) -> Any:
         result = await send(definition.name, arguments, _toolweave_context, repeatable)
-        value = tool_output(name, result, output)
+        if output is not None and has_many_parts(result.structured_content):
+            value = await asyncio.to_thread(tool_output, name, result, output)
+        else:
+            value = tool_output(name, result, output)
         return value if output is None else unwrap_result(schema, value)
 
     call.__name__ = call.__qualname__ = name
