@@ -346,8 +346,12 @@ fn in_call_order<'py>(
     let ids: Vec<_> = calls.iter().map(|call| call.get().id.to_str(py)).collect::<PyResult<_>>()?;
     let keyed: Vec<_> = given
         .iter()
-        .map(|result| Ok((result.get().tool_call_id.to_str(py)?, result)))
+        .enumerate()
+        .map(|(position, result)| Ok((result.get().tool_call_id.to_str(py)?, position)))
         .collect::<PyResult<_>>()?;
     let ordered = order_by_calls(ids, keyed, |(id, _)| id, &Place::default())?;
-    PyTuple::new(py, ordered.into_iter().map(|(_, result)| result))
+    if ordered.iter().map(|&(_, position)| position).is_sorted() {
+        return Ok(results.clone());
+    }
+    PyTuple::new(py, ordered.into_iter().map(|(_, position)| &given[position]))
 }
