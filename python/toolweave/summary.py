@@ -181,7 +181,7 @@ class Summarizer:
 
     async def _ask(self, asked: Sequence[Message]) -> tuple[str, UsageMessage | None]:
         meter = current_meter.get()
-        request = None if meter is None else meter.try_request(self.model, asked)
+        request = None if meter is None else await meter.try_request(self.model, asked)
         if meter is not None and request is None:
             provider = identify(self.model).provider
             raise ModelError("a limit of the run refused the summary of the conversation", provider)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from .._aio.tasks import wait_until_done
 from .._checks import check_count
 from .._core import UsageUpdate
 from ..costs import PriceTable, estimate_tokens
 from ..costs._spending import Spending, current_meter
 from ..kinds import StopReason
-from ..natural._usage import usage_of
+from ..models._requests import is_large
+from ..natural._usage import is_slow_to_estimate, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -143,11 +146,15 @@ class RunUsage:
             for run in self._runs
         )
 
-    def start_request(
+    async def start_request(
         self, model: ChatModel, prompt: Sequence[Message]
     ) -> RequestUsage | LimitReached:
         """Count a request that is about to be sent, unless a limit refuses it."""
-        tokens = estimate_tokens(prompt) if self.holds_calls else 0
+        tokens = 0
+        if self.holds_calls and is_large(prompt):
+            tokens = await asyncio.to_thread(estimate_tokens, prompt)
+        elif self.holds_calls:
+            tokens = estimate_tokens(prompt)
         with self._lock:
             reached = next(self._refusals(), None)
             if reached is not None:
@@ -160,9 +167,9 @@ class RunUsage:
                 run._reserve(each, 1)
         return RequestUsage(self, model, expected)
 
-    def try_request(self, model: ChatModel, prompt: Sequence[Message]) -> RequestUsage | None:
+    async def try_request(self, model: ChatModel, prompt: Sequence[Message]) -> RequestUsage | None:
         """Count a request that is about to be sent; None if a limit refuses it."""
-        started = self.start_request(model, prompt)
+        started = await self.start_request(model, prompt)
         return started if isinstance(started, RequestUsage) else None
 
     def start_calls(self, calls: int) -> LimitReached | None:
@@ -264,13 +271,26 @@ class RequestUsage:
             self.is_open = False
             self._run.close(self, usage, estimated=estimated)
 
-    def close_with(self, reply: ReplyRun) -> None:
-        """Add the usage of a reply, reported or estimated. Only the first call counts."""
-        used = usage_of(reply) if self.is_open else None
+    async def close_with(self, reply: ReplyRun) -> None:
+        """Add the usage of a reply, reported or estimated. Only the first call counts.
+
+        If the caller is cancelled, the usage is added all the same.
+        """
+        cancellation: asyncio.CancelledError | None = None
+        if not self.is_open:
+            return
+        if is_slow_to_estimate(reply):
+            estimating = asyncio.ensure_future(asyncio.to_thread(usage_of, reply))
+            cancellation = await wait_until_done(estimating)
+            used = estimating.result()
+        else:
+            used = usage_of(reply)
         if used is None:
             self.abandon()
         else:
             self.close(used.usage, estimated=used.estimated)
+        if cancellation is not None:
+            raise cancellation
 
     def abandon(self) -> None:
         """End a request without usage, such as one that failed. Ignored after `close`."""

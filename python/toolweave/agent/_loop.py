@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from ..natural import ReplyRun
     from ..protocols import Journal
 
-# Calls with more text are processed in a thread.
-_MAX_INLINE = 65_536
+# More calls, or calls with more text, are processed in a thread.
+_MAX_INLINE_CALLS = 1000
+_MAX_INLINE_CHARS = 65_536
 
 
 class ReplyLoop:
@@ -68,7 +69,8 @@ class ReplyLoop:
         return StopReason.MAX_ITERATIONS if self.iterations >= self._max_iterations else None
 
     async def _is_loop(self, aggregate: ToolAggregateMessage, limit: int) -> bool:
-        if sum(len(call.raw) for call in aggregate.tool_calls) > _MAX_INLINE:
+        made = aggregate.tool_calls
+        if len(made) > _MAX_INLINE_CALLS or sum(len(call.raw) for call in made) > _MAX_INLINE_CHARS:
             calls = await asyncio.to_thread(_keys, aggregate)
         else:
             calls = _keys(aggregate)

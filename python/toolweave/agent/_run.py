@@ -437,10 +437,14 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
         sent = [*sent, *([] if empty is None else [empty.reminder])]
         # What functions will return is not known yet.
         known = [*(TextMessage(text, role=Role.SYSTEM) for text in texts), *sent]
-        started = self._usage.start_request(self._use.parser.model, known)
+        started = await self._usage.start_request(self._use.parser.model, known)
         if isinstance(started, LimitReached):
             self._loop.iterations -= 1
             self._limit = started
+            return None
+        if self._cancelled.is_set():
+            self._loop.iterations -= 1
+            started.abandon()
             return None
         self._request, self._transfer = started, None
         return self._use.open(
@@ -456,15 +460,15 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             instructions=instructions,
         )
 
-    def _admit(self, reply: ReplyRun) -> bool:
+    async def _admit(self, reply: ReplyRun) -> bool:
         """Count the usage and the calls of a reply; False if a limit refuses the calls."""
-        self._close_request(reply)
+        await self._close_request(reply)
         self._limit = self._usage.start_calls(len(reply.calls))
         return self._limit is None
 
-    def _close_request(self, reply: ReplyRun) -> None:
+    async def _close_request(self, reply: ReplyRun) -> None:
         if self._request is not None:
-            self._request.close_with(reply)
+            await self._request.close_with(reply)
 
     def _request_transfer(self, target: Target, call_id: str) -> None:
         """Hand the run over to another agent after the current reply.
@@ -512,11 +516,13 @@ class AgentRun(ResultRun["AgentEvent[Output]", "AgentResult[Output]"], Generic[D
             async with reply:
                 yield answer
         finally:
-            self._close_request(reply)
-            if not self._usage.holds_calls:
-                self._usage.start_calls(len(reply.calls))
-            self._messages += answer.messages
-            self._reply = self._answer = None
+            try:
+                await self._close_request(reply)
+            finally:
+                if not self._usage.holds_calls:
+                    self._usage.start_calls(len(reply.calls))
+                self._messages += answer.messages
+                self._reply = self._answer = None
 
     async def _stop_reason_of(self, reply: ReplyRun, *, with_tools: bool) -> StopReason | None:
         """Return the reason why the run ends with this reply, or None if it continues."""

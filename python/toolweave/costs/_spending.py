@@ -132,7 +132,9 @@ class MeteredRequest(Protocol):
 class RequestMeter(Protocol):
     """Counter of the requests of a run, which may refuse one."""
 
-    def try_request(self, model: ChatModel, prompt: Sequence[Message]) -> MeteredRequest | None:
+    async def try_request(
+        self, model: ChatModel, prompt: Sequence[Message]
+    ) -> MeteredRequest | None:
         """Count a request that is about to be sent; None if a limit refuses it."""
         ...
 

@@ -168,12 +168,12 @@ async def serialize_request(
         messages: The conversation.
         tools: Tools of the request.
     """
-    if len(tools) > _MANY_TOOLS or _is_large(messages):
+    if len(tools) > _MANY_TOOLS or is_large(messages):
         return await asyncio.to_thread(serialize)
     return serialize()
 
 
-def _is_large(messages: Iterable[Message]) -> bool:
+def is_large(messages: Iterable[Message]) -> bool:
     """Return True if a conversation takes longer to serialize than a thread takes to start."""
     parts = 0
     for message in messages:

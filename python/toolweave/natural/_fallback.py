@@ -168,7 +168,7 @@ class Fallback:
         """Return the answer of the model without reasoning; None if it is incomplete."""
         asked = [TextMessage(prompt)]
         meter = current_meter.get()
-        request = None if meter is None else meter.try_request(self._model, asked)
+        request = None if meter is None else await meter.try_request(self._model, asked)
         if meter is not None and request is None:
             _log.warning("a limit of the run refused a request to the fallback")
             return None

@@ -29,11 +29,11 @@ CUT_OFF = frozenset({FinishReason.LENGTH, FinishReason.CONTENT_FILTER, FinishRea
 """Finish reasons of truncated replies."""
 
 
-MAX_PIECE_CHARS = 32_768
+MAX_PIECE_CHARS = 16_384
 """Maximum number of characters of a chunk that are parsed at once."""
 
 # Longer calls are parsed in a thread.
-_LONG_CALL_BYTES = 131_072
+_LONG_CALL_BYTES = 65_536
 
 
 def _may_end_long_call(reader: UpdateReader, update: Update) -> bool:

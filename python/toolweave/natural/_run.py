@@ -38,7 +38,7 @@ from ._preparation import offered_tools, with_instructions
 from ._reader import CUT_OFF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from .._messages import Message
     from .._options import Tools
@@ -95,7 +95,7 @@ class ReplyRun(Run["ToolUseEvent"]):
         call_ids: Callable[[int], str] | None = None,
         with_tools: bool = True,
         context: contextvars.Context | None = None,
-        admit: Callable[[ReplyRun], bool] | None = None,
+        admit: Callable[[ReplyRun], bool | Awaitable[bool]] | None = None,
         journal: Journal | None = None,
         run_context: RunContext[Any],
         instructions: Sequence[Instruction[Any]] = (),
@@ -200,6 +200,11 @@ class ReplyRun(Run["ToolUseEvent"]):
         request only, not to the conversation.
         """
         return TextMessage(_REMINDER_WITH_TOOLS if tuple(self._shown_tools) else _REMINDER)
+
+    @property
+    def conversation(self) -> Messages:
+        """Messages of the request as they were given; with the instructions, once it is sent."""
+        return self._messages
 
     @property
     def request(self) -> Request:
@@ -321,7 +326,7 @@ class ReplyRun(Run["ToolUseEvent"]):
             self._store_error(error)
         if self._admit is None or self._cancelled:
             return
-        admitted = self._error is None and self._check_admission(self._admit)
+        admitted = self._error is None and await self._check_admission(self._admit)
         for number in self._release(admitted=admitted):
             if number % _CALLS_PER_SLICE == 0:
                 await asyncio.sleep(0)
@@ -379,9 +384,10 @@ class ReplyRun(Run["ToolUseEvent"]):
 
     # The tools.
 
-    def _check_admission(self, admit: Callable[[ReplyRun], bool]) -> bool:
+    async def _check_admission(self, admit: Callable[[ReplyRun], bool | Awaitable[bool]]) -> bool:
         try:
-            return admit(self)
+            admitted = admit(self)
+            return admitted if isinstance(admitted, bool) else await admitted
         except Exception as error:  # noqa: BLE001 - raised for the reader
             self._error = error
             return False

@@ -25,7 +25,7 @@ from ._run import ReplyRun
 
 if TYPE_CHECKING:
     import contextvars
-    from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 
     from typing_extensions import Unpack
 
@@ -53,7 +53,7 @@ class ReplyArguments(TypedDict, total=False):
     chat_id: str | None
     with_tools: bool
     context: contextvars.Context | None
-    admit: Callable[[ReplyRun], bool] | None
+    admit: Callable[[ReplyRun], bool | Awaitable[bool]] | None
     journal: Journal | None
     instructions: Sequence[Instruction[Any]]
 
@@ -142,7 +142,7 @@ class FunctionCalling(Generic[Deps]):
         chat_id: str | None = None,
         with_tools: bool = True,
         context: contextvars.Context | None = None,
-        admit: Callable[[ReplyRun], bool] | None = None,
+        admit: Callable[[ReplyRun], bool | Awaitable[bool]] | None = None,
         journal: Journal | None = None,
         instructions: Sequence[Instruction[Any]] = (),
         run_context: RunContext[Any] | None = None,
@@ -158,9 +158,9 @@ class FunctionCalling(Generic[Deps]):
             with_tools: If true, the model is shown the tools. Otherwise it must answer.
             context: Context that the model and the tools run in; defaults to a copy of the current
                 one.
-            admit: Function that decides on all calls of the reply together, when the model has
-                ended and its usage is known. If it returns False, the calls are interrupted. With
-                it, no call starts earlier, and none if the reply was interrupted.
+            admit: Function, sync or async, that decides on all calls of the reply together, when
+                the model has ended and its usage is known. If it returns False, the calls are
+                interrupted. With it, no call starts earlier, and none if the reply was interrupted.
             journal: Journal of the starts and results of calls; see `Journal`. Its exceptions stop
                 the model, and are raised for the reader.
             instructions: Texts, or functions of the `RunContext`, before the conversation.

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from .._core import TextMessage, ToolAggregateMessage
 from ..costs import estimate_usage
 from ..kinds import FinishReason
+from ..models import as_messages
+from ..models._requests import is_large
+from ._parts import is_slow_to_parse
 
 if TYPE_CHECKING:
     from ..costs import Usage
@@ -20,6 +23,13 @@ class ReplyUsage(NamedTuple):
     """Tokens of the request."""
     estimated: bool
     """True if the provider did not report them."""
+
+
+def is_slow_to_estimate(reply: ReplyRun) -> bool:
+    """Return True if `usage_of` takes longer than starting a thread."""
+    if reply.usage is not None:
+        return False
+    return is_slow_to_parse(reply.calls) or is_large(as_messages(reply.conversation))
 
 
 def usage_of(reply: ReplyRun) -> ReplyUsage | None:

@@ -154,7 +154,7 @@ class ModelTurn:
         self._partial = state.output.partial() if self._streams_output else None
         holds_back = state.streaming or self._partial is not None
         self._holdback = TextHoldback(self._find_call) if holds_back else None
-        self._started = state.start_request(self._use.parser.model, messages)
+        self._started = await state.start_request(self._use.parser.model, messages)
         # The request runs in a copy of this context.
         with capture_model() as self._answered_by:
             reply = self._use.open(
@@ -176,15 +176,17 @@ class ModelTurn:
                     if self._emits:
                         self._handle(event, reply)
         finally:
-            if self._is_admitted is None:
-                self._charge(reply)
-            elif self._emits:
-                # A stopped reply may still have events; they are available without waiting.
-                async for event in reply:
-                    self._handle(event, reply)
-            self.aggregate = reply.aggregate
-            if self._emits:
-                self._finish(reply)
+            try:
+                if self._is_admitted is None:
+                    await self._charge(reply)
+                elif self._emits:
+                    # A stopped reply may still have events; they are available without waiting.
+                    async for event in reply:
+                        self._handle(event, reply)
+            finally:
+                self.aggregate = reply.aggregate
+                if self._emits:
+                    self._finish(reply)
         return reply
 
     async def report_answer(
@@ -219,18 +221,18 @@ class ModelTurn:
         state.check_budget()
         return is_valid
 
-    def _admit(self, reply: ReplyRun) -> bool:
-        self._charge(reply)
+    async def _admit(self, reply: ReplyRun) -> bool:
+        await self._charge(reply)
         state = self._state
         self._is_admitted = state.limit_error is None
         if self._is_admitted and self._executes:
             self._is_admitted = state.start_calls(len(reply.calls))
         return self._is_admitted and self._executes
 
-    def _charge(self, reply: ReplyRun) -> None:
+    async def _charge(self, reply: ReplyRun) -> None:
         if self._started is not None:
             self._started.model = self._answered_by.model or self._state.scenes.model
-            self._started.close_with(reply)
+            await self._started.close_with(reply)
 
     def _finish(self, reply: ReplyRun) -> None:
         """Emit the rest of a reply that has ended, and add it to the conversation."""

@@ -327,13 +327,13 @@ class RunState:
         if error is not None:
             raise StopRun(SceneStopReason.BUDGET, error)
 
-    def start_request(self, model: ChatModel, prompt: Sequence[Message]) -> RequestUsage:
+    async def start_request(self, model: ChatModel, prompt: Sequence[Message]) -> RequestUsage:
         """Count a request that is about to be sent.
 
         Raises:
             StopRun: The budget or a limit of a run around this one refuses it.
         """
-        started = self.usage.start_request(model, prompt)
+        started = await self.usage.start_request(model, prompt)
         if isinstance(started, LimitReached):
             raise StopRun(SceneStopReason.BUDGET, started.message)
         self.costs.requests += 1

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -12,10 +14,13 @@ import toolweave as tw
 from agent_results import tool_results
 from coroutine_tests import on_a_loop
 from toolweave.agent import Agent, UsageLimits
-from toolweave.costs import Budget, Price
+from toolweave.agent._limits import RunUsage
+from toolweave.costs import Budget, Price, estimate_usage
+from toolweave.costs._spending import current_meter
 from toolweave.exceptions import UnpricedModelError
 from toolweave.kinds import StopReason
 from toolweave.models.fallback import FallbackModel
+from toolweave.natural import _usage
 from toolweave.testing import ScriptedModel
 
 ADD = '<add>{"a": 2, "b": 3}</add>'
@@ -94,6 +99,37 @@ async def test_tokens_that_are_not_reported_are_estimated() -> None:
     assert result.usage.output_tokens == 0
     assert result.cost.estimated
     assert result.cost.output_tokens > 1
+
+
+@pytest.mark.parametrize("limits", [None, UsageLimits(total_tokens=10**6)])
+@on_a_loop
+async def test_a_run_that_is_cancelled_while_tokens_are_estimated_counts_them(
+    monkeypatch: pytest.MonkeyPatch, limits: UsageLimits | None
+) -> None:
+    estimating, cancelled = threading.Event(), threading.Event()
+
+    def estimate(*args: Any, **options: Any) -> tw.UsageUpdate:
+        estimating.set()
+        assert cancelled.wait(10)
+        return estimate_usage(*args, **options)
+
+    monkeypatch.setattr(_usage, "estimate_usage", estimate)
+    around = RunUsage()
+    token = current_meter.set(around)
+    run = Agent(ScriptedModel(ADD * 2000), [add], usage_limits=limits).open("2 + 3?")
+    current_meter.reset(token)
+    running = asyncio.ensure_future(run.wait())
+    await asyncio.to_thread(estimating.wait, 10)
+    running.cancel()
+    await asyncio.sleep(0)
+    assert not running.done()
+    cancelled.set()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert (around.cost.requests, around.cost.estimated) == (1, True)
+    assert around.cost.output_tokens >= 2000
+    [aggregate] = [m for m in run.messages if isinstance(m, tw.ToolAggregateMessage)]
+    assert len(aggregate.tool_calls) == len(aggregate.tool_results) == 2000
 
 
 @on_a_loop

@@ -50,6 +50,19 @@ async def test_calls_that_are_not_admitted_never_start_and_have_a_result_each() 
     assert isinstance(events[-1], tw.FinishUpdate)
 
 
+@pytest.mark.parametrize("admitted", [True, False])
+@on_a_loop
+async def test_the_decision_may_take_time(admitted: bool) -> None:
+    async def admit(reply: ReplyRun) -> bool:
+        await asyncio.sleep(0.01)
+        assert not reply.run_context.iterations - 1
+        return admitted
+
+    events = await collect(natural_use(ADD).open("Go.", admit=admit))
+    assert len(of_kind(tw.ToolStarted, events)) == admitted
+    assert len(of_kind(tw.ToolResult, events)) == 1
+
+
 @on_a_loop
 async def test_no_call_starts_if_the_model_broke_off() -> None:
     asked: list[ReplyRun] = []

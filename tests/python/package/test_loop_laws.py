@@ -15,7 +15,7 @@ import pytest
 
 import toolweave as tw
 from loop_watchdog import Watchdog, many
-from toolweave.agent import Agent
+from toolweave.agent import Agent, UsageLimits
 from toolweave.executor import ToolExecutor
 from toolweave.kinds import ErrorCode
 from toolweave.store import MessageStore
@@ -65,6 +65,23 @@ def test_a_reply_in_one_chunk(reply: str, loop_watchdog: Watchdog) -> None:
             async for _ in run:
                 pass
         assert run.messages
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("name", ["empty calls", "a call of many items"])
+def test_a_reply_in_a_run_with_limits(name: str, loop_watchdog: Watchdog) -> None:
+    """Tokens that no provider reports are estimated, of the next request as well."""
+    loop_watchdog.input(len(REPLIES[name]))
+
+    async def main() -> None:
+        model = ScriptedModel([REPLIES[name], tw.FinishUpdate("stop")], "Done.")
+        limits = UsageLimits(total_tokens=10**9)
+        agent = Agent(model, [Tool.from_schema("F", OBJECT, _okay)], usage_limits=limits)
+        result = await agent.run("Go on.")
+        assert result.text == "Done."
+        assert result.cost.estimated
+        assert result.cost.output_tokens > len(REPLIES[name]) // 4
 
     asyncio.run(main())
 
