@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+SERVE = (sys.executable, "-m", "toolweave", "serve", "--port", "0")
+"""The command, on a free port."""
+
+
 @contextmanager
 def command(*arguments: str, **variables: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run the command on a free port; return the process and the URL that it prints."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "toolweave", "serve", "--port", "0", *arguments],
+        [*SERVE, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

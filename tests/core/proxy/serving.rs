@@ -17,11 +17,17 @@ pub(super) struct Serving {
     log: Option<JoinHandle<String>>,
 }
 
+/// Return the command, in front of an upstream on a free port.
+fn command(upstream: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_toolweave-serve"));
+    command.args(["--upstream", upstream, "--port", "0"]);
+    command
+}
+
 impl Serving {
     /// Run the command in front of an upstream, with further options and variables.
     pub(super) fn new(upstream: &str, options: &[&str], variables: &[(&str, &str)]) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_toolweave-serve"))
-            .args(["--upstream", upstream, "--port", "0"])
+        let mut process = command(upstream)
             .args(options)
             .envs(variables.iter().copied())
             .stdout(Stdio::piped())
@@ -44,20 +50,14 @@ impl Serving {
     pub(super) fn with_full_output() -> (Self, PipeReader) {
         let (output, mut full) = io::pipe().unwrap();
         full.write_all("\n".repeat(64 << 10).as_bytes()).unwrap();
-        let process = Command::new(env!("CARGO_BIN_EXE_toolweave-serve"))
-            .args(["--upstream", "http://127.0.0.1:9/v1", "--port", "0"])
-            .stdout(full)
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut command = command("http://127.0.0.1:9/v1");
+        let process = command.stdout(full).stderr(Stdio::null()).spawn().unwrap();
         (Self { process, address: ([127, 0, 0, 1], 0).into(), log: None }, output)
     }
 
     /// Return true if SIGTERM does not end the process by itself.
     pub(super) fn handles_sigterm(&self) -> bool {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
-        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
-        u64::from_str_radix(mask.trim(), 16).unwrap() >> 14 & 1 == 1
+        u64::from_str_radix(&self.status("SigCgt:"), 16).unwrap() >> 14 & 1 == 1
     }
 
     /// Return the number of entries in a directory of the process below `/proc`.
@@ -67,9 +67,14 @@ impl Serving {
 
     /// Return the resident memory, in KiB.
     pub(super) fn memory(&self) -> usize {
+        self.status("VmRSS:").trim_end_matches(" kB").parse().unwrap()
+    }
+
+    /// Return a field of the status of the process.
+    fn status(&self, field: &str) -> String {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse().unwrap()
+        let value = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
+        value.trim().to_owned()
     }
 
     pub(super) fn has_in_flight(&self, count: usize) -> bool {

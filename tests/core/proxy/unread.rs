@@ -28,7 +28,8 @@ const FLOOD: usize = 1000;
 const STILL: Duration = Duration::from_secs(1);
 
 /// The memory that a stream may take while its client does not read, in KiB: less than half of what
-/// the upstream has for it. In most runs it takes 100 to 160, in others up to 305.
+/// the upstream has for it. The client of the proxy doubles its buffer while reads fill it, up to 400
+/// KiB, so a stream takes 60 if the upstream is slow, 100 to 160 in most runs, and up to 305.
 const MAX_KIB: usize = 400;
 
 /// Send a request on a connection that takes only a few bytes of the response.

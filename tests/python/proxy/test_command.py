@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from openai_endpoint import serving
-from serve_processes import command
+from serve_processes import SERVE, command
 from toolweave.cli import main
 
 TIMEOUT = 30.0
@@ -47,10 +46,7 @@ def test_signals_are_received_before_the_address_is_printed() -> None:
     # It cannot write its first line yet, as the pipe is full.
     reading, writing = os.pipe()
     os.write(writing, b"\n" * PIPE_SIZE)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "toolweave", "serve", "--port", "0", "--upstream", "http://x/v1"],
-        stdout=writing,
-    )
+    process = subprocess.Popen([*SERVE, "--upstream", "http://x/v1"], stdout=writing)
     os.close(writing)
     try:
         deadline = time.monotonic() + TIMEOUT
