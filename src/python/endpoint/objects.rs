@@ -22,17 +22,14 @@ use crate::{
             dialect_name,
         },
         parser::{
-            CallEnd, OpenIds, PyDiscarded, PyToolCallDelta, PyToolCallStart, Tools,
-            fabricated_result,
+            CallEnd, LONG_CALL_BYTES, OpenIds, PyDiscarded, PyToolCallDelta, PyToolCallStart,
+            Tools, fabricated_result,
         },
     },
 };
 
-/// Size of a call, in bytes, above which its arguments are converted in a thread.
-const LARGE_BYTES: usize = 128 << 10;
-
 fn is_large(event: &Event) -> bool {
-    matches!(event, Event::End { raw, .. } if raw.len() > LARGE_BYTES)
+    matches!(event, Event::End { raw, .. } if raw.len() > LONG_CALL_BYTES)
 }
 
 /// An event, or a call whose arguments are yet to be converted.
@@ -42,7 +39,7 @@ enum Prepared {
     Deferred(CallEnd, CallOutcome<Value>),
 }
 
-/// Events that take long to convert, since there are calls of more than 128 KiB among them.
+/// Events that take long to convert, since there are long calls among them.
 #[pyclass(name = "HttpLargeEvents", module = "toolweave._core", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyHttpLargeEvents(Mutex<Vec<Prepared>>);
@@ -114,7 +111,7 @@ impl ObjectBuilder {
     fn prepare(&mut self, py: Python<'_>, event: Event) -> PyResult<Prepared> {
         Ok(match event {
             Event::End { index, name, raw, dialect, recovered, outcome }
-                if raw.len() > LARGE_BYTES =>
+                if raw.len() > LONG_CALL_BYTES =>
             {
                 let source = (dialect, recovered);
                 Prepared::Deferred(self.call_end(py, index, &name, &raw, source)?, outcome)

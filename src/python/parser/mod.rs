@@ -18,7 +18,7 @@ pub(crate) use self::{
     },
     ids::{IdFactory, OpenIds},
     options::{PyLimits, dialect_of, dialects_named, repair_mode},
-    sink::{Collector, PythonValues, Tools},
+    sink::{Collector, LONG_CALL_BYTES, PythonValues, Tools},
     stream::PyEventStream,
 };
 

@@ -100,7 +100,7 @@ impl Tools {
 }
 
 /// Size in bytes above which a payload is validated by the core, with the interpreter released.
-const LONG: usize = 64 << 10;
+pub(crate) const LONG_CALL_BYTES: usize = 64 << 10;
 
 /// Arguments as Python objects, validated in place.
 pub(crate) struct PythonValues<'py>(pub(crate) Python<'py>);
@@ -337,7 +337,7 @@ impl<'a, 'py> Collector<'a, 'py> {
         let (dialect, accept) = (dialect_name(py, found.dialect), self.tools.accept(py));
         let (index, recovered) = (found.index, found.recovered);
         let call_end = CallEnd { index, id, name, raw, dialect, recovered, accept };
-        let event = if found.payload.len() > LONG {
+        let event = if found.payload.len() > LONG_CALL_BYTES {
             // Other threads can use the interpreter meanwhile.
             let validator = self.tools.core_validator();
             let outcome = py.detach(|| validator.validate(&JsonValues, found));
