@@ -69,6 +69,13 @@ async def run_over_http(way: str) -> tuple[AgentResult, Served]:
         return await agent.run(QUESTION), served
 
 
+@pytest.fixture(scope="module", autouse=True)
+def used_clients() -> None:
+    """Use each client once: pydantic builds the schemas of their events with the first one."""
+    for way in SCRIPTS:
+        asyncio.run(run_over_http(way))
+
+
 @on_a_loop
 @pytest.mark.parametrize("way", SCRIPTS)
 async def test_every_client_and_mode_gives_the_same_conversation(way: str) -> None:
