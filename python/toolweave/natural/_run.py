@@ -8,6 +8,7 @@ import functools
 import itertools
 import logging
 from collections import deque
+from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import tracing
@@ -38,7 +39,7 @@ from ._preparation import offered_tools, with_instructions
 from ._reader import CUT_OFF
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from .._messages import Message
     from .._options import Tools
@@ -387,7 +388,7 @@ class ReplyRun(Run["ToolUseEvent"]):
     async def _check_admission(self, admit: Callable[[ReplyRun], bool | Awaitable[bool]]) -> bool:
         try:
             admitted = admit(self)
-            return admitted if isinstance(admitted, bool) else await admitted
+            return bool(await admitted if isinstance(admitted, Awaitable) else admitted)
         except Exception as error:  # noqa: BLE001 - raised for the reader
             self._error = error
             return False

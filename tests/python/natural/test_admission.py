@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -50,16 +51,19 @@ async def test_calls_that_are_not_admitted_never_start_and_have_a_result_each() 
     assert isinstance(events[-1], tw.FinishUpdate)
 
 
-@pytest.mark.parametrize("admitted", [True, False])
+@pytest.mark.parametrize("takes_time", [True, False])
+@pytest.mark.parametrize("decision", [True, False, 1, None])
 @on_a_loop
-async def test_the_decision_may_take_time(admitted: bool) -> None:
-    async def admit(reply: ReplyRun) -> bool:
+async def test_the_decision_may_take_time_and_is_true_or_false(
+    decision: Any, takes_time: bool
+) -> None:
+    async def slowly() -> Any:
         await asyncio.sleep(0.01)
-        assert not reply.run_context.iterations - 1
-        return admitted
+        return decision
 
-    events = await collect(natural_use(ADD).open("Go.", admit=admit))
-    assert len(of_kind(tw.ToolStarted, events)) == admitted
+    reply = natural_use(ADD).open("Go.", admit=lambda _: slowly() if takes_time else decision)
+    events = await collect(reply)
+    assert len(of_kind(tw.ToolStarted, events)) == bool(decision)
     assert len(of_kind(tw.ToolResult, events)) == 1
 
 
