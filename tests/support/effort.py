@@ -1,7 +1,8 @@
 """Effort of the suite: the number of examples of a property and of repetitions of a test.
 
 `TOOLWEAVE_EFFORT` is `quick` (a second interpreter, which would replay the same examples), `normal`
-(the gate), `full` (the default) or `long` (before a release).
+(the gate, and older interpreters before a release), `full` (the default) or `long` (the newest
+interpreter before a release).
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ MAX_PIECE_CHARS = 16_384
 """Maximum number of characters of a chunk that are parsed at once."""
 
 # Longer calls are parsed in a thread.
-_LONG_CALL_BYTES = 65_536
+_LONG_CALL_BYTES = 131_072
 
 
 def _may_end_long_call(reader: UpdateReader, update: Update) -> bool:

@@ -39,7 +39,7 @@ enum Prepared {
     Deferred(CallEnd, CallOutcome<Value>),
 }
 
-/// Events that take long to convert, since there are long calls among them.
+/// Events that take long to convert, since there are calls of more than 128 KiB among them.
 #[pyclass(name = "HttpLargeEvents", module = "toolweave._core", frozen)]
 #[derive(Debug)]
 pub(crate) struct PyHttpLargeEvents(Mutex<Vec<Prepared>>);

@@ -100,7 +100,7 @@ impl Tools {
 }
 
 /// Size in bytes above which a payload is validated by the core, with the interpreter released.
-pub(crate) const LONG_CALL_BYTES: usize = 64 << 10;
+pub(crate) const LONG_CALL_BYTES: usize = 128 << 10;
 
 /// Arguments as Python objects, validated in place.
 pub(crate) struct PythonValues<'py>(pub(crate) Python<'py>);

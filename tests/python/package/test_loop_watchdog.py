@@ -49,7 +49,7 @@ def by_timer(act: Callable[[], object]) -> None:
 def test_the_speed_of_the_machine_is_measured_by_work() -> None:
     in_order = sum(a < b for a, b in pairwise(SAMPLE))
     assert len(SAMPLE) // 3 < in_order < 2 * len(SAMPLE) // 3
-    assert 1.0 <= machine_slowdown() <= 2.0
+    assert 1.0 <= machine_slowdown() <= 3.0
 
 
 @pytest.mark.parametrize("way", [by_step, by_callback, by_timer])
