@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from effort import effort
+from loop_watchdog import Watchdog
 from servers.adapters import HTTP, KEY, QUIET, USAGE, Reply
 from servers.model_answers import Read, ask_once, read, run
 from servers.sse import Answer, Do, serving
@@ -71,7 +72,12 @@ def test_an_error_has_the_status_and_text_of_the_server_without_the_key(
 
 @each_client
 @pytest.mark.parametrize("body", [b"<html>Bad gateway</html>", b"", b"\xff" * 9000, b"[" * 9000])
-def test_a_status_with_any_body_is_an_error_of_one_line(name: str, body: bytes) -> None:
+def test_a_status_with_any_body_is_an_error_of_one_line(
+    name: str, body: bytes, loop_watchdog: Watchdog
+) -> None:
+    if name == "litellm":
+        # It searches a body for secrets in one go.
+        loop_watchdog.leave_out("Task-")
     error = ask(name, body, status=502, kind="text/html").error
     assert error is not None
     assert error.status == 502
