@@ -27,9 +27,8 @@ BUDGET = 0.05
 BYTE = 40e-9
 """Seconds that it may take for each byte of its input, if that is more."""
 
-SLOWNESS = 4 if _core._is_debug_build else 1
-"""Slowdown of a debug build of the module, which is not optimized as wheels are: about twelve times
-with the whole input, and three times with that of `many`."""
+SLOWNESS = 12 if _core._is_debug_build else 1
+"""Slowdown of a debug build of the module, which is not optimized as wheels are."""
 
 
 def many(number: int) -> int:
