@@ -27,7 +27,7 @@ BUDGET = 0.05
 BYTE = 40e-9
 """Seconds that it may take for each byte of its input, if that is more."""
 
-SLOWNESS = 12 if _core._is_debug_build else 1
+SLOWNESS = 4 if _core._is_debug_build else 1
 """Slowdown of a debug build of the module, which is not optimized as wheels are."""
 
 

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from .._core import FunctionContract
+    from .._core import FunctionContract, RegistrySnapshot
     from ..evaluation import Case, RawReply, ReplyFile, Report, Way
     from ..evaluation._run import Progress
+    from ..selection._benchmark import LabelledQuery
 
 SUMMARY = "measure how well a model calls tools, in each dialect, style and mode"
 DESCRIPTION = (
@@ -134,7 +135,7 @@ def run(options: argparse.Namespace) -> int:
         if path is not None and not Path(path).absolute().parent.is_dir():
             raise InputError(f"cannot write {path}: no such folder")
     try:
-        report = asyncio.run(_selected(options) if options.select else _called(options))
+        report = _measure_calls(options) if options.select is None else _measure_selection(options)
         _write(report, options)
     except (ToolweaveError, ValueError) as err:
         raise InputError(str(err)) from None
@@ -142,28 +143,34 @@ def run(options: argparse.Namespace) -> int:
     return 0 if is_answered else 1
 
 
-async def _called(options: argparse.Namespace) -> Report:
-    from .. import evaluation
-    from ..evaluation._run import DEFAULT_OPTIONS
-    from ..protocols import ModelOptions
+def _measure_calls(options: argparse.Namespace) -> Report:
+    from ..evaluation import score
 
+    # All that is read from files is read here, not on the event loop.
     cases = _cases(options)
-    if options.rescore:
-        replies = _one_model(_load(options.replies), options)
-        names = _names(options.ways) or _recorded_ways(replies)
-        ways = [_recorded_way(name) for name in names]
-        return await evaluation.score(cases, ways, replies, path=options.replies)
-    asked = ModelOptions(temperature=DEFAULT_OPTIONS.temperature, max_tokens=options.max_tokens)
+    if not options.rescore:
+        return asyncio.run(_ask(options, cases))
+    replies = _one_model(_load(options.replies), options)
+    names = _names(options.ways) or _recorded_ways(replies)
+    ways = [_recorded_way(name) for name in names]
+    return asyncio.run(score(cases, ways, replies, path=options.replies))
+
+
+async def _ask(options: argparse.Namespace, cases: list[Case]) -> Report:
+    from ..evaluation import Way, evaluate
+    from ..evaluation._run import DEFAULT_OPTIONS
     from ..evaluation._way import default_ways
+    from ..protocols import ModelOptions
     from ._endpoint import live_model
 
+    asked = ModelOptions(temperature=DEFAULT_OPTIONS.temperature, max_tokens=options.max_tokens)
     async with await live_model(
         options, max_retries=2, native_tools=True, timeout=options.timeout
     ) as model:
         names = _names(options.ways) or default_ways(model.name)
-        ways = [evaluation.Way.named(name) for name in names]
+        ways = [Way.named(name) for name in names]
         with _opened(options.replies) as file, _ProgressLines() as progress:
-            return await evaluation.evaluate(
+            return await evaluate(
                 model,
                 cases,
                 ways,
@@ -175,9 +182,8 @@ async def _called(options: argparse.Namespace) -> Report:
             )
 
 
-async def _selected(options: argparse.Namespace) -> Report:
+def _measure_selection(options: argparse.Namespace) -> Report:
     from ..evaluation import _selections as selections
-    from ..selection import as_scorer
 
     registry = read_registry(options.select)
     try:
@@ -189,16 +195,29 @@ async def _selected(options: argparse.Namespace) -> Report:
 
         queries = sample(queries, options.count)
     ways = selections.selection_ways(_names(options.ways))
-    if options.rescore:
-        replies = _one_model(_load(options.replies), options)
-        name = replies[0].model if replies else ""
-        file = _opened(options.replies)
-        return await selections.evaluate_selection(registry, queries, ways, file, None, model=name)
+    if not options.rescore:
+        return asyncio.run(_ask_selection(options, registry, queries, ways))
+    replies = _one_model(_load(options.replies), options)
+    name = replies[0].model if replies else ""
+    file = _opened(options.replies)
+    return asyncio.run(
+        selections.evaluate_selection(registry, queries, ways, file, None, model=name)
+    )
+
+
+async def _ask_selection(
+    options: argparse.Namespace,
+    registry: RegistrySnapshot,
+    queries: list[LabelledQuery],
+    ways: list[Way],
+) -> Report:
+    from ..evaluation._selections import evaluate_selection
+    from ..selection import as_scorer
     from ._endpoint import live_model
 
     async with await live_model(options, max_retries=2, timeout=options.timeout) as model:
         with _opened(options.replies) as file, _ProgressLines() as progress:
-            return await selections.evaluate_selection(
+            return await evaluate_selection(
                 registry,
                 queries,
                 ways,

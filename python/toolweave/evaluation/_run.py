@@ -97,7 +97,8 @@ async def evaluate(
     check_number("timeout", timeout, above=0, none=True)
     check_callable("on_progress", on_progress, "a function of the progress", "progress", none=True)
     name = str(getattr(model, "name", type(model).__name__))
-    jobs = _jobs(model, cases, ways, options)
+    # Prompts of many cases take longer to write than a callback may hold the event loop.
+    jobs = await asyncio.to_thread(_jobs, model, cases, ways, options)
     known = latest(reply for reply in replies.replies if reply.model == name)
     waiting: list[_Job] = []
     for job in jobs:
