@@ -15,13 +15,13 @@ import functools
 import importlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from uuid import UUID
 
 from .._slices import has_many_parts
@@ -29,6 +29,8 @@ from ..exceptions import ResultError
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+_T = TypeVar("_T")
 
 MAX_DEPTH = 128
 """Maximum nesting depth of a result, the same as of the arguments of a call."""
@@ -84,14 +86,18 @@ async def _to_text_off_loop(value: Any) -> str:
         text = _fast_json(cast("object", value))
         if text is not None:
             return text
-    value = cast("object", value)
+    return await off_loop(to_text, cast("object", value))
+
+
+async def off_loop(convert: Callable[[object], _T], value: object) -> _T:
+    """Return `convert(value)`, computed in a thread if the value is large."""
     if not has_many_parts(value):
-        return to_text(value)
+        return convert(value)
     try:
-        return await asyncio.to_thread(to_text, value)
+        return await asyncio.to_thread(convert, value)
     except RuntimeError:
         # The value was modified meanwhile, which cannot happen on the event loop's thread.
-        return to_text(value)
+        return convert(value)
 
 
 def to_json_value(value: object) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 from sqlalchemy import Row, select, update
@@ -12,7 +13,7 @@ from .._aio.single_flight import ResultCache
 from .._core import ToolCall, Validator
 from ..exceptions import ChatNotFoundError, SchemaError, StoreError
 from ..executor._deferred import Resolution
-from ..executor._results import to_json_value
+from ..executor._results import off_loop, to_json_value
 from ..kinds import Outcome
 from ._base import StoreBase
 from ._damage import (
@@ -106,7 +107,7 @@ class PendingStore(StoreBase):
             ValidationError: The answer does not match the schema of its question. The input stays
                 pending.
         """
-        resolution = Resolution(to_json_value(value), is_error)
+        resolution = Resolution(await off_loop(to_json_value, value), is_error)
         pending = self._tables.pending
 
         async def work(locked: LockedChat) -> Outcome:
@@ -118,14 +119,15 @@ class PendingStore(StoreBase):
                 is_same = problem is None and _same(found, resolution)
                 return Outcome.DUPLICATE if is_same else Outcome.CONFLICT
             if row.schema_json is not None and not is_error:
-                _validator(row).validate(resolution.value)
+                await off_loop(_validator(row).validate, resolution.value)
             fields = {"value": resolution.value, "isError": is_error}
+            written = await off_loop(partial(to_json, what="a result", limit=self._limit), fields)
             await locked.connection.execute(
                 update(pending)
                 .where(pending.c.chat_id == chat_id, pending.c.key == key)
                 .values(
                     status="resolved",
-                    result_json=to_json(fields, "a result", self._limit),
+                    result_json=written,
                     resolved_utc=locked.now,
                 )
             )

@@ -11,7 +11,7 @@ import pytest
 
 from chat_servers import new_chat, on_a_server, say, serve, serve_agent
 from loop_watchdog import Watchdog, many
-from toolweave import Agent, Message
+from toolweave import Agent, Message, ToolCall
 from toolweave.store import MessageStore
 from toolweave.web import AgentResponder, WebLimits, chat_app
 
@@ -95,13 +95,25 @@ async def test_long_messages_and_answers(tmp_path: Path, loop_watchdog: Watchdog
     size = many(LIMITS.max_body_bytes)
     loop_watchdog.input(size)
     values: list[Any] = [{"a": "x" * 8}] * (VALUES // 3)
-    async with serve_agent(tmp_path, Agent(model), limits=LIMITS) as client:
+    bodies = ({"result": values}, {"result": "é" * (size // 6 - 100)}, {"x": values})
+    store = MessageStore(f"sqlite:///{tmp_path / 'chats.db'}", poll=0.02)
+    async with serve(chat_app(store, AgentResponder(Agent(model)), limits=LIMITS)) as client:
         chat = await new_chat(client)
         await say(client, chat, "word\n" * (many(LIMITS.max_message_bytes) // 5))
-        for body in ({"result": values}, {"result": "é" * (size // 6 - 100)}, {"x": values}):
+        for number, body in enumerate(bodies):
             content = json.dumps(body).encode()
             assert len(content) <= size
-            for path in ("answers/k", "messages"):
+            question = f"k{number}"
+            await store.add_pending(
+                chat.rpartition("/")[2],
+                question,
+                kind="question",
+                call=ToolCall("c", "F", {}),
+                schema={"items": {"required": ["a"]}},
+            )
+            # The second answer is compared with the first.
+            paths = ("answers/unknown", f"answers/{question}", f"answers/{question}", "messages")
+            for path in paths:
                 answer = await client.post(f"{chat}/{path}", content=content, headers=JSON)
                 assert answer.status_code in {200, 400, 404}, answer.text[:500]
 
