@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from .. import tracing
 from .._aio.deadlines import Deadlines
@@ -15,7 +15,7 @@ from .._aio.single_flight import ResultCache
 from .._core import ToolAggregateMessage
 from ._deferred import METADATA as DEFERRED
 from ._events import ToolProgress
-from ._failure import RefusalBudget, add_references
+from ._failure import REFERENCES, RefusalBudget
 from ._observers import Observers
 from ._scheduler import ExecutionScheduler
 
@@ -132,8 +132,9 @@ class ToolRunState:
         self._running: dict[ScheduledCall, int | None] = {}
         self._end_waiters: list[asyncio.Future[None]] = []
         self._approvals: dict[str, dict[str, Any]] = {}
-        # Keys of deferred calls, by the ids of the calls.
+        # Keys of deferred calls, and references of results, by the ids of the calls.
         self._deferred_keys: dict[str, str] = {}
+        self._references: dict[str, str] = {}
         self.thread_progress: deque[tuple[Callable[[Any], None], Any]] = deque()
         """Progress that tools reported on other threads."""
         self._wakeup_scheduled = False
@@ -154,6 +155,7 @@ class ToolRunState:
         """Add the next call of the reply with its result, without running it."""
         self._calls.append(call)
         self._results.append(result)
+        self._record_reference(result)
         self.publish(result, given)
 
     def finish(self, call: ScheduledCall, result: ToolResult | None) -> None:
@@ -167,11 +169,16 @@ class ToolRunState:
             position = self._running.get(call)
             if position is not None:
                 self._results[position] = result
+                self._record_reference(result)
             if self.has_subscribers:
                 self.emit(result, call)
         self._running.pop(call, None)
         if self.is_closed and not self._running:
             self._end()
+
+    def _record_reference(self, result: ToolResult) -> None:
+        if result.reference is not None:
+            self._references[result.tool_call_id] = result.reference
 
     def defer(self, call_id: str, key: str) -> None:
         """Record that a call is pending until its key is resolved."""
@@ -285,13 +292,17 @@ class ToolRunState:
 
     def _end(self) -> None:
         self.deadlines.close()
-        results = [result for result in self._results if result is not None]
+        # Only deferred calls have no result now. A reply can have a hundred thousand calls.
+        results = cast("list[ToolResult]", self._results)
+        if self._deferred_keys:
+            results = [result for result in self._results if result is not None]
         metadata: dict[str, Any] = {}
         if self._approvals:
             metadata[APPROVALS] = self._approvals
         if self._deferred_keys:
             metadata[DEFERRED] = self._deferred_keys
-        metadata = add_references(metadata, results)
+        if self._references:
+            metadata[REFERENCES] = self._references
         aggregate = ToolAggregateMessage(self._calls, results, metadata=metadata or None)
         # With a journal, results resolved meanwhile must be written first; the next run does so.
         if self._deferred_keys and self.journal is None:

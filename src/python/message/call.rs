@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use pyo3::{
     exceptions::{PyBaseException, PyTypeError, PyValueError},
     prelude::*,
-    types::{PyDict, PyString, PyTuple},
+    types::{PyDict, PyList, PyString, PyTuple},
 };
 use serde_json::Value;
 
@@ -315,10 +315,14 @@ pub(super) fn tuple_of<'py, T: pyo3::PyTypeInfo>(
         let class = T::type_object(py);
         PyResult::Ok(format!("{parameter} must be an iterable of {}", class.name()?))
     };
-    if let Ok(tuple) = items.cast_exact::<PyTuple>()
+    let whole = match items.cast_exact::<PyList>() {
+        Ok(list) => Some(list.to_tuple()),
+        Err(_) => items.cast_exact::<PyTuple>().ok().cloned(),
+    };
+    if let Some(tuple) = whole
         && tuple.iter_borrowed().all(|item| item.is_instance_of::<T>())
     {
-        return Ok(tuple.clone());
+        return Ok(tuple);
     }
     let is_single = items.is_instance_of::<PyString>() || items.is_instance_of::<PyDict>();
     let Some(iterator) = items.try_iter().ok().filter(|_| !is_single) else {

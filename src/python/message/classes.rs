@@ -15,7 +15,7 @@ use crate::{
     message::{Content, MessageKind, Place, Role, ToolCall, ToolResult, Usage, order_by_calls},
     python::{
         class::record,
-        convert::{object_to_python, to_json_object},
+        convert::{object_to_python, to_json_object, tuple},
     },
 };
 
@@ -341,17 +341,20 @@ fn in_call_order<'py>(
     results: &Bound<'py, PyTuple>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let py = results.py();
-    let calls: Vec<Bound<'_, PyToolCall>> = calls.extract()?;
-    let given: Vec<Bound<'_, PyToolResult>> = results.extract()?;
-    let ids: Vec<_> = calls.iter().map(|call| call.get().id.to_str(py)).collect::<PyResult<_>>()?;
-    let keyed: Vec<_> = given
-        .iter()
+    let ids: Vec<_> = calls
+        .iter_borrowed()
+        .map(|call| call.cast::<PyToolCall>()?.get().id.to_str(py))
+        .collect::<PyResult<_>>()?;
+    let keyed: Vec<_> = results
+        .iter_borrowed()
         .enumerate()
-        .map(|(position, result)| Ok((result.get().tool_call_id.to_str(py)?, position)))
+        .map(|(position, result)| {
+            Ok((result.cast::<PyToolResult>()?.get().tool_call_id.to_str(py)?, position))
+        })
         .collect::<PyResult<_>>()?;
     let ordered = order_by_calls(ids, keyed, |(id, _)| id, &Place::default())?;
     if ordered.iter().map(|&(_, position)| position).is_sorted() {
         return Ok(results.clone());
     }
-    PyTuple::new(py, ordered.into_iter().map(|(_, position)| &given[position]))
+    tuple(py, ordered.into_iter().map(|(_, position)| results.get_borrowed_item(position)))
 }
