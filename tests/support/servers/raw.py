@@ -157,6 +157,12 @@ class Connection:
 
     def request(self) -> Request | None:
         """Read the next request; None if the client has closed the connection."""
+        while not self._unread:
+            # A client may keep an idle connection for as long as it likes.
+            with suppress(TimeoutError):
+                self._unread = self.receive()
+                if not self._unread:
+                    return None
         head = self._until(b"\r\n\r\n")
         if head is None:
             return None
